@@ -1,0 +1,41 @@
+# Two commands matter: `make demo` and `make test`. Both need only Python 3.11+, make and git.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: demo test test-all lint bench format clean
+
+demo: $(STAMP)              ## the main job, told on data that ships with scikit-learn
+	$(BIN)/maxmargin demo
+
+test: lint                  ## lint, types, layers, and the whole suite
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: lint              ## the same with the exhaustive versions
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)             ## ratios against peers, interleaved, best of several
+	$(BIN)/pip install --quiet -e ".[bench]"
+	$(BIN)/python -m benchmarks
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "maxmargin needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -e ".[test]"
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

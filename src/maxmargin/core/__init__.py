@@ -1,0 +1,20 @@
+"""What every layer agrees on: conventions, errors, stopping rules, histories and traces.
+
+Conventions
+-----------
+*Labels.* Any two or more distinct values that can be sorted. Inside, a binary problem has labels
+−1 and +1, and the **larger** of the sorted ``classes_`` is +1 (as in scikit-learn).
+
+*Decision.* f(x) = w·x + b. Predict +1 if f(x) > 0, else −1: a point **on** the boundary is predicted
+−1. In training it counts as a mistake for both classes: update when y·f(x) ≤ δ, with δ ≥ 0.
+
+*Training error.* E_in is the share of rows with y·f(x) ≤ 0, so a row on the boundary is an error.
+
+*Padding.* z = (w, b) and a_i = y_i (x_i, 1), the bias last. R = max‖a_i‖ and
+γ = max over ‖z‖ = 1 of min_i a_i·z refer to the **padded** vectors. The perceptron started at z = 0
+makes at most R²/γ² mistakes. (The *geometric* margin of the margin machines leaves the bias outside.)
+
+*Arithmetic.* Weights are doubles whatever the type of the data. Whether a row is a mistake is decided
+by the sum of w_j x_j taken from left to right, then b: dense and sparse copies of the same data
+therefore make the same decisions and the same updates, bit for bit.
+"""

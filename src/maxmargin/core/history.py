@@ -1,0 +1,90 @@
+"""What happened, epoch by epoch: the table behind every learning curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, overload
+
+import numpy as np
+
+__all__ = ["Epoch", "History"]
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One pass over the training rows, as it stood at the end of the pass.
+
+    Attributes
+    ----------
+    epoch : int
+        1 for the first pass.
+    mistakes : int
+        Updates made in this pass (for the batch perceptron: misclassified rows before the step).
+    training_error : float
+        E_in, the share of training rows with y·f(x) ≤ 0; nan where it was not measured.
+    validation_error : float
+        The same on the validation rows; nan without validation.
+    norm : float
+        ‖w‖, without the bias.
+    seconds : float
+        Since the start of the run.
+    risk : float
+        The perceptron risk R(w, b) at the end of the pass (batch perceptron); nan otherwise.
+    running_error : float
+        E_in of the running weights (pocket, whose ``training_error`` is the pocket's); else nan.
+    """
+
+    epoch: int
+    mistakes: int
+    training_error: float
+    validation_error: float
+    norm: float
+    seconds: float
+    risk: float = float("nan")
+    running_error: float = float("nan")
+
+
+class History(Sequence[Epoch]):
+    """A sequence of :class:`Epoch`; ``history["mistakes"]`` is a column as an array."""
+
+    def __init__(self, epochs: Sequence[Epoch] = ()) -> None:
+        self._epochs = list(epochs)
+
+    def append(self, epoch: Epoch) -> None:
+        """Add one epoch."""
+        self._epochs.append(epoch)
+
+    @overload
+    def __getitem__(self, key: int) -> Epoch: ...
+    @overload
+    def __getitem__(self, key: slice) -> History: ...
+    @overload
+    def __getitem__(self, key: str) -> np.ndarray: ...
+
+    def __getitem__(self, key: int | slice | str) -> Epoch | History | np.ndarray:
+        if isinstance(key, str):
+            if key not in self.columns():
+                raise KeyError(f"{key!r} is not a column; the columns are {self.columns()}")
+            return np.array([getattr(e, key) for e in self._epochs])
+        if isinstance(key, slice):
+            return History(self._epochs[key])
+        return self._epochs[key]
+
+    def __len__(self) -> int:
+        return len(self._epochs)
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return iter(self._epochs)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} epochs, columns {', '.join(self.columns())})"
+
+    @staticmethod
+    def columns() -> list[str]:
+        """Names of the columns."""
+        return [f.name for f in fields(Epoch)]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict per epoch, ready for ``pandas.DataFrame`` or JSON."""
+        return [asdict(e) for e in self._epochs]

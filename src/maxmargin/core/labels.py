@@ -1,0 +1,86 @@
+"""Labels in, codes inside: the larger of the sorted classes is +1 in a binary problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from maxmargin.core.errors import InputError
+
+LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
+
+__all__ = ["class_weights", "encode", "find_classes"]
+
+
+def find_classes(y: Any) -> np.ndarray:
+    """Return the sorted classes of ``y``: two or more."""
+    check_classification_targets(y)
+    try:
+        classes = np.unique(y)
+    except TypeError as error:
+        raise InputError(
+            "y must hold labels that can be sorted (all numbers, all strings, …). "
+            f"Got labels that cannot be compared: {error}. Convert them to strings."
+        ) from error
+    if len(classes) < 2:
+        raise InputError(
+            f"y must hold at least two classes. Got 1 class instead: {classes[0]!r}. "
+            "A classifier needs examples of both sides."
+        )
+    return np.asarray(classes)
+
+
+def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the position of each label in the sorted ``classes``."""
+    codes = np.searchsorted(classes, y)
+    known = classes[np.minimum(codes, len(classes) - 1)] == y
+    if not np.all(known):
+        strange = np.asarray(y)[~known][0]
+        raise InputError(
+            f"labels must be among the classes {list(classes)}. Got {strange!r} instead. "
+            "Name all classes in the first call (classes=…), or fit anew."
+        )
+    return codes.astype(np.int32)
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, *, stream: bool = False
+) -> np.ndarray | None:
+    """Return one weight per class; None if each machine is to be balanced by itself.
+
+    In a stream classes may be named before they are seen, and nothing can be balanced.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        if stream:
+            raise InputError(
+                "class_weight must be None or a dict when learning from a stream. "
+                "Got 'balanced' instead. Compute the weights beforehand and pass them as a dict."
+            )
+        return None
+    if not isinstance(class_weight, Mapping):
+        raise InputError(
+            "class_weight must be None, 'balanced' or a dict {label: weight}. "
+            f"Got {class_weight!r} instead."
+        )
+    weights = np.ones(len(classes))
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    for label, weight in class_weight.items():
+        if not isinstance(weight, Real) or not LEAST <= weight <= MOST:
+            raise InputError(
+                f"class_weight must hold numbers between {LEAST:g} and {MOST:g}. "
+                f"Got {weight!r} for {label!r} instead."
+            )
+        if label in position:
+            weights[position[label]] = float(weight)
+        elif not stream:
+            raise InputError(
+                f"class_weight must name classes of y, which are {classes.tolist()}. "
+                f"Got {label!r} instead."
+            )
+    return weights

@@ -1,0 +1,58 @@
+"""Checks of constructor parameters, in one voice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["check_bool", "check_choice", "check_count", "check_number"]
+
+
+def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputError:
+    """Build the error every check raises: allowed, given, remedy."""
+    return InputError(f"{name} must be {allowed}. Got {given!r} instead. {remedy}".rstrip())
+
+
+def check_number(
+    name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, remedy: str = ""
+) -> float:
+    """Return ``value`` as a finite float greater than ``above`` and at least ``least``."""
+    allowed = "a finite number"
+    if above > -math.inf:
+        allowed += f" > {above:g}"
+    if least > -math.inf:
+        allowed += f" ≥ {least:g}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise complain(name, allowed, value, remedy)
+    number = float(value)
+    if not math.isfinite(number) or number <= above or number < least:
+        raise complain(name, allowed, value, remedy)
+    return number
+
+
+def check_count(name: str, value: Any, *, least: int = 1, none: str = "") -> int | None:
+    """Return ``value`` as an integer ≥ ``least``; None is allowed if ``none`` says what it means."""
+    if value is None and none:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        allowed = f"an integer ≥ {least}" + (f", or None ({none})" if none else "")
+        raise complain(name, allowed, value)
+    return int(value)
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise complain(name, "True or False", value)
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the words in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise complain(name, "one of " + ", ".join(map(repr, choices)), value)
+    return value

@@ -1,0 +1,113 @@
+"""Every update of a run, in order: the film from which animations are cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["Trace", "Update"]
+
+FORMAT = "maxmargin-trace-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One update: which row, when, how wrong, and the weights afterwards.
+
+    Attributes
+    ----------
+    step : int
+        How many rows had been looked at, this one included (batch perceptron: the step number).
+    row : int
+        Index of the training row (batch perceptron: −1, all misclassified rows together).
+    margin : float
+        y·f(x) before the update, scaled as the run scales its rows (batch: −R, minus the risk).
+    weights : numpy.ndarray
+        z = (w, b) after the update.
+    """
+
+    step: int
+    row: int
+    margin: float
+    weights: np.ndarray
+
+
+class Trace(Sequence[Update]):
+    """The updates of a run, and the weights it started from."""
+
+    def __init__(self, start: np.ndarray, updates: Sequence[Update] = ()) -> None:
+        self.start = start
+        self._updates = list(updates)
+
+    def append(self, update: Update) -> None:
+        """Add one update."""
+        self._updates.append(update)
+
+    @overload
+    def __getitem__(self, key: int) -> Update: ...
+    @overload
+    def __getitem__(self, key: slice) -> Trace: ...
+
+    def __getitem__(self, key: int | slice) -> Update | Trace:
+        if isinstance(key, slice):
+            return Trace(self.start, self._updates[key])
+        return self._updates[key]
+
+    def __len__(self) -> int:
+        return len(self._updates)
+
+    def __iter__(self) -> Iterator[Update]:
+        return iter(self._updates)
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} updates, {len(self.start)} weights with the bias)"
+
+    @property
+    def weights(self) -> np.ndarray:
+        """All weights (w, b): the start in row 0, then one row per update."""
+        return np.array([self.start, *(u.weights for u in self._updates)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trace as plain lists and numbers; floats keep every bit as decimal text."""
+        return {
+            "format": FORMAT,
+            "start": self.start.tolist(),
+            "updates": [
+                {"step": u.step, "row": u.row, "margin": u.margin, "weights": u.weights.tolist()}
+                for u in self._updates
+            ],
+        }
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the trace as JSON text, written to ``path`` if one is given."""
+        text = json.dumps(self.to_dict(), allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> Trace:
+        """Read back what :meth:`to_json` wrote."""
+        try:
+            body = json.loads(text)
+            if body["format"] != FORMAT:
+                raise KeyError(body["format"])
+            start = np.array(body["start"], dtype=np.float64)
+            updates = [
+                Update(u["step"], u["row"], u["margin"], np.array(u["weights"], dtype=np.float64))
+                for u in body["updates"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"a trace must be JSON text of format {FORMAT!r}, as Trace.to_json writes it. "
+                f"Got text that fails with {error!r} instead."
+            ) from error
+        return cls(start, updates)

@@ -1,0 +1,1 @@
+"""scikit-learn estimators: thin, one class per file."""

@@ -1,0 +1,95 @@
+"""What all linear classifiers share: prediction, and the way from (X, y) to machines and back."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators.door import read_X
+from maxmargin.estimators.machines import decide_multiclass
+from maxmargin.estimators.progress import CallbackSupportMixin
+from maxmargin.solvers.problem import Examples
+
+__all__ = ["LinearClassifier", "unchanged_on_error"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def unchanged_on_error(method: F) -> F:
+    """Leave the estimator as it was if the method ends early: an error, or Ctrl-C."""
+
+    @functools.wraps(method)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(F, guarded)
+
+
+class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+    """f(x) = w·x + b for two classes; one such machine per class or per pair for more."""
+
+    fit_intercept: bool
+    multi_class: str
+    classes_: np.ndarray
+    n_features_in_: int
+
+    @abstractmethod
+    def _weights(self) -> np.ndarray:
+        """z = (w, b) of each machine, one per row."""
+
+    @property
+    def _pad(self) -> float:
+        return 1.0 if self.fit_intercept else 0.0
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w: one row for two classes, else one row per machine."""
+        return self._fitted_weights()[:, :-1]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Biases b, one per row of ``coef_``."""
+        return self._fitted_weights()[:, -1]
+
+    def _fitted_weights(self) -> np.ndarray:
+        if "classes_" not in vars(self):
+            name = type(self).__name__
+            raise AttributeError(f"This {name} has no weights before fit (or learn_one).")
+        return self._weights()
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return f(x) for each row: one value for two classes, else one column per class.
+
+        The sign is that of the sum w_1 x_1 + w_2 x_2 + … + b from left to right, for dense and sparse
+        rows alike. With one-vs-one a column holds votes, ties broken by the sum of decision values.
+        """
+        check_is_fitted(self)
+        rows = read_X(self, X)
+        F = Examples(rows, np.empty(0), self._pad).decisions(self._weights())
+        if len(self.classes_) <= 2:
+            return F[0]
+        return decide_multiclass(F, len(self.classes_), self.multi_class)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return a label for each row; a row on the boundary gets the smaller of two classes."""
+        f = self.decision_function(X)
+        winner = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
+        # A stream may have shown only one class so far.
+        return np.asarray(self.classes_[np.minimum(winner, len(self.classes_) - 1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,162 @@
+"""The batch perceptron: gradient descent on the perceptron risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.params import check_number
+from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.trace import Update
+from maxmargin.estimators.stream import StreamPerceptron
+from maxmargin.solvers.batch import Risk, batch_perceptron
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+
+__all__ = ["BatchPerceptron"]
+
+LARGEST_STEP = 2.0**90
+
+
+class BatchPerceptron(StreamPerceptron):
+    """Gradient descent on the perceptron risk: all misclassified rows pull at once.
+
+    R(w, b) = Σ_{i∈V} −y_i (w·x_i + b) with V = {i : y_i (w·x_i + b) ≤ 0}, and one step is
+    w ← w + ε Σ_{i∈V} y_i x_i, b ← b + ε Σ_{i∈V} y_i. It stops when V is empty.
+
+    Parameters
+    ----------
+    step : "exact" or float > 0, default "exact"
+        ε, or an exact line search: R along a line is convex and piecewise linear, and its minimum is
+        a weighted median. An exact step follows the shortest vector between the gradient and the
+        last direction, which keeps it from zigzagging between the creases of R, and brings the
+        weights back to their old length, which changes no decision.
+    fit_intercept, normalize, multi_class, class_weight, stop, max_iter, warm_start, random_state, \
+record, verbose
+        As for :class:`maxmargin.Perceptron`; an epoch is one step, and class weights multiply the
+        terms of R.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, stop_reason_, history_, trace_, machines_
+        As for :class:`maxmargin.Perceptron`. ``history_`` also holds the risk after each step.
+    n_mistakes_ : int
+        Misclassified rows added, over all steps.
+
+    Notes
+    -----
+    Unless ``coef_init`` is given, a machine starts at its first training row y_i (x_i, 1).
+    ``partial_fit`` makes one step on the rows it is given: mini-batch gradient descent.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.BatchPerceptron().fit([[90, 80], [40, 30], [50, 40]], [1, -1, -1])
+    >>> print(model.stop_reason_)
+    All training points are correct after 9 updates in 9 epochs: the classes are separated.
+    >>> model.history_["risk"][-1]
+    np.float64(0.0)
+    """
+
+    def __init__(
+        self,
+        step: float | str = "exact",
+        *,
+        fit_intercept: bool = True,
+        normalize: bool = False,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        stop: StoppingRule | None = None,
+        max_iter: int | None = 100,
+        warm_start: bool = False,
+        random_state: Any = None,
+        record: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.step = step
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.stop = stop
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.record = record
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if isinstance(self.step, str):
+            if self.step != "exact":
+                raise InputError(
+                    f"step must be 'exact' or a finite number > 0. Got {self.step!r} instead."
+                )
+            return
+        step = check_number("step", self.step, above=0, remedy="'exact' needs no step size.")
+        if not 1 / LARGEST_STEP <= step <= LARGEST_STEP:
+            allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
+            raise InputError(f"step must be {allowed}. Got {step!r} instead. Use 'exact'.")
+
+    def _solve(
+        self,
+        problem: Problem,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        members = machines[0].members
+        part = Problem(
+            problem.training.restricted(members),
+            problem.validation,
+            problem.held_out,
+            track_error=False,
+        )
+        if start is None:
+            start = self._first_rows(part.training, machines)
+        return batch_perceptron(
+            part, machines, start, self.step, self._stopping_rule(), observer, self.record
+        )
+
+    def _first_rows(self, examples: Examples, machines: Sequence[Machine]) -> np.ndarray:
+        """y_i (x_i, 1) of the first row, for each machine."""
+        scale = examples.scale[0] if len(examples.scale) else 1.0
+        row = scale * np.append(examples.rows.take(np.array([0]))[0], self._pad)
+        return np.array([m.signs(examples.codes[:1])[0] * row for m in machines])
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        self._Z = np.array([s.z for s in solutions])
+
+    def _running_weights(self) -> np.ndarray:
+        return self._Z
+
+    def _wide(self) -> np.ndarray:
+        return self._Z
+
+    def _per_machine(self) -> list[np.ndarray]:
+        return [self._Z]
+
+    def _replace(self, arrays: list[np.ndarray]) -> None:
+        (self._Z,) = arrays
+
+    def _advance(
+        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
+    ) -> np.ndarray:
+        mistakes = np.zeros(len(machines), dtype=np.int64)
+        Z = self._Z.copy()
+        for k, machine in enumerate(machines):
+            if not len(machine.members):
+                continue
+            risk = Risk(examples.restricted(machine.members), [machine])
+            M = risk.margins(Z[k : k + 1])
+            mistakes[k] = np.count_nonzero(M <= 0)
+            nowhere = np.zeros_like(Z[k : k + 1])
+            Z[k : k + 1] = risk.step(Z[k : k + 1], M, self.step, nowhere)
+            trace = self._logs[k].trace
+            if trace is not None and mistakes[k]:
+                trace.append(Update(len(trace) + 1, -1, -float(risk.value(M)[0]), Z[k].copy()))
+        self._Z = Z
+        return mistakes

@@ -1,0 +1,106 @@
+"""How many mistakes the perceptron can make at most: R²/γ² (Novikoff 1962).
+
+Proof in two lines. From z = 0, each mistake on a_i adds η a_i with a_i·z ≤ 0. After M mistakes
+z·z* ≥ ηMγ for the unit vector z* that attains γ, and ‖z‖² ≤ η²MR². So ηMγ ≤ ‖z‖ ≤ ηR√M, i.e.
+M ≤ R²/γ².
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.labels import encode, find_classes
+from maxmargin.core.params import check_number
+from maxmargin.estimators.door import read_Xy
+from maxmargin.kernels.decision import inverse_lengths
+from maxmargin.solvers.hull import nearest_point
+from maxmargin.solvers.problem import Examples, Machine
+
+__all__ = ["MistakeBound", "mistake_bound"]
+
+
+@dataclass(frozen=True)
+class MistakeBound:
+    """R, γ and the bound R²/γ² on the perceptron's mistakes.
+
+    Attributes
+    ----------
+    R : float
+        Length of the longest row, padded with 1 if the bias is learned: max‖a_i‖.
+    gamma : float
+        γ = max over ‖z‖ = 1 of min_i a_i·z on the padded rows, rounded down; 0 if no separating plane
+        was found.
+    bound : float
+        R²/γ²: mistakes from a zero start with threshold 0, in any order; inf if γ = 0.
+    gamma_upper : float
+        An upper bound on γ (the length of a convex combination of the a_i).
+    """
+
+    R: float
+    gamma: float
+    bound: float
+    gamma_upper: float
+
+    def __str__(self) -> str:
+        if self.gamma == 0:
+            return "No separating plane was found: the number of mistakes has no bound."
+        return f"At most {self.bound:.6g} mistakes: R = {self.R:.6g}, γ = {self.gamma:.6g}."
+
+
+def mistake_bound(
+    X: Any,
+    y: Any,
+    *,
+    gamma: float | None = None,
+    fit_intercept: bool = True,
+    normalize: bool = False,
+) -> MistakeBound:
+    """Bound the mistakes of ``Perceptron(threshold=0)`` started at zero on two classes.
+
+    Parameters
+    ----------
+    X, y : array-like
+        Training rows and labels of two classes.
+    gamma : float > 0, optional
+        The maximum margin of the padded rows, if it is known; otherwise it is computed.
+    fit_intercept, normalize : bool
+        As for the perceptron.
+
+    Returns
+    -------
+    MistakeBound
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> print(mm.mistake_bound([[1, 1], [-1, -1]], [1, -1]))
+    At most 1.5 mistakes: R = 1.73205, γ = 1.41421.
+    """
+    rows, y = read_Xy(BaseEstimator(), X, y)
+    classes = find_classes(y)
+    if len(classes) > 2:
+        raise InputError(
+            f"y must hold two classes. Got {len(classes)} instead. Bound each machine by itself: "
+            "mistake_bound(X, y == label)."
+        )
+    pad = 1.0 if fit_intercept else 0.0
+    inverse = np.empty(rows.n)
+    inverse_lengths(rows.arrays, pad, inverse)
+    scale = inverse if normalize else np.empty(0)
+    longest = 1.0 if normalize else float(np.max(1.0 / inverse))
+    if gamma is not None:
+        lower = upper = check_number("gamma", gamma, above=0)
+    else:
+        machine = Machine("+1", 1, 0, np.arange(rows.n))
+        point = nearest_point(Examples(rows, encode(y, classes), pad, scale), machine)
+        lower, upper = max(0.0, point.lower), point.upper
+        if lower <= 1e-14 * longest:  # nothing that rounding could not have made
+            lower = 0.0
+    bound = (longest / lower) ** 2 if lower > 0 else math.inf
+    return MistakeBound(longest, lower, bound, upper)

@@ -1,0 +1,85 @@
+"""The door: everything a user passes in is checked here, once, in one voice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import validate_data
+
+from maxmargin.core.errors import InputError
+from maxmargin.rows import Rows, as_rows
+
+__all__ = ["LARGEST", "check_reach", "read_X", "read_Xy", "read_start"]
+
+# Products of weights and features must neither overflow nor underflow, whatever the number of rows.
+LARGEST = 2.0**400
+SMALLEST = 2.0**-400
+
+FORMAT = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,  # check_reach sees to it, in the same pass as the range
+}
+
+
+def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
+    """Check X and wrap it as rows."""
+    X = validate_data(estimator, X, reset=reset, **FORMAT)
+    return check_reach(as_rows(X), X)
+
+
+def read_Xy(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Rows, np.ndarray]:
+    """Check X and y and wrap X as rows."""
+    X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
+    return check_reach(as_rows(X), X), y
+
+
+def check_reach(rows: Rows, X: Any) -> Rows:
+    """Refuse nan, infinities, and numbers whose products leave the range of doubles."""
+    reach = rows.reach()
+    if not np.isfinite(reach):
+        assert_all_finite(X, input_name="X", estimator_name="maxmargin")
+    if reach > LARGEST or 0 < reach < SMALLEST:
+        allowed = f"absolute values up to {LARGEST:.1e}, the largest at least {SMALLEST:.1e}"
+        raise InputError(
+            f"X must hold {allowed}, since products with the weights must stay within the range of "
+            f"doubles. Got a largest absolute value of {reach:.1e} instead. Divide X by a constant "
+            f"near {reach:.0e}: the classes and their order stay the same."
+        )
+    return rows
+
+
+def read_start(
+    coef_init: Any, intercept_init: Any, shape: tuple[int, int], fit_intercept: bool
+) -> np.ndarray | None:
+    """Return the start z = (w, b) of each machine from ``coef_init`` and ``intercept_init``."""
+    if coef_init is None and intercept_init is None:
+        return None
+    machines, d = shape
+    start = np.zeros((machines, d + 1))
+    if coef_init is not None:
+        start[:, :-1] = _shaped("coef_init", coef_init, (machines, d))
+    if intercept_init is not None:
+        if not fit_intercept:
+            raise InputError(
+                "intercept_init must be None when fit_intercept=False. "
+                f"Got {intercept_init!r} instead. Set fit_intercept=True, or leave it out."
+            )
+        start[:, -1:] = _shaped("intercept_init", intercept_init, (machines, 1))
+    return start
+
+
+def _shaped(name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.size != shape[0] * shape[1] or not np.all(np.abs(array) <= LARGEST):
+        raise InputError(
+            f"{name} must hold {shape[0]} × {shape[1]} finite numbers (machines × values), at most "
+            f"{LARGEST:.1e} in size. Got {value!r} instead."
+        )
+    return array.reshape(shape)

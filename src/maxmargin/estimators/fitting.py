@@ -1,0 +1,248 @@
+"""``fit`` of the three perceptrons: they differ in how a list of machines is solved, and in little else."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+
+from maxmargin.core.errors import BudgetWarning, InputError
+from maxmargin.core.history import History
+from maxmargin.core.labels import class_weights, encode, find_classes
+from maxmargin.core.params import check_bool, check_choice, check_count
+from maxmargin.core.stopping import (
+    AllCorrect,
+    Cycle,
+    MaxEpochs,
+    StoppingRule,
+    StopReason,
+)
+from maxmargin.core.trace import Trace
+from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
+from maxmargin.estimators.door import read_start, read_X, read_Xy
+from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
+from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.kernels.decision import inverse_lengths
+from maxmargin.rows import Rows
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+
+__all__ = ["PerceptronBase"]
+
+T = TypeVar("T")
+
+
+class PerceptronBase(LinearClassifier):
+    """Common parameters and ``fit``; see the three subclasses."""
+
+    normalize: bool
+    class_weight: Any
+    stop: StoppingRule | None
+    max_iter: int | None
+    warm_start: bool
+    random_state: Any
+    record: bool
+    verbose: int
+
+    n_iter_: int
+    n_mistakes_: int
+    stop_reason_: StopReason
+    history_: History | dict[Hashable, History]
+    trace_: Trace | dict[Hashable, Trace]
+
+    @abstractmethod
+    def _solve(
+        self,
+        problem: Problem,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        """Run machines that share their rows."""
+
+    @abstractmethod
+    def _running_weights(self) -> np.ndarray:
+        """z of each machine as the algorithm left them: where a warm start goes on."""
+
+    @abstractmethod
+    def _keep(self, solutions: list[Solution]) -> None:
+        """Store the weights (and whatever else is needed to go on)."""
+
+    def _tracks_error(self, rows: Rows) -> bool:
+        """Whether the training error is to be measured after every epoch, where that costs a pass."""
+        return False
+
+    def _check_params(self) -> None:
+        for name in ("fit_intercept", "normalize", "warm_start", "record"):
+            check_bool(name, getattr(self, name))
+        check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
+        check_count("max_iter", self.max_iter, none="no limit")
+        if self.stop is not None and not isinstance(self.stop, StoppingRule):
+            raise InputError(
+                "stop must be None or a rule from maxmargin.stopping, such as MaxSeconds(60). "
+                f"Got {self.stop!r} instead."
+            )
+
+    def _stopping_rule(self) -> StoppingRule:
+        """Nothing left to learn, a proven cycle, the user's rules, the budget: in this order."""
+        rule: StoppingRule = AllCorrect() | Cycle()
+        if self.stop is not None:
+            rule = rule | self.stop
+        if self.max_iter is not None:
+            rule = rule | MaxEpochs(self.max_iter)
+        return rule
+
+    def _examples(self, rows: Rows, codes: np.ndarray) -> Examples:
+        if not self.normalize:
+            return Examples(rows, codes, self._pad)
+        scale = np.empty(rows.n)
+        for where, block in rows.blocks():
+            inverse_lengths(block.arrays, self._pad, scale[where])
+        return Examples(rows, codes, self._pad, scale)
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Fit to training rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training rows; float32 and float64 are used as they are, CSR without a copy.
+        y : array-like of shape (n,)
+            Labels; two or more distinct values.
+        coef_init, intercept_init : array-like, optional
+            Where to start: one row and one number per machine.
+        X_val, y_val : array-like, optional
+            Validation rows: their error is kept in ``history_`` and read by
+            :class:`~maxmargin.stopping.ValidationErrorStalls`.
+
+        Returns
+        -------
+        self
+            Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+        """
+        self._check_params()
+        going_on = self.warm_start and "classes_" in vars(self)
+        rows, y = read_Xy(self, X, y, reset=not going_on)
+        classes = self.classes_ if going_on else find_classes(y)
+        codes = encode(y, classes)
+        rule = self._stopping_rule()
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        training = self._examples(rows, codes)
+        rows_in, problem = self._problem(training, classes, rule, X_val, y_val, rng)
+        weights = class_weights(self.class_weight, classes)
+        machines = build_machines(classes, codes, self.multi_class, rows_in, weights)
+        shape = (len(machines), rows.d)
+        start = read_start(coef_init, intercept_init, shape, self.fit_intercept)
+        if start is None and going_on:
+            start = self._running_weights().copy()
+
+        def attributes(Z: np.ndarray) -> dict[str, Any] | None:
+            whole = {"classes_": classes, "n_features_in_": rows.d, "_Z": Z.copy()}
+            return whole if len(Z) == len(machines) else None
+
+        with Watch(self, X, y, self.max_iter, attributes) as watch:
+            solutions = self._solve_groups(problem, machines, start, rng, watch.epoch)
+        self.classes_ = classes
+        self._finish(machines, solutions)
+        return self
+
+    def _problem(
+        self,
+        training: Examples,
+        classes: np.ndarray,
+        rule: StoppingRule,
+        X_val: Any,
+        y_val: Any,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, Problem]:
+        """Return which rows train, and the problem with its validation rows."""
+        n = training.rows.n
+        track = self._tracks_error(training.rows)
+        everything = np.arange(n)
+        if (X_val is None) != (y_val is None):
+            raise InputError("X_val and y_val must be given together. Got only one of them.")
+        if X_val is not None:
+            rows, labels = read_X(self, X_val), np.asarray(y_val)
+            if labels.shape != (rows.n,):
+                raise InputError(
+                    f"y_val must hold one label per row of X_val, {rows.n} in all. "
+                    f"Got shape {labels.shape} instead."
+                )
+            validation = Examples(rows, encode(labels, classes), self._pad)
+            return everything, Problem(training, validation, np.arange(rows.n), track)
+        fraction = rule.validation_fraction()
+        if fraction is None:
+            return everything, Problem(training, None, everything[:0], track)
+        try:
+            train, held_out = train_test_split(
+                everything,
+                test_size=fraction,
+                stratify=training.codes,
+                random_state=int(rng.integers(2**31)),
+            )
+        except ValueError as error:
+            raise InputError(
+                f"the validation split needs enough rows of every class. Got {n} rows: {error} "
+                "Pass X_val and y_val, or choose another fraction."
+            ) from error
+        return np.sort(train), Problem(training, training, np.sort(held_out), track)
+
+    def _solve_groups(
+        self,
+        problem: Problem,
+        machines: list[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        """Machines on the same rows run together; pairs of one-vs-one, and recorded runs, alone."""
+        together = machines[0].members is machines[-1].members and not self.record
+        groups = [np.s_[:]] if together else [np.s_[k : k + 1] for k in range(len(machines))]
+        solutions: list[Solution] = []
+        for group in groups:
+            part = None if start is None else start[group]
+            solutions += self._solve(problem, machines[group], part, rng, observer)
+        return solutions
+
+    def _finish(self, machines: list[Machine], solutions: list[Solution]) -> None:
+        self._logs = [Log(m.label, s) for m, s in zip(machines, solutions, strict=True)]
+        self._keep(solutions)
+        self.n_iter_ = max(len(s.history) for s in solutions)
+        self.n_mistakes_ = sum(s.mistakes for s in solutions)
+        self.stop_reason_ = summarise([(log.label, log.reason) for log in self._logs])
+        self.history_ = self._by_label({log.label: log.history for log in self._logs})
+        vars(self).pop("trace_", None)
+        traces = {log.label: log.trace for log in self._logs if log.trace is not None}
+        if traces:
+            self.trace_ = self._by_label(traces)
+        self._warn()
+
+    def _by_label(self, values: dict[Hashable, T]) -> T | dict[Hashable, T]:
+        """Return the only value of a binary problem, or all of them by label."""
+        return next(iter(values.values())) if len(values) == 1 else values
+
+    @property
+    def machines_(self) -> dict[Hashable, BinaryMachine]:
+        """The binary machines by label (ovr), pair (ovo) or positive label (binary)."""
+        weights = self._fitted_weights()
+        return {log.label: log.machine(z) for log, z in zip(self._logs, weights, strict=True)}
+
+    def _warn(self) -> None:
+        """Say it if the budget of epochs ended the run; a rule the user asked for is no surprise."""
+        if "max_epochs" in self.stop_reason_.rule.split(" + "):
+            warnings.warn(str(self.stop_reason_), BudgetWarning, stacklevel=5)

@@ -1,0 +1,139 @@
+"""From classes to binary machines, and from machines back to one prediction.
+
+One-vs-rest: machine k tells class k (+1) from all others (−1); predict the class with the largest
+decision value z_k·x. One-vs-one: a machine per pair of classes, the larger class +1; predict the class
+with most votes, ties decided by the sum of its decision values. With two classes both are the one
+binary machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.history import History
+from maxmargin.core.stopping import StopReason
+from maxmargin.core.trace import Trace
+from maxmargin.solvers.problem import Machine, Solution
+
+__all__ = ["BinaryMachine", "Log", "build_machines", "decide_multiclass", "summarise"]
+
+
+@dataclass(frozen=True)
+class BinaryMachine:
+    """One fitted binary machine: its weights and how they came about.
+
+    ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
+    positive class of a binary problem.
+    """
+
+    label: Hashable
+    coef_: np.ndarray
+    intercept_: float
+    n_iter_: int
+    n_mistakes_: int
+    stop_reason_: StopReason
+    history_: History
+    trace_: Trace | None = None
+    best_error_: float | None = None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) = w·x + b for every row of X."""
+        return np.asarray(X @ self.coef_) + self.intercept_
+
+
+class Log:
+    """What a machine remembers beside its weights."""
+
+    def __init__(self, label: Hashable, solution: Solution) -> None:
+        self.label = label
+        self.reason = solution.reason
+        self.history = solution.history
+        self.trace = solution.trace
+        self.mistakes = solution.mistakes
+        self.best_error = solution.best_error
+
+    def machine(self, z: np.ndarray) -> BinaryMachine:
+        """Return the machine with its present weights."""
+        return BinaryMachine(
+            label=self.label,
+            coef_=z[:-1].copy(),
+            intercept_=float(z[-1]),
+            n_iter_=len(self.history),
+            n_mistakes_=self.mistakes,
+            stop_reason_=self.reason,
+            history_=self.history,
+            trace_=self.trace,
+            best_error_=None if np.isnan(self.best_error) else self.best_error,
+        )
+
+
+def build_machines(
+    classes: np.ndarray,
+    codes: np.ndarray,
+    multi_class: str,
+    training_rows: np.ndarray,
+    class_weight: np.ndarray | None,
+) -> list[Machine]:
+    """Return the machines of a problem; ``class_weight`` None balances each machine by itself."""
+    trained = codes[training_rows]
+
+    def machine(label: Hashable, positive: int, negative: int | None) -> Machine:
+        members = training_rows
+        if negative is not None and len(classes) > 2:
+            members = training_rows[(trained == positive) | (trained == negative)]
+        if class_weight is None:
+            plus = max(1, int(np.count_nonzero(codes[members] == positive)))
+            minus = max(1, len(members) - plus)
+            weights = (len(members) / (2 * minus), len(members) / (2 * plus))
+        else:
+            rest = 1.0 if negative is None else float(class_weight[negative])
+            weights = (rest, float(class_weight[positive]))
+        return Machine(label, positive, negative, members, *weights)
+
+    labels = classes.tolist()
+    if len(classes) == 2:
+        return [machine(labels[1], 1, 0)]
+    if multi_class == "ovr":
+        return [machine(label, k, None) for k, label in enumerate(labels)]
+    pairs = combinations(range(len(labels)), 2)
+    return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
+
+
+def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
+    """One column per class from one row of decision values per machine; the largest wins.
+
+    For one-vs-one a column is votes + s, where s in (−½, ½) grows with the sum of decision values.
+    """
+    if multi_class == "ovr":
+        return np.ascontiguousarray(F.T)
+    votes = np.zeros((F.shape[1], classes))
+    total = np.zeros_like(votes)
+    for f, (a, b) in zip(F, combinations(range(classes), 2), strict=True):
+        votes[:, b] += f > 0
+        votes[:, a] += f <= 0
+        total[:, b] += f
+        total[:, a] -= f
+    return np.asarray(votes + total / (3.0 * (np.abs(total) + 1.0)))
+
+
+def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
+    """Return one reason for all machines: the reason itself, or how many stopped why."""
+    if len(reasons) == 1:
+        return reasons[0][1]
+    groups: dict[str, list[Hashable]] = {}
+    for label, reason in reasons:
+        groups.setdefault(reason.rule, []).append(label)
+    parts = []
+    for rule, labels in groups.items():
+        some = ", ".join(map(repr, labels[:3])) + (", …" if len(labels) > 3 else "")
+        parts.append(f"{len(labels)} by {rule} ({some})")
+    solved = all(reason.solved for _, reason in reasons)
+    sentence = (
+        f"{len(reasons)} machines stopped: {'; '.join(parts)}. machines_[label] tells the whole story."
+    )
+    return StopReason(" + ".join(groups), sentence, solved)

@@ -1,0 +1,212 @@
+"""The online perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.params import check_bool, check_choice, check_number
+from maxmargin.core.stopping import StoppingRule
+from maxmargin.estimators.stream import StreamPerceptron
+from maxmargin.kernels.perceptron import MADE, SEEN
+from maxmargin.rows import Rows
+from maxmargin.solvers.online import online_perceptron
+from maxmargin.solvers.orders import ORDERS, epochs
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.running import Recorder, Running, Settings, State
+
+__all__ = ["Perceptron"]
+
+LARGEST_STEP = 2.0**90
+CHEAP_ENTRIES = 1 << 21  # stored numbers up to which one more pass is a millisecond or two
+
+
+class Perceptron(StreamPerceptron):
+    """Rosenblatt's perceptron: learn from mistakes, one row at a time.
+
+    For t = 1, 2, …: take row i; if y_i (w·x_i + b) ≤ δ, then w ← w + η y_i x_i and b ← b + η y_i.
+    It stops at the first epoch without a mistake. If the classes can be separated, that epoch comes:
+    from a zero start at most R²/γ² mistakes are made (see :func:`maxmargin.mistake_bound`).
+
+    Parameters
+    ----------
+    threshold : float ≥ 0, default 0
+        δ. A row counts as a mistake while y·f(x) ≤ δ; 0 is the classical rule.
+    eta0 : float > 0, default 1
+        η, the step. From a zero start with δ = 0 it scales the weights and changes no decision.
+    order : "cyclic", "shuffled" or "random", default "cyclic"
+        Rows 1…n again and again; a new order each epoch (on large data blocks of 64 rows are shuffled,
+        and the rows within them); or n draws with replacement per epoch.
+    fit_intercept : bool, default True
+        Learn b by padding every row with a 1.
+    normalize : bool, default False
+        Scale every (padded) row to unit length, which changes the sign of no decision value.
+    average : bool, default False
+        Predict with the mean of the weights after each step (Freund and Schapire 1999).
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine per class, or one per pair of classes.
+    class_weight : dict, "balanced" or None
+        Factors on the steps of each class. In one-vs-rest the rest has weight 1, and "balanced"
+        balances each machine by itself.
+    stop : stopping rule, optional
+        Further rules from :mod:`maxmargin.stopping`, combined with ``|`` and ``&``. Three are always
+        on: all points correct, a proven cycle, and ``max_iter``.
+    max_iter : int or None, default 100
+        Budget of epochs; None for no limit.
+    track_error : "auto", True or False
+        Measure the training error after every epoch, which costs a pass; "auto" does so on small data
+        (two million stored numbers). The last epoch is always measured.
+    warm_start : bool, default False
+        ``fit`` goes on from the weights at hand.
+    random_state : int, RandomState or None
+        Seeds the orders and the validation split.
+    record : bool, default False
+        Keep every update in ``trace_``.
+    verbose : int, default 0
+        1 shows a progress bar on fits longer than half a second.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        Weights and biases, one row per machine (one row for two classes).
+    classes_ : ndarray
+        Sorted labels; of two, the larger is +1.
+    n_mistakes_ : int
+        Updates in all.
+    n_iter_ : int
+        Epochs (of the longest machine).
+    stop_reason_ : StopReason
+        Which rule ended the run, and a sentence why.
+    history_ : History
+        Per epoch: mistakes, training error, validation error, ‖w‖, seconds (multiclass: by label).
+    trace_ : Trace
+        Every update, with ``record=True`` (multiclass: by label).
+    machines_ : dict
+        From label (ovr), pair (ovo) or the positive label (binary) to the binary machine.
+
+    Examples
+    --------
+    Homework and exam marks; passed or not:
+
+    >>> import maxmargin as mm
+    >>> X, y = [[90, 80], [40, 30], [50, 40]], ["passed", "failed", "failed"]
+    >>> model = mm.Perceptron(max_iter=1000).fit(X, y)
+    >>> print(model.stop_reason_)
+    All training points are correct after 197 updates in 73 epochs: the classes are separated.
+    >>> model.predict([[50, 60]])
+    array(['failed'], dtype='<U6')
+    """
+
+    def __init__(
+        self,
+        threshold: float = 0.0,
+        eta0: float = 1.0,
+        order: str = "cyclic",
+        *,
+        fit_intercept: bool = True,
+        normalize: bool = False,
+        average: bool = False,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        stop: StoppingRule | None = None,
+        max_iter: int | None = 100,
+        track_error: str | bool = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        record: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.threshold = threshold
+        self.eta0 = eta0
+        self.order = order
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.average = average
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.stop = stop
+        self.max_iter = max_iter
+        self.track_error = track_error
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.record = record
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        remedy = "A row is a mistake while y·f(x) ≤ threshold."
+        check_number("threshold", self.threshold, least=0, remedy=remedy)
+        eta0 = check_number("eta0", self.eta0, above=0)
+        if not 1 / LARGEST_STEP <= eta0 <= LARGEST_STEP:
+            allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
+            raise InputError(f"eta0 must be {allowed}. Got {eta0!r} instead. Use 1.")
+        check_choice("order", self.order, ORDERS)
+        check_bool("average", self.average)
+        if self.track_error != "auto":
+            check_bool("track_error (if not 'auto')", self.track_error)
+
+    def _tracks_error(self, rows: Rows) -> bool:
+        if self.track_error == "auto":
+            return rows.entries <= CHEAP_ENTRIES
+        return bool(self.track_error)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            float(self.threshold), float(self.eta0), self.order, self.average, self.record
+        )
+
+    def _solve(
+        self,
+        problem: Problem,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        if start is None:
+            start = np.zeros((len(machines), problem.training.rows.d + 1))
+        return online_perceptron(
+            problem, machines, start, self._settings(), self._stopping_rule(), rng, observer
+        )
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        state = State.begin(np.array([s.state for s in solutions]), self.average)
+        for k, s in enumerate(solutions):
+            state.counts[k, [SEEN, MADE]] = s.steps, s.mistakes
+            if self.average and s.average is not None:
+                state.U[k] = s.average
+        self._state = state
+
+    def _running_weights(self) -> np.ndarray:
+        return self._state.Z
+
+    def _wide(self) -> np.ndarray:
+        if not self.average:
+            return self._state.Z
+        return np.array([self._state.predictor(k) for k in range(len(self._state.Z))])
+
+    def _per_machine(self) -> list[np.ndarray]:
+        return [self._state.Z, self._state.U]
+
+    def _replace(self, arrays: list[np.ndarray]) -> None:
+        self._state = State(arrays[0], arrays[1], self._state.counts)
+
+    def _advance(
+        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
+    ) -> np.ndarray:
+        before = self._state.counts[:, MADE].copy()
+        together = not self.record and all(len(m.members) == examples.rows.n for m in machines)
+        groups = [np.s_[:]] if together else [np.s_[k : k + 1] for k in range(len(machines))]
+        for k, group in enumerate(groups):
+            members = machines[group][0].members
+            state, settings = self._state.part(group), self._settings()
+            running = Running(examples, machines[group], state, settings)
+            recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
+            order = next(epochs(self.order, members, examples.rows, rng))
+            for piece in running.pieces(order):
+                for step, row in running.visit(piece, one_by_one=self.record):
+                    recorder.record(step, row, state.Z[0])
+        return np.asarray(self._state.counts[:, MADE] - before)

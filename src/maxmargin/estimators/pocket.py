@@ -1,0 +1,193 @@
+"""The pocket perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.params import check_bool, check_choice, check_count
+from maxmargin.core.stopping import MaxUpdates, StoppingRule
+from maxmargin.estimators.stream import StreamPerceptron
+from maxmargin.kernels.perceptron import MADE
+from maxmargin.solvers.orders import ORDERS, epochs
+from maxmargin.solvers.pocket import Pocket, pocket_perceptron
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.running import Recorder, Running, Settings, State
+
+__all__ = ["PocketPerceptron"]
+
+
+class PocketPerceptron(StreamPerceptron):
+    """Run the perceptron, keep the weights with the fewest training errors: for overlapping classes.
+
+    The perceptron makes up to ``max_updates`` updates. After every one the training error E_in counts,
+    and weights that beat all earlier ones go into the pocket (with ratchet, Gallant 1990). With
+    ``polish`` the pocket is then improved by exact searches for the fewest errors along lines.
+
+    Parameters
+    ----------
+    max_updates : int, default 10_000
+        The time horizon T.
+    order : "cyclic", "shuffled" or "random", default "cyclic"
+        As for :class:`maxmargin.Perceptron`.
+    polish : bool, default True
+        Improve the pocket after the last update. Off, the result is the textbook's, update by update.
+    fit_intercept, normalize, multi_class, class_weight, stop, warm_start, random_state, record, verbose
+        As for :class:`maxmargin.Perceptron`.
+
+    Attributes
+    ----------
+    best_error_ : float
+        E_in of the pocket: the share of training rows with y·f(x) ≤ 0 (multiclass: by label).
+    best_update_ : int
+        The update after which the perceptron found it, 0 for the start (multiclass: by label).
+    unpolished_error_ : float
+        E_in of the pocket before polishing (multiclass: by label).
+    error_lower_bound_ : float
+        A proven lower bound on the training error of any plane: 0 so far.
+    coef_, intercept_, classes_, n_mistakes_, n_iter_, stop_reason_, history_, trace_, machines_
+        As for :class:`maxmargin.Perceptron`. In ``history_`` ``training_error`` is the pocket's and
+        ``running_error`` the running perceptron's; ``trace_`` holds the running weights.
+
+    Notes
+    -----
+    ``partial_fit`` judges the pocket and the new candidates on the rows of that call. ``learn_one``
+    keeps the weights with the longest run of correct predictions, Gallant's rule for streams.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pocket = mm.PocketPerceptron(random_state=0).fit(X[50:], y[50:])
+    >>> pocket.best_error_
+    0.01
+    """
+
+    max_iter = None  # the budget is one of updates
+
+    def __init__(
+        self,
+        max_updates: int = 10_000,
+        order: str = "cyclic",
+        *,
+        polish: bool = True,
+        fit_intercept: bool = True,
+        normalize: bool = False,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        stop: StoppingRule | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        record: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.max_updates = max_updates
+        self.order = order
+        self.polish = polish
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.stop = stop
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.record = record
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_count("max_updates", self.max_updates)
+        check_choice("order", self.order, ORDERS)
+        check_bool("polish", self.polish)
+
+    def _settings(self) -> Settings:
+        return Settings(order=self.order, record=self.record)
+
+    def _stopping_rule(self) -> StoppingRule:
+        return super()._stopping_rule() | MaxUpdates(self.max_updates)
+
+    def _solve(
+        self,
+        problem: Problem,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        training = problem.training.restricted(machines[0].members)
+        part = Problem(training, problem.validation, problem.held_out, track_error=False)
+        if start is None:
+            start = np.zeros((len(machines), training.rows.d + 1))
+        return [
+            pocket_perceptron(
+                part, m, z, self._settings(), self._stopping_rule(), rng, observer, self.polish
+            )
+            for m, z in zip(machines, start, strict=True)
+        ]
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        self._state = State.begin(np.array([s.state for s in solutions]), average=False)
+        self._pocket = np.array([s.z for s in solutions])
+        self._runs = np.zeros((len(solutions), 2), dtype=np.int64)  # current and longest
+        labels = [log.label for log in self._logs]
+
+        def by_label(values: list[Any]) -> Any:
+            return self._by_label(dict(zip(labels, values, strict=True)))
+
+        self.best_error_: float | dict[Hashable, float] = by_label([s.best_error for s in solutions])
+        self.best_update_: int | dict[Hashable, int] = by_label([s.best_update for s in solutions])
+        self.unpolished_error_: float | dict[Hashable, float] = by_label(
+            [s.unpolished_error for s in solutions]
+        )
+        self.error_lower_bound_: float | dict[Hashable, float] = by_label([0.0] * len(solutions))
+
+    def _running_weights(self) -> np.ndarray:
+        return self._state.Z
+
+    def _wide(self) -> np.ndarray:
+        return self._pocket
+
+    def _per_machine(self) -> list[np.ndarray]:
+        return [self._pocket, self._state.Z]
+
+    def _replace(self, arrays: list[np.ndarray]) -> None:
+        self._pocket = arrays[0]
+        self._state = State(arrays[1], self._state.U, self._state.counts)
+
+    def _advance(
+        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
+    ) -> np.ndarray:
+        before = self._state.counts[:, MADE].copy()
+        for k, machine in enumerate(machines):
+            if not len(machine.members):
+                continue
+            state = self._state.part(np.s_[k : k + 1])
+            mine = examples.restricted(machine.members)
+            pocket = Pocket(mine, machine, self._pocket[k]) if mine.rows.n > 1 else None
+            running = Running(mine, [machine], state, self._settings())
+            recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace)
+            earlier = state.Z[0].copy()
+            for piece in running.pieces(next(epochs(self.order, np.arange(mine.rows.n), mine.rows, rng))):
+                for step, row in running.visit(piece, one_by_one=True):
+                    if pocket is not None:
+                        pocket.offer(int(running.updates[0]), state.Z[0])
+                    if self.record:
+                        recorder.record(step, row, state.Z[0])
+            if pocket is not None:
+                pocket.judge()
+                self._pocket[k] = pocket.z
+            else:
+                self._count_run(k, earlier, mistake=bool(running.mistakes[0]))
+        return np.asarray(self._state.counts[:, MADE] - before)
+
+    def _count_run(self, k: int, z: np.ndarray, mistake: bool) -> None:
+        """Gallant's rule: weights that were right longer than the pocket's replace them."""
+        current, longest = self._runs[k]
+        current = 0 if mistake else current + 1
+        if current > longest:
+            longest = current
+            self._pocket[k] = z
+        self._runs[k] = current, longest

@@ -1,0 +1,101 @@
+"""Telling the world how a fit is going: a progress bar, and scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+try:  # scikit-learn ≥ 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # pragma: no cover
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand-in where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Stand-in where scikit-learn has no callbacks yet."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]
+
+PATIENCE = 0.5  # seconds before a progress bar appears
+
+
+class Watch:
+    """Observes epochs: shows a bar if asked to and the fit is long, and calls callbacks.
+
+    ``attributes`` turns the weights of a run into the fitted attributes a callback may predict with,
+    or None if the weights are not those of all machines.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        total: int | None,
+        attributes: Callable[[np.ndarray], dict[str, Any] | None],
+    ) -> None:
+        self.estimator, self.X, self.y = estimator, X, y
+        self.total = total
+        self.attributes = attributes
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._context: Any = None
+
+    def __enter__(self) -> Watch:
+        self._began = time.perf_counter()
+        if getattr(self.estimator, "_skl_callbacks", None):
+            self._context = self.estimator._init_callback_context(max_subtasks=None)
+            self._context.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if self._context is not None and kind is None:
+            self._context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)
+
+    def epoch(self, epoch: int, mistakes: int, Z: np.ndarray) -> bool:
+        """Report the end of an epoch; True if a callback asks to stop."""
+        if self.estimator.verbose and time.perf_counter() - self._began > PATIENCE:
+            self._show(epoch, mistakes)
+        if self._context is None:
+            return False
+        given: dict[str, Any] = {"estimator": self.estimator, "X": self.X, "y": self.y}
+        task = self._context.subcontext(task_name="epoch")
+        task.call_on_fit_task_begin(**given)
+        attributes = self.attributes(Z)
+        return bool(task.call_on_fit_task_end(**given, reconstruction_attributes=attributes))
+
+    def _show(self, epoch: int, mistakes: int) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[note]}"),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            name = type(self.estimator).__name__
+            self._task = self._bar.add_task(name, total=self.total, note="")
+        assert self._task is not None
+        note = f"epoch {epoch}, {mistakes} mistakes in it"
+        self._bar.update(self._task, completed=epoch, note=note)

@@ -1,0 +1,286 @@
+"""Learning as examples arrive: the online protocol "receive x, predict, see y, suffer a mistake".
+
+``partial_fit`` takes some rows, ``learn_one`` a single example, as a vector or as a dict from feature
+name to value; with dicts, new features may appear at any time and start with weight zero.
+
+Two classes need not be announced: until the second label is seen, the first counts as −1, and if it
+turns out to be the larger of the two the weights change sign. Since the update rule treats both
+classes alike, the model is then exactly the one that knew both labels from the start.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.history import Epoch, History
+from maxmargin.core.labels import class_weights, encode, find_classes
+from maxmargin.core.stopping import StopReason
+from maxmargin.core.trace import Trace
+from maxmargin.estimators.base import unchanged_on_error
+from maxmargin.estimators.door import LARGEST, check_reach, read_Xy
+from maxmargin.estimators.fitting import PerceptronBase
+from maxmargin.estimators.machines import build_machines, decide_multiclass
+from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.solvers.problem import Examples, Machine, Solution
+
+__all__ = ["StreamPerceptron"]
+
+ONLINE = StopReason(
+    "online", "Learning as examples arrive: each was seen once, and no stopping rule applies."
+)
+
+
+class StreamPerceptron(PerceptronBase):
+    """``partial_fit``, ``learn_one`` and ``predict_one``, for perceptrons that can advance."""
+
+    @abstractmethod
+    def _advance(
+        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
+    ) -> np.ndarray:
+        """Learn from some examples; return the mistakes of each machine in them."""
+
+    @abstractmethod
+    def _per_machine(self) -> list[np.ndarray]:
+        """All arrays with one row (w, b) per machine, to be widened or turned round in place."""
+
+    @abstractmethod
+    def _replace(self, arrays: list[np.ndarray]) -> None:
+        """Put new arrays in the place of those of ``_per_machine``."""
+
+    @unchanged_on_error
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning with one pass over some rows, from wherever the weights are.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            New rows, or old ones again.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like, optional
+            All labels that will ever occur; needed in the first call unless ``fit`` came before.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        first = "classes_" not in vars(self)
+        rows, y = read_Xy(self, X, y, reset=first)
+        if first:
+            if classes is None:
+                raise InputError(
+                    "classes must name all labels in the first call of partial_fit. "
+                    "Got None instead. Pass classes=numpy.unique(y_all)."
+                )
+            self._begin(find_classes(np.asarray(classes)), rows.d)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise InputError(
+                f"`classes` must be the same in every call, {self.classes_.tolist()}. "
+                f"Got {np.unique(classes).tolist()} instead: it is not the same as on last call."
+            )
+        self._learn(rows, encode(y, self.classes_), passes=1)
+        return self
+
+    def learn_one(self, x: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from one example: predict, compare with y, and update on a mistake.
+
+        Parameters
+        ----------
+        x : vector or dict
+            One example; a dict maps feature names to numbers, and missing names count as 0.
+        y : label
+            Its class.
+        classes : array-like, optional
+            All labels, in the first call; needed for more than two classes.
+
+        Returns
+        -------
+        self
+            ``n_mistakes_`` is the running count of mistakes.
+        """
+        if "classes_" not in vars(self):
+            self._check_params()
+            known = np.array([y]) if classes is None else find_classes(np.asarray(classes))
+            self._begin(known, 0 if isinstance(x, Mapping) else len(_vector(x)))
+            if isinstance(x, Mapping):
+                self.feature_index_: dict[Any, int] = {}
+        if len(self.classes_) > 1:
+            encode(np.array([y]), self.classes_)  # refuse a strange label before anything changes
+        rows = self._one_row(x, grow=True)
+        self._meet(y)
+        self._learn(rows, encode(np.array([y]), self.classes_), passes=0)
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the label of one example (vector or dict); None before any label is known."""
+        if "classes_" not in vars(self):
+            return None
+        F = Examples(self._one_row(x, grow=False), np.empty(0), self._pad).decisions(self._wide())
+        if len(self.classes_) <= 2:
+            winner = min(int(F[0, 0] > 0), len(self.classes_) - 1)
+        else:
+            winner = int(np.argmax(decide_multiclass(F, len(self.classes_), self.multi_class)))
+        return self.classes_.tolist()[winner]
+
+    def _begin(self, classes: np.ndarray, width: int) -> None:
+        """Start from zero weights."""
+        self.classes_ = classes
+        self.n_features_in_ = width
+        self.n_iter_ = 0
+        self.n_mistakes_ = 0
+        machines = self._machines_on(np.empty(0, dtype=np.int64))
+        zero = np.zeros(width + 1)
+        self._finish(machines, [self._blank(zero) for _ in machines])
+        self.n_iter_ = 0
+
+    def _blank(self, zero: np.ndarray) -> Solution:
+        trace = Trace(zero.copy()) if self.record else None
+        return Solution(zero, ONLINE, History(), zero, 0, trace)
+
+    def _meet(self, y: Any) -> None:
+        """Take note of the second class of a stream."""
+        if len(self.classes_) > 1 or y == self.classes_[0]:
+            return
+        first = self.classes_[0]
+        self.classes_ = find_classes(np.array([first, y]))
+        self._logs[0].label = self.classes_.tolist()[1]
+        if self.classes_[1] == first:  # it counted as −1 so far, and is the larger one
+            for array in self._per_machine():
+                np.negative(array, out=array)
+                array += 0.0
+
+    def _learn(self, rows: Rows, codes: np.ndarray, passes: int) -> None:
+        if "_rng" not in vars(self):
+            seed = check_random_state(self.random_state).randint(2**31)
+            self._rng = np.random.default_rng(seed)
+        mistakes = self._advance(self._examples(rows, codes), self._machines_on(codes), self._rng)
+        self.n_iter_ += passes
+        self.n_mistakes_ += int(mistakes.sum())
+        self.stop_reason_ = ONLINE
+        nan = float("nan")
+        for k, log in enumerate(self._logs):
+            log.mistakes += int(mistakes[k])
+            log.reason = ONLINE
+            if passes:
+                norm = float(np.linalg.norm(self._wide()[k, :-1]))
+                epoch = Epoch(len(log.history) + 1, int(mistakes[k]), nan, nan, norm, nan)
+                log.history.append(epoch)
+
+    def _machines_on(self, codes: np.ndarray) -> list[Machine]:
+        """Return the machines with these rows as members; what does not depend on them is kept."""
+        key = (self.class_weight, self.multi_class, tuple(self.classes_.tolist()))
+        if getattr(self, "_machines_key", None) != key:
+            weights = class_weights(self.class_weight, self.classes_, stream=True)
+            assert weights is not None
+            weights = weights if len(weights) > 1 else np.append(weights, 1.0)
+            none = np.empty(0, dtype=np.int64)
+            self._machines_kept = build_machines(
+                _at_least_two(self.classes_), none, self.multi_class, none, weights
+            )
+            self._machines_key = key
+        everything = np.arange(len(codes))
+        if len(self.classes_) <= 2 or self.multi_class == "ovr":
+            return [replace(m, members=everything) for m in self._machines_kept]
+        return [
+            replace(m, members=np.flatnonzero((codes == m.positive) | (codes == m.negative)))
+            for m in self._machines_kept
+        ]
+
+    @abstractmethod
+    def _wide(self) -> np.ndarray:
+        """z of each machine, with room for features to come."""
+
+    def _weights(self) -> np.ndarray:
+        Z = self._wide()
+        d = self.n_features_in_
+        return Z if Z.shape[1] == d + 1 else np.column_stack([Z[:, :d], Z[:, -1]])
+
+    def _one_row(self, x: Any, grow: bool) -> Rows:
+        """Return one example as rows."""
+        if not isinstance(x, Mapping):
+            v = _vector(x)
+            if len(v) != self.n_features_in_:
+                raise InputError(
+                    f"x must hold {self.n_features_in_} features, as before. Got {len(v)} instead."
+                )
+            return check_reach(DenseRows(v[None]), v[None])
+        if self.record:
+            raise InputError(
+                "record must be False when features come by name, since their number may grow. "
+                "Got True instead. Learn from vectors, or set record=False."
+            )
+        if "feature_index_" not in vars(self):
+            if not hasattr(self, "feature_names_in_"):
+                raise InputError(
+                    "x must be a vector, since this model was fitted on data without feature names. "
+                    "Got a dict instead. Fit on a data frame, or learn from dicts from the start."
+                )
+            self.feature_index_ = {name: j for j, name in enumerate(self.feature_names_in_)}
+        return self._row_from_dict(x, grow)
+
+    def _row_from_dict(self, x: Mapping[Any, Any], grow: bool) -> Rows:
+        names = self.feature_index_
+        known = {k: _number(k, v) for k, v in x.items() if grow or k in names}
+        new = [name for name in known if name not in names]
+        if new:
+            names.update({name: len(names) + j for j, name in enumerate(new)})
+            self.n_features_in_ = len(names)
+            vars(self).pop("feature_names_in_", None)  # they no longer name all features
+        room = self._per_machine()[0].shape[1] - 1
+        if len(names) > room:
+            room = max(8, 2 * len(names))
+            self._widen(room)
+        columns = np.array([names[name] for name in known], dtype=np.int64)
+        order = np.argsort(columns)
+        values = np.array(list(known.values()))[order]
+        ends = np.array([0, len(columns)], dtype=np.int64)
+        row = sparse.csr_array((values, columns[order], ends), shape=(1, room))
+        row.has_canonical_format = True
+        return check_reach(CsrRows(row), row)
+
+    def _widen(self, width: int) -> None:
+        """Make room for more features, which start at weight zero."""
+        wider = []
+        for array in self._per_machine():
+            if not array.shape[1]:  # nothing is kept for averaging
+                wider.append(array)
+                continue
+            new = np.zeros((len(array), width + 1))
+            new[:, : array.shape[1] - 1] = array[:, :-1]
+            new[:, -1] = array[:, -1]
+            wider.append(new)
+        self._replace(wider)
+
+
+def _at_least_two(classes: np.ndarray) -> np.ndarray:
+    """Return the classes; a stream's only class so far is given a stand-in for its opposite."""
+    return classes if len(classes) > 1 else np.append(classes, classes)
+
+
+def _vector(x: Any) -> np.ndarray:
+    try:
+        v = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        v = np.empty((0, 0))
+    if v.ndim != 1 or not len(v):
+        raise InputError(f"x must be a vector of numbers or a dict of features. Got {x!r} instead.")
+    return np.ascontiguousarray(v)
+
+
+def _number(name: Any, value: Any) -> float:
+    if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
+        raise InputError(
+            f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
+            f"Got {value!r} for {name!r} instead."
+        )
+    return float(value)

@@ -1,0 +1,204 @@
+"""What a kernel can do with row i, for dense and for sparse rows.
+
+==================  ==========================================================================
+``dot``             w·x_i summed as fast as possible, and a bound on its rounding error
+``dot_in_order``    w·x_i summed from left to right: the sum that decides
+``add_row``         w ← w + c x_i
+``norm_squared``    ‖x_i‖², summed from left to right
+``sketch_width``    d if the rows have a sketch, else 0
+``refresh_sketch``  prepare the sketch for weights w; returns the error of ``sketch_dot``
+``sketch_dot``      w·x_i from the 16-bit sketch
+==================  ==========================================================================
+
+The left-to-right sum is the same for dense and sparse rows, because adding w_j·0 changes nothing.
+A dense kernel uses ``dot``, which the compiler may reorder, and turns to ``dot_in_order`` only where
+rounding could change the decision. A sparse row is summed in order at once: it costs no more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from maxmargin.kernels.jit import jit, jit_any_order
+from maxmargin.rows.arrays import Dense
+
+# ruff: noqa: D103  (each primitive is described in the table above)
+
+UNIT_ROUNDOFF = 2.0**-53
+SINGLE_ROUNDOFF = 2.0**-24
+UNDERFLOW = (
+    1e-305  # more than all products that underflow can add up to, and itself a normal number
+)
+
+
+def dot(rows: Any, i: int, w: Any) -> tuple[float, float]: ...  # type: ignore[empty-body]
+def dot_in_order(rows: Any, i: int, w: Any) -> float: ...  # type: ignore[empty-body]
+def add_row(rows: Any, i: int, c: float, w: Any) -> None: ...
+def norm_squared(rows: Any, i: int) -> float: ...  # type: ignore[empty-body]
+def sketch_width(rows: Any) -> int: ...  # type: ignore[empty-body]
+def refresh_sketch(rows: Any, w: Any, v: Any) -> float: ...  # type: ignore[empty-body]
+def sketch_dot(rows: Any, i: int, v: Any) -> float: ...  # type: ignore[empty-body]
+
+
+def _is_dense(rows: types.Type) -> bool:
+    return isinstance(rows, types.BaseNamedTuple) and rows.instance_class is Dense
+
+
+@jit_any_order
+def _dense_dot(x: Any, w: Any) -> tuple[float, float]:
+    total = 0.0
+    size = 0.0
+    for j in range(x.shape[0]):
+        product = x[j] * w[j]
+        total += product
+        size += abs(product)
+    # Two sums of d products in any two orders differ by less than this (Higham 2002, §3.1).
+    return total, 4.0 * UNIT_ROUNDOFF * (x.shape[0] + 2) * size + UNDERFLOW
+
+
+@jit_any_order
+def _single_dot(q: Any, v: Any) -> float:
+    total = np.float32(0.0)
+    for j in range(v.shape[0]):
+        total += np.float32(q[j]) * v[j]
+    return total
+
+
+@jit
+def _refresh(w: Any, unit: Any, v: Any) -> float:
+    if v.shape[0] == 0:
+        return np.inf
+    size = 0.0
+    for j in range(v.shape[0]):
+        scaled = w[j] * unit[j]
+        size += abs(scaled)
+        v[j] = scaled
+    # Half a unit of the sketch, plus the rounding of a sum of d products in single precision, plus
+    # what may underflow there.
+    rounding = 4.0 * SINGLE_ROUNDOFF * (v.shape[0] + 8) * 32768.0
+    return size * (0.5 + rounding) + v.shape[0] * 1e-36
+
+
+@overload(dot)
+def _dot(rows: Any, i: int, w: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, w: Any) -> tuple[float, float]:
+            return _dense_dot(rows.X[i], w)
+
+        return dense
+
+    def csr(rows: Any, i: int, w: Any) -> tuple[float, float]:
+        return dot_in_order(rows, i, w), 0.0
+
+    return csr
+
+
+@overload(dot_in_order)
+def _dot_in_order(rows: Any, i: int, w: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, w: Any) -> float:
+            x = rows.X[i]
+            total = 0.0
+            for j in range(x.shape[0]):
+                total += x[j] * w[j]
+            return total
+
+        return dense
+
+    def csr(rows: Any, i: int, w: Any) -> float:
+        total = 0.0
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            total += rows.data[p] * w[np.uint64(rows.indices[p])]
+        return total
+
+    return csr
+
+
+@overload(add_row)
+def _add_row(rows: Any, i: int, c: float, w: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, c: float, w: Any) -> None:
+            x = rows.X[i]
+            for j in range(x.shape[0]):
+                w[j] += c * x[j]
+
+        return dense
+
+    def csr(rows: Any, i: int, c: float, w: Any) -> None:
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            w[np.uint64(rows.indices[p])] += c * rows.data[p]
+
+    return csr
+
+
+@overload(norm_squared)
+def _norm_squared(rows: Any, i: int) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int) -> float:
+            total = 0.0
+            for x in rows.X[i]:
+                total += np.float64(x) * x
+            return total
+
+        return dense
+
+    def csr(rows: Any, i: int) -> float:
+        total = 0.0
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            total += np.float64(rows.data[p]) * rows.data[p]
+        return total
+
+    return csr
+
+
+@overload(sketch_width)
+def _sketch_width(rows: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any) -> int:
+            return rows.sketch.shape[1]  # type: ignore[no-any-return]
+
+        return dense
+
+    def csr(rows: Any) -> int:
+        return 0
+
+    return csr
+
+
+@overload(refresh_sketch)
+def _refresh_sketch(rows: Any, w: Any, v: Any) -> Any:
+    if not _is_dense(rows):
+
+        def csr(rows: Any, w: Any, v: Any) -> float:
+            return np.inf
+
+        return csr
+
+    def dense(rows: Any, w: Any, v: Any) -> float:
+        return _refresh(w, rows.unit, v)
+
+    return dense
+
+
+@overload(sketch_dot)
+def _sketch_dot(rows: Any, i: int, v: Any) -> Any:
+    if not _is_dense(rows):
+
+        def csr(rows: Any, i: int, v: Any) -> float:
+            return np.float32(0.0)
+
+        return csr
+
+    def dense(rows: Any, i: int, v: Any) -> float:
+        return _single_dot(rows.sketch[i], v)
+
+    return dense

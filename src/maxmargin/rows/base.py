@@ -1,0 +1,74 @@
+"""The interface between data and algorithms."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from maxmargin.rows.arrays import Csr, Dense
+
+__all__ = ["Rows"]
+
+T = TypeVar("T")
+
+# Entries per block: some 20 ms of work, so that Ctrl-C is answered at once.
+BLOCK_ENTRIES = 1 << 22
+
+
+class Rows(ABC):
+    """n rows of d features, in memory or not, dense or sparse."""
+
+    n: int
+    d: int
+
+    @property
+    @abstractmethod
+    def arrays(self) -> Dense | Csr:
+        """The form the compiled kernels read."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """Stored numbers: n·d if dense, the nonzeros if sparse."""
+
+    @abstractmethod
+    def slice(self, start: int, stop: int) -> Rows:
+        """Rows start … stop−1, without a copy."""
+
+    @abstractmethod
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """A few rows by index, dense, as doubles."""
+
+    @abstractmethod
+    def select(self, indices: np.ndarray) -> Rows:
+        """Rows by index, as rows of the same kind (a copy)."""
+
+    @abstractmethod
+    def times(self, V: np.ndarray) -> np.ndarray:
+        """X V for a d × k matrix V of doubles."""
+
+    @abstractmethod
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """Cᵀ X for an n × k matrix C of doubles: k weighted sums of rows."""
+
+    @abstractmethod
+    def reach(self) -> float:
+        """max |x_ij|, nan if an entry is nan."""
+
+    def block_length(self, entries: int = BLOCK_ENTRIES) -> int:
+        """How many rows hold about ``entries`` numbers."""
+        return max(1, int(entries * self.n / max(self.entries, self.n)))
+
+    def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Rows]]:
+        """Yield the rows block by block, in order: where each block stands, and its rows."""
+        length = self.block_length(entries)
+        for start in range(0, self.n, length):
+            stop = min(start + length, self.n)
+            yield slice(start, stop), self.slice(start, stop)
+
+    def map(self, function: Callable[[slice, Rows], T], entries: int = BLOCK_ENTRIES) -> list[T]:
+        """One pass: a pure function of each block, results in order."""
+        return [function(where, block) for where, block in self.blocks(entries)]

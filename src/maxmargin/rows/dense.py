@@ -1,0 +1,80 @@
+"""Dense rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from maxmargin.rows.arrays import Dense
+from maxmargin.rows.base import Rows
+
+__all__ = ["DenseRows"]
+
+CACHE_ENTRIES = 1 << 16  # half a megabyte of doubles: temporaries stay in the cache
+
+_NO_SKETCH = np.empty((0, 0), dtype=np.int16)
+_NO_UNIT = np.empty(0)
+
+
+class DenseRows(Rows):
+    """Rows of a C-ordered matrix of doubles or floats."""
+
+    def __init__(
+        self, X: np.ndarray, sketch: np.ndarray = _NO_SKETCH, unit: np.ndarray = _NO_UNIT
+    ) -> None:
+        self.X = X.view(np.ndarray)
+        self.X.flags.writeable = False  # one type for the kernels, memory maps included
+        self.n, self.d = X.shape
+        self._arrays = Dense(self.X, sketch, unit)
+
+    @property
+    def arrays(self) -> Dense:
+        """The form the compiled kernels read."""
+        return self._arrays
+
+    @property
+    def entries(self) -> int:
+        """Stored numbers."""
+        return int(self.X.size)
+
+    def slice(self, start: int, stop: int) -> DenseRows:
+        """Rows start … stop−1, without a copy (and without a sketch)."""
+        return DenseRows(self.X[start:stop])
+
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """A few rows by index, as doubles."""
+        return self.X[indices].astype(np.float64, copy=False)
+
+    def select(self, indices: np.ndarray) -> DenseRows:
+        """Rows by index (a copy)."""
+        return DenseRows(self.X[indices])
+
+    def times(self, V: np.ndarray) -> np.ndarray:
+        """X V; float32 data is widened block by block."""
+        if self.X.dtype == V.dtype:
+            return self.X @ V
+        return np.concatenate([b.take(np.s_[:]) @ V for _, b in self.blocks(CACHE_ENTRIES)])
+
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """Cᵀ X; float32 data is widened block by block."""
+        if self.X.dtype == C.dtype:
+            return C.T @ self.X
+        parts = self.map(lambda where, b: C[where].T @ b.take(np.s_[:]), CACHE_ENTRIES)
+        return np.asarray(sum(parts))
+
+    def reach(self) -> float:
+        """max |x_ij|, nan if an entry is nan."""
+        return float(self.column_reach.max())
+
+    @cached_property
+    def column_reach(self) -> np.ndarray:
+        """max_i |x_ij| for every feature j, through temporaries that stay in the cache."""
+        reach = np.zeros(self.d, dtype=self.X.dtype)
+        # One buffer for all blocks: fresh memory would cost more than the arithmetic.
+        length = min(self.n, self.block_length(CACHE_ENTRIES))
+        buffer = np.empty((length, self.d), self.X.dtype)
+        for _, block in self.blocks(CACHE_ENTRIES):
+            size = np.abs(block.arrays.X, out=buffer[: block.n])
+            np.maximum(reach, size.max(axis=0), out=reach)
+        return reach.astype(np.float64)

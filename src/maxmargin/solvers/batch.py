@@ -1,0 +1,178 @@
+"""Gradient descent on the perceptron risk R(z) = Σ_{i∈V} −a_i·z, where V = {i : a_i·z ≤ 0}.
+
+−∇R(z) = Σ_{i∈V} a_i, so a step of length ε is z ← z + ε Σ_{i∈V} y_i (x_i, 1): every misclassified
+row pulls at once. The run ends when V is empty: R(z) = 0 with z ≠ 0, since at z = 0 every row is in V.
+
+With a fixed ε the mistake-bound argument holds for the sums, and separable data is separated after
+finitely many steps.
+
+With ``step="exact"`` each step goes to the minimum of R along its direction. On a piecewise linear R
+the plain gradient then zigzags between creases and may jam; so the direction is the shortest vector
+between the new −∇R and the last direction (conjugate subgradients, Wolfe 1975), which points along the
+crease. R is positively homogeneous, R(sz) = s R(z), so after an exact step z is brought back to its old
+length: otherwise, on overlapping classes, it would shrink towards the meaningless minimum z = 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import count
+
+import numpy as np
+
+from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.trace import Trace, Update
+from maxmargin.solvers.linesearch import least_risk
+from maxmargin.solvers.logbook import Logbook
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+
+__all__ = ["Risk", "batch_perceptron"]
+
+
+class Risk:
+    """R and its gradient for machines on the same rows, one pass each."""
+
+    def __init__(self, examples: Examples, machines: Sequence[Machine]) -> None:
+        self.examples = examples
+        positive = np.array([[m.positive] for m in machines]) == examples.codes
+        self.signs = np.where(positive, 1.0, -1.0)
+        if len(examples.scale):
+            self.signs *= examples.scale
+        plus = np.array([[m.weight_plus] for m in machines])
+        minus = np.array([[m.weight_minus] for m in machines])
+        self.weights = np.where(positive, plus, minus)
+
+    def margins(self, Z: np.ndarray) -> np.ndarray:
+        """a_i·z_k as a (machines, rows) array."""
+        return self.signs * self.examples.decisions(Z)
+
+    def value(self, M: np.ndarray) -> np.ndarray:
+        """Return R for each machine from its margins."""
+        return np.sum(self.weights * np.maximum(0.0, -M), axis=1)
+
+    def pull(self, M: np.ndarray) -> np.ndarray:
+        """Return −∇R for each machine: the sum of its misclassified a_i."""
+        C = np.where(M <= 0, self.signs * self.weights, 0.0)
+        bias = self.examples.pad * C.sum(axis=1)
+        return np.column_stack([self.examples.rows.combine(np.ascontiguousarray(C.T)), bias])
+
+    def slopes(self, G: np.ndarray) -> np.ndarray:
+        """a_i·g_k: how fast each margin moves along each direction."""
+        along = self.examples.rows.times(np.ascontiguousarray(G[:, :-1].T)).T
+        return self.signs * (along + self.examples.pad * G[:, -1:])
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the machines only."""
+        self.signs, self.weights = self.signs[which], self.weights[which]
+
+    def step(
+        self, Z: np.ndarray, M: np.ndarray, step: float | str, last: np.ndarray
+    ) -> np.ndarray:
+        """Z after one step; ``last`` holds the directions of the exact steps, and is updated."""
+        G = self.pull(M)
+        if not isinstance(step, str):
+            return Z + step * G
+        last[:] = [_shortest_between(g, d) for g, d in zip(G, last, strict=True)]
+        Q = self.slopes(last)
+        moved = Z.copy()
+        for k, (z, direction) in enumerate(zip(Z, last, strict=True)):
+            if M[k].min() <= 0 and direction.any():
+                moved[k] = _exact_step(z, direction, M[k], Q[k], self.weights[k])
+        return moved
+
+
+def _shortest_between(g: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return the shortest vector between g and d, or g if there is none but zero, or no d."""
+    apart = d - g
+    square = float(apart @ apart)
+    share = min(1.0, max(0.0, -float(g @ apart) / square)) if d.any() and square > 0 else 0.0
+    shortest = g + share * apart
+    enough = float(np.linalg.norm(shortest)) > 1e-9 * float(np.linalg.norm(g))
+    return shortest if enough else g
+
+
+def _exact_step(
+    z: np.ndarray, direction: np.ndarray, m: np.ndarray, q: np.ndarray, c: np.ndarray
+) -> np.ndarray:
+    """Return the z of least risk along the direction, brought back to the length it had."""
+    length, reach = float(np.linalg.norm(z)), float(np.linalg.norm(direction))
+    t = least_risk(m, q, c)
+    if length == 0:
+        return z + t * direction
+    t = max(t, 1e-9 * length / reach)  # never stand still at a crease
+    risk = float(np.sum(c * np.maximum(0.0, -m))) / length
+    for _ in range(60):
+        moved = z + t * direction
+        new_length = float(np.linalg.norm(moved))
+        left = float(np.sum(c * np.maximum(0.0, -(m + t * q))))
+        if left <= risk * new_length and new_length > 1e-12 * length:
+            break
+        t *= 0.5  # less risk only because z shrinks: that is the way to z = 0
+    return moved * (length / new_length)
+
+
+def batch_perceptron(
+    problem: Problem,
+    machines: Sequence[Machine],
+    start: np.ndarray,
+    step: float | str,
+    stop: StoppingRule,
+    observer: Observer,
+    record: bool,
+) -> list[Solution]:
+    """Descend for machines that share their rows, until each has a reason to stop."""
+    began = time.perf_counter()
+    n = problem.training.rows.n
+    risk = Risk(problem.training, machines)
+    # Only with a fixed step is the next z a function of this one, and a repetition a proof.
+    repeats = not isinstance(step, str)
+    logs = [Logbook(problem, m, stop, repeats=repeats) for m in machines]
+    traces = [Trace(z.copy()) if record else None for z in start]
+    mistakes, updates = np.zeros(len(start), int), np.zeros(len(start), int)
+    solutions: dict[int, Solution] = {}
+    active = np.arange(len(start))
+    Z, last = start.copy(), np.zeros_like(start)
+    M = risk.margins(Z)
+    for epoch in count(1):
+        before, wrong = Z, np.count_nonzero(M <= 0, axis=1)
+        R_before = risk.value(M)
+        Z = risk.step(Z, M, step, last)
+        M = risk.margins(Z)
+        R, left = risk.value(M), np.count_nonzero(M <= 0, axis=1)
+        asked = observer(epoch, int(wrong.sum()), Z)
+        for j, k in enumerate(active):
+            mistakes[k] += wrong[j]
+            updates[k] += wrong[j] > 0
+            logs[k].close_epoch(
+                z=Z[j],
+                weights=Z[j],
+                before=before[j],
+                mistakes=int(wrong[j]),
+                updates=int(updates[k]),
+                all_correct=bool(left[j] == 0),
+                seconds=time.perf_counter() - began,
+                training_error=float(left[j]) / n,
+                risk=float(R[j]),
+                asked=asked,
+            )
+            trace = traces[k]
+            if trace is not None and wrong[j]:
+                trace.append(Update(epoch, -1, -float(R_before[j]), Z[j].copy()))
+            reason = logs[k].reason
+            if reason is not None:
+                solutions[int(k)] = Solution(
+                    z=Z[j].copy(),
+                    reason=reason,
+                    history=logs[k].history,
+                    state=Z[j].copy(),
+                    mistakes=int(mistakes[k]),
+                    trace=trace,
+                    steps=epoch * n,
+                )
+        going_on = np.array([logs[k].reason is None for k in active])
+        if not going_on.any():
+            break
+        active, Z, M, last = active[going_on], Z[going_on], M[going_on], last[going_on]
+        risk.keep(going_on)
+    return [solutions[k] for k in range(len(start))]

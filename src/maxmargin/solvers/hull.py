@@ -1,0 +1,108 @@
+"""The point of a convex hull nearest to the origin (Wolfe 1976).
+
+For a_i = y_i (x_i, 1) this is the maximum margin through the origin of the padded space: if p is the
+nearest point of conv{a_i}, then γ = ‖p‖ and z = p/‖p‖ attains it. Every iterate p gives both bounds,
+
+    min_i a_i·p/‖p‖ ≤ γ ≤ ‖p‖,
+
+and each round takes one pass over the rows: it adds the row that violates the left bound most to a
+small set and moves to the nearest point of that set's affine hull, dropping rows of negative weight.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.solvers.problem import Examples, Machine
+
+__all__ = ["HullPoint", "nearest_point"]
+
+
+class HullPoint(NamedTuple):
+    """The nearest point found, with certified bounds on its length up to rounding."""
+
+    point: np.ndarray
+    support: np.ndarray  # rows that span it
+    weights: np.ndarray  # their convex weights
+    lower: float
+    upper: float
+
+
+def nearest_point(
+    examples: Examples, machine: Machine, tol: float = 1e-10, max_rounds: int = 10_000
+) -> HullPoint:
+    """Approach the nearest point until the bounds agree to a relative ``tol``, or rounding stops it."""
+    signs = machine.signs(examples.codes)
+    if len(examples.scale):
+        signs = signs * examples.scale
+
+    def rows_at(indices: list[int]) -> np.ndarray:
+        x = examples.rows.take(np.array(indices))
+        pad = np.full((len(indices), 1), examples.pad)
+        return signs[indices, None] * np.hstack([x, pad])
+
+    def scores(p: np.ndarray) -> np.ndarray:
+        f = examples.rows.times(p[:-1, None])[:, 0] + examples.pad * p[-1]
+        return np.asarray(signs * f)
+
+    support, lam = [0], np.ones(1)
+    A = rows_at(support)
+    lower, upper, best = -np.inf, np.inf, A[0]
+    for _ in range(max_rounds):
+        p = lam @ A
+        length = float(np.linalg.norm(p))
+        if length >= upper * (1 - 1e-15) and lower > -np.inf:
+            break  # no further progress in double precision
+        upper = length
+        if length == 0.0:
+            lower, best = 0.0, p
+            break
+        a = scores(p) / length
+        worst = int(np.argmin(a))
+        if a[worst] > lower:
+            lower, best = float(a[worst]), p
+        if lower >= upper * (1 - tol) or worst in support:
+            break
+        support, lam, A = _add(support, lam, A, worst, rows_at([worst]))
+    return HullPoint(best, np.array(support), lam, lower, upper)
+
+
+def _add(
+    support: list[int], lam: np.ndarray, A: np.ndarray, row: int, a: np.ndarray
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Take one more row into the set and move to the nearest point it spans."""
+    support = [*support, row]
+    A, lam = np.vstack([A, a]), np.append(lam, 0.0)
+    while True:
+        goal = _affine_weights(A)
+        falling = goal <= 1e-14
+        if not falling.any():
+            return support, goal, A
+        # Walk from lam towards goal until the first weight reaches zero; drop it.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(falling & (lam > goal), lam / (lam - goal), np.inf)
+        if not np.isfinite(reach).any():
+            return support, lam, A
+        step = min(1.0, float(reach.min()))
+        lam = np.maximum(lam + step * (goal - lam), 0.0)
+        keep = lam > 1e-15
+        keep[int(np.argmin(reach))] = False
+        support = [i for i, k in zip(support, keep, strict=True) if k]
+        A, lam = A[keep], lam[keep] / lam[keep].sum()
+
+
+def _affine_weights(A: np.ndarray) -> np.ndarray:
+    """Weights λ with Σλ = 1 that minimise ‖Σ λ_i a_i‖, of any sign."""
+    scale = float(np.max(np.linalg.norm(A, axis=1)))
+    # Σλ = 1 joins the least-squares problem as a column that the minimiser satisfies exactly
+    # after division: (A Aᵀ + s² 1 1ᵀ) μ = 1, λ = μ/Σμ. QR of the tall matrix avoids squaring.
+    tall = np.hstack([A, np.full((len(A), 1), scale)]).T
+    r = np.linalg.qr(tall, mode="r")
+    ones = np.ones(len(A))
+    try:
+        mu = np.linalg.solve(r, np.linalg.solve(r.T, ones))
+    except np.linalg.LinAlgError:
+        mu = np.linalg.lstsq(tall.T @ tall, ones, rcond=None)[0]
+    return np.asarray(mu / mu.sum())

@@ -1,0 +1,186 @@
+"""The pocket algorithm (Gallant 1990): run the perceptron, keep the weights with the fewest errors.
+
+Textbook: after every update count the errors E_in of the new weights, one pass over the data each
+time. Here candidates are gathered and judged 64 at a time by one matrix product, in which most are
+thrown out: a lower bound on their errors (rows that are wrong by more than rounding) already reaches
+the pocket's. The few that remain are counted exactly, in order, so every improvement is found, at the
+same update as in the textbook.
+
+Then the pocket is polished: along a line, the number of errors is a step function whose best step is
+found exactly (``fewest_errors``); coordinate and random directions take turns until 20 rounds of
+32 directions bring no improvement.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+import numpy as np
+
+from maxmargin.core.stopping import StoppingRule
+from maxmargin.kernels.decision import inverse_lengths
+from maxmargin.solvers.linesearch import fewest_errors
+from maxmargin.solvers.logbook import Logbook
+from maxmargin.solvers.orders import epochs
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.running import Recorder, Running, Settings, State
+
+__all__ = ["Pocket", "pocket_perceptron", "polish"]
+
+BATCH = 64  # candidates judged together
+DIRECTIONS = 32  # directions per round of polishing
+PATIENCE = 20  # rounds of polishing without improvement
+
+
+class Pocket:
+    """The best weights so far, and the candidates still to be judged."""
+
+    def __init__(self, examples: Examples, machine: Machine, z: np.ndarray) -> None:
+        self.examples = examples
+        self.machine = machine
+        self.signs = machine.signs(examples.codes)
+        self.everything = np.arange(examples.rows.n)
+        self.lengths = np.empty(examples.rows.n)
+        inverse_lengths(examples.rows.arrays, examples.pad, self.lengths)
+        self.lengths = 1.0 / self.lengths
+        self.z, self.errors, self.found_at = z.copy(), self.count(z), 0
+        self._waiting: list[tuple[int, np.ndarray]] = []
+
+    def count(self, z: np.ndarray) -> int:
+        """Rows with y·f(x) ≤ 0, each judged by the sum in order."""
+        m = self.examples.margins(self.machine, z, self.everything)
+        return int(np.count_nonzero(m <= 0))
+
+    def offer(self, update: int, z: np.ndarray) -> None:
+        """Put weights in line for the pocket."""
+        self._waiting.append((update, z.copy()))
+        if len(self._waiting) == BATCH:
+            self.judge()
+
+    def judge(self) -> None:
+        """Judge the candidates in line; equal ones never replace the pocket (the earliest wins)."""
+        if not self._waiting:
+            return
+        Z = np.array([z for _, z in self._waiting])
+        for k in np.flatnonzero(self._surely_wrong(Z) < self.errors):
+            errors = self.count(Z[k])
+            if errors < self.errors:
+                self.z, self.errors, self.found_at = Z[k], errors, self._waiting[k][0]
+        self._waiting.clear()
+
+    def _surely_wrong(self, Z: np.ndarray) -> np.ndarray:
+        """Return a lower bound on each candidate's errors; exact enough once it reaches ours."""
+        alive = np.arange(len(Z))
+        wrong = np.zeros(len(Z), dtype=np.int64)
+        rounding = 4e-16 * (self.examples.rows.d + 4)
+        W, b = np.ascontiguousarray(Z[:, :-1].T), self.examples.pad * Z[:, -1]
+        size = np.linalg.norm(Z, axis=1)
+        for where, block in self.examples.rows.blocks(1 << 20):
+            F = block.times(np.ascontiguousarray(W[:, alive])) + b[alive]
+            doubt = rounding * np.outer(self.lengths[where], size[alive])  # of padded vectors
+            wrong[alive] += np.count_nonzero(self.signs[where, None] * F < -doubt, axis=0)
+            alive = alive[wrong[alive] < self.errors]
+            if not len(alive):
+                break
+        return wrong
+
+
+def polish(pocket: Pocket, rng: np.random.Generator) -> None:
+    """Improve the pocket by exact 0–1 line searches along coordinate and random directions."""
+    ex, z = pocket.examples, pocket.z.copy()
+    per_unit = _per_unit(ex, rng)
+    waited = 0
+    for turn in count():
+        if pocket.errors == 0 or waited == PATIENCE:
+            return
+        V = _directions(turn, per_unit, rng)
+        m = pocket.signs * ex.decisions(z[None])[0]
+        Q = pocket.signs[:, None] * (ex.rows.times(V[:-1]) + ex.pad * V[-1])
+        errors = int(np.count_nonzero(m <= 0))
+        for v, q in zip(V.T, Q.T, strict=True):
+            t, fewer = fewest_errors(m, q)
+            if fewer <= errors:  # moving along a plateau often opens the way down
+                z, m, errors = z + t * v, m + t * q, fewer
+        errors = pocket.count(z)
+        waited = waited + 1 if errors >= pocket.errors else 0
+        if errors < pocket.errors:
+            pocket.z, pocket.errors = z.copy(), errors
+
+
+def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:
+    """1 / (typical size of a feature), from a sample of rows; 0 for the bias if it is not learned."""
+    size = min(ex.rows.n, 256, (1 << 22) // ex.rows.d + 1)
+    sample = np.abs(ex.rows.take(np.sort(rng.choice(ex.rows.n, size, replace=False)))).mean(axis=0)
+    typical = np.where(sample > 0, sample, max(float(sample.max(initial=0.0)), 1.0))
+    return np.append(1.0 / typical, ex.pad)
+
+
+def _directions(turn: int, per_unit: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Some directions as columns: coordinate axes and random ones in turn."""
+    if turn % 2:
+        return per_unit[:, None] * rng.standard_normal((len(per_unit), DIRECTIONS))
+    axes = rng.permutation(np.flatnonzero(per_unit))[:DIRECTIONS]
+    V = np.zeros((len(per_unit), len(axes)))
+    V[axes, np.arange(len(axes))] = 1.0
+    return V
+
+
+def pocket_perceptron(
+    problem: Problem,
+    machine: Machine,
+    start: np.ndarray,
+    settings: Settings,
+    stop: StoppingRule,
+    rng: np.random.Generator,
+    observer: Observer,
+    polishing: bool,
+) -> Solution:
+    """Run one machine until a rule fires (one of them should be a budget of updates)."""
+    began = time.perf_counter()
+    n = problem.training.rows.n
+    pocket = Pocket(problem.training, machine, start)
+    state = State.begin(start[None], average=False, max_updates=stop.max_updates())
+    running = Running(problem.training, [machine], state, settings)
+    log = Logbook(problem, machine, stop, repeats=settings.order == "cyclic")
+    recorder = Recorder(problem.training, machine, start) if settings.record else None
+    for epoch, order in enumerate(epochs(settings.order, pocket.everything, running.rows, rng), 1):
+        running.begin_epoch()
+        for piece in running.pieces(order):
+            for step, row in running.visit(piece, one_by_one=True):
+                pocket.offer(int(running.updates[0]), state.Z[0])
+                if recorder is not None:
+                    recorder.record(step, row, state.Z[0])
+            if time.perf_counter() - began >= stop.max_seconds():
+                break
+        pocket.judge()
+        log.close_epoch(
+            z=pocket.z,
+            weights=state.Z[0],
+            before=running.before[0],
+            mistakes=int(running.mistakes[0]),
+            updates=int(running.updates[0]),
+            all_correct=pocket.errors == 0,
+            seconds=time.perf_counter() - began,
+            training_error=pocket.errors / n,
+            running_error=pocket.count(state.Z[0]) / n,
+            asked=observer(epoch, int(running.mistakes[0]), pocket.z[None]),
+        )
+        if log.reason is not None:
+            break
+    assert log.reason is not None
+    errors = pocket.errors
+    if polishing:
+        polish(pocket, rng)
+    return Solution(
+        z=pocket.z,
+        reason=log.reason,
+        history=log.history,
+        state=state.Z[0].copy(),
+        mistakes=int(running.updates[0]),
+        trace=recorder.trace if recorder else None,
+        steps=int(running.steps[0]),
+        best_update=pocket.found_at,
+        best_error=pocket.errors / n,
+        unpolished_error=errors / n,
+    )

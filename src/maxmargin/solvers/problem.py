@@ -1,0 +1,124 @@
+"""A classification problem as the solvers see it: rows, label codes, and binary machines on them.
+
+A machine is one binary problem on shared rows. Its class ``positive`` counts as +1; ``negative`` is
+the class that counts as −1, or None for "all the rest". Binary, one-vs-rest and one-vs-one problems
+are all lists of machines, and no row is ever copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.core.history import History
+from maxmargin.core.stopping import StopReason
+from maxmargin.core.trace import Trace
+from maxmargin.kernels.decision import decide
+from maxmargin.rows import Rows
+
+__all__ = ["TILE_ENTRIES", "Examples", "Machine", "Observer", "Problem", "Solution"]
+
+TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
+
+# Called after each epoch with its number and the mistakes in it; True asks for a stop.
+Observer = Callable[[int, int, np.ndarray], bool]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One binary problem: +1 against −1, on the rows ``members``."""
+
+    label: Hashable
+    positive: int
+    negative: int | None
+    members: np.ndarray  # indices of its training rows, ascending
+    weight_minus: float = 1.0  # class weights: they scale the steps
+    weight_plus: float = 1.0
+
+    def signs(self, codes: np.ndarray) -> np.ndarray:
+        """Return y = ±1 for label codes."""
+        return np.where(codes == self.positive, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows with their label codes; ``scale`` is 1/‖(x_i, 1)‖ where rows are normalised, else empty."""
+
+    rows: Rows
+    codes: np.ndarray
+    pad: float
+    scale: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
+        """f_k(x_i) as a (machines, rows) array, in pieces that let Ctrl-C through."""
+        if order is None:
+            order = np.arange(self.rows.n)
+        out = np.empty((len(Z), len(order)))
+        tile = self.rows.block_length(TILE_ENTRIES)
+        length = self.rows.block_length() // len(Z) + 1
+        for start in range(0, len(order), length):
+            piece = np.s_[start : start + length]
+            part = np.empty((len(Z), len(order[piece])))
+            decide(self.rows.arrays, order[piece], Z, self.pad, tile, part)
+            out[:, piece] = part
+        return out
+
+    def margins(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """y_i f(x_i), scaled like the rows."""
+        m = machine.signs(self.codes[order]) * self.decisions(z[None], order)[0]
+        return m * self.scale[order] if len(self.scale) else m
+
+    def error(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> float:
+        """Return the share of rows with y·f(x) ≤ 0; nan if there are no rows."""
+        if not len(order):
+            return float("nan")
+        return float(np.count_nonzero(self.margins(machine, z, order) <= 0)) / len(order)
+
+    def restricted(self, members: np.ndarray) -> Examples:
+        """Only the rows ``members``; a copy, unless they are all the rows."""
+        if len(members) == self.rows.n:
+            return self
+        scale = self.scale[members] if len(self.scale) else self.scale
+        return Examples(self.rows.select(members), self.codes[members], self.pad, scale)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training examples, optional validation examples, and what is common to all machines."""
+
+    training: Examples
+    validation: Examples | None
+    held_out: np.ndarray  # rows of ``validation`` that validate (all of them, or the split)
+    track_error: bool  # measure E_in after every epoch
+
+    def validation_rows(self, machine: Machine) -> np.ndarray:
+        """Rows that validate this machine: its own classes only, in one-vs-one."""
+        if self.validation is None or machine.negative is None:
+            return self.held_out
+        codes = self.validation.codes[self.held_out]
+        return self.held_out[(codes == machine.positive) | (codes == machine.negative)]
+
+    def validation_error(self, machine: Machine, z: np.ndarray) -> float | None:
+        """Share of validation rows that are wrong; None without validation."""
+        if self.validation is None:
+            return None
+        return self.validation.error(machine, z, self.validation_rows(machine))
+
+
+@dataclass
+class Solution:
+    """What a run leaves behind for one machine."""
+
+    z: np.ndarray  # the weights (w, b) to predict with
+    reason: StopReason
+    history: History
+    state: np.ndarray  # the running weights; z may be their average or the best of them
+    mistakes: int
+    trace: Trace | None = None
+    average: np.ndarray | None = None  # u of the averaged perceptron
+    steps: int = 0  # rows looked at
+    best_update: int = 0  # pocket: when its weights were found
+    best_error: float = float("nan")  # pocket: their E_in, polished
+    unpolished_error: float = float("nan")  # pocket: and before

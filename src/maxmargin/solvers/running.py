@@ -1,0 +1,166 @@
+"""The perceptron's weights while it runs: advanced by visiting rows, for some machines together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.core.trace import Trace, Update
+from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, sweep
+from maxmargin.rows import Rows
+from maxmargin.solvers.problem import TILE_ENTRIES, Examples, Machine
+
+__all__ = ["Recorder", "Running", "Settings", "State"]
+
+UNLIMITED = 1 << 62
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The perceptron's own parameters: δ, η, and what to keep."""
+
+    threshold: float = 0.0
+    eta: float = 1.0
+    order: str = "cyclic"
+    average: bool = False
+    record: bool = False
+
+
+@dataclass
+class State:
+    """One row per machine of all that the perceptron remembers; see ``kernels.perceptron``."""
+
+    Z: np.ndarray  # weights (w, b)
+    U: np.ndarray  # what averaging needs, or no columns
+    counts: np.ndarray  # rows looked at, updates made, updates left, rows read in full
+
+    @classmethod
+    def begin(cls, start: np.ndarray, average: bool, max_updates: float = UNLIMITED) -> State:
+        """Start at weights ``start``, which are copied."""
+        counts = np.zeros((len(start), 4), dtype=np.int64)
+        counts[:, LEFT] = int(min(max_updates, UNLIMITED))
+        U = np.zeros(start.shape if average else (len(start), 0))
+        return cls(start + 0.0, U, counts)  # + 0.0 turns −0.0 into 0.0, as the first update would
+
+    def part(self, which: slice | np.ndarray) -> State:
+        """Return the state of some machines; a slice shares memory, a mask copies."""
+        return State(self.Z[which], self.U[which], self.counts[which])
+
+    def predictor(self, k: int) -> np.ndarray:
+        """Weights to predict with: the current ones, or their average over all steps."""
+        if not self.U.shape[1] or not self.counts[k, SEEN]:
+            return self.Z[k].copy()
+        return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
+
+
+class Running:
+    """Some machines on shared rows, advanced together by visiting rows; ``state`` is updated."""
+
+    def __init__(
+        self, examples: Examples, machines: Sequence[Machine], state: State, settings: Settings
+    ) -> None:
+        self.examples = examples
+        self.state = state
+        self.arrays = examples.rows.arrays
+        self.positives = np.array([m.positive for m in machines], dtype=np.int64)
+        eta, delta, pad = settings.eta, settings.threshold, examples.pad
+        self.rules = np.array(
+            [[delta, eta * m.weight_minus, eta * m.weight_plus, pad] for m in machines]
+        )
+        several = len(machines) > 1
+        self.tile = examples.rows.block_length(TILE_ENTRIES) if several else UNLIMITED
+        self.begin_epoch()
+
+    @property
+    def rows(self) -> Rows:
+        """The training rows."""
+        return self.examples.rows
+
+    def pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        """Cut an epoch into pieces of some 20 ms, so that Ctrl-C and clocks are heeded."""
+        length = self.rows.block_length()
+        for start in range(0, len(order), length):
+            yield order[start : start + length]
+
+    def begin_epoch(self) -> None:
+        """Remember where the epoch starts."""
+        self.before = self.state.Z.copy()
+        self._counted = self.state.counts.copy()
+
+    def end_epoch(self) -> None:
+        """Stop using a sketch that decided too little: it costs more than it saves."""
+        seen, read = (self.state.counts - self._counted)[:, [SEEN, READ]].sum(axis=0)
+        if 2 * read > seen:
+            self.arrays = self.rows.arrays
+
+    def visit(self, order: np.ndarray, one_by_one: bool = False) -> Iterator[tuple[int, int]]:
+        """Look at the rows in ``order``.
+
+        With ``one_by_one`` (a single machine) yield the step and the row of each update, right after
+        it; otherwise make all updates at once and yield nothing.
+        """
+        if not one_by_one:
+            self._sweep(order)
+            return
+        count = self.state.counts[0]
+        left = int(count[LEFT])
+        while len(order) and left > 0:
+            seen = int(count[SEEN])
+            count[LEFT] = 1
+            self._sweep(order)
+            step = int(count[SEEN])
+            row, order = int(order[step - seen - 1]), order[step - seen :]
+            if count[LEFT] == 0:
+                left -= 1
+                yield step, row
+        count[LEFT] = left
+
+    def _sweep(self, order: np.ndarray) -> None:
+        ex, st = self.examples, self.state
+        machines = self.positives, ex.scale, order, st.Z, st.U, st.counts, self.rules
+        sweep(self.arrays, ex.codes, *machines, self.tile)
+
+    @property
+    def mistakes(self) -> np.ndarray:
+        """Updates in this epoch, per machine."""
+        return np.asarray((self.state.counts - self._counted)[:, MADE])
+
+    @property
+    def updates(self) -> np.ndarray:
+        """Updates in all, per machine."""
+        return self.state.counts[:, MADE]
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Rows looked at in all, per machine."""
+        return self.state.counts[:, SEEN]
+
+    def went_through(self, k: int) -> bool:
+        """Whether machine k was free to look at every row of the epoch."""
+        return bool(self.state.counts[k, LEFT] > 0)
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the machines only."""
+        if not which.all():
+            self.positives, self.rules = self.positives[which], self.rules[which]
+            self.state = self.state.part(which)
+
+
+class Recorder:
+    """Writes every update of one machine into a trace."""
+
+    def __init__(
+        self, examples: Examples, machine: Machine, start: np.ndarray, trace: Trace | None = None
+    ) -> None:
+        self.examples = examples
+        self.machine = machine
+        self.trace = Trace(start.copy()) if trace is None else trace
+        self._last = start.copy()
+
+    def record(self, step: int, row: int, z: np.ndarray) -> None:
+        """Add one update, given the weights after it."""
+        margin = self.examples.margins(self.machine, self._last, np.array([row]))[0]
+        self._last = z.copy()
+        self.trace.append(Update(step, row, float(margin), self._last))

@@ -1,0 +1,29 @@
+"""Stopping rules, combined with ``|`` (any of them) and ``&`` (all of them)."""
+
+from maxmargin.core.stopping import (
+    AllCorrect,
+    Cycle,
+    MaxEpochs,
+    MaxSeconds,
+    MaxUpdates,
+    Progress,
+    StoppingRule,
+    StopReason,
+    TrainingErrorStalls,
+    ValidationErrorStalls,
+    WeightsSettle,
+)
+
+__all__ = [
+    "AllCorrect",
+    "Cycle",
+    "MaxEpochs",
+    "MaxSeconds",
+    "MaxUpdates",
+    "Progress",
+    "StopReason",
+    "StoppingRule",
+    "TrainingErrorStalls",
+    "ValidationErrorStalls",
+    "WeightsSettle",
+]
