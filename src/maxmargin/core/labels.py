@@ -48,21 +48,22 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def class_weights(
-    class_weight: Any, classes: np.ndarray, *, stream: bool = False
-) -> np.ndarray | None:
-    """Return one weight per class; None if each machine is to be balanced by itself.
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray | None = None
+) -> np.ndarray:
+    """Return one weight per class.
 
-    In a stream classes may be named before they are seen, and nothing can be balanced.
+    Without ``codes``, in a stream, classes may be named before they are seen, and nothing can be
+    balanced.
     """
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        if stream:
+        if codes is None:
             raise InputError(
                 "class_weight must be None or a dict when learning from a stream. "
                 "Got 'balanced' instead. Compute the weights beforehand and pass them as a dict."
             )
-        return None
+        return np.asarray(len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes))))
     if not isinstance(class_weight, Mapping):
         raise InputError(
             "class_weight must be None, 'balanced' or a dict {label: weight}. "
@@ -78,7 +79,7 @@ def class_weights(
             )
         if label in position:
             weights[position[label]] = float(weight)
-        elif not stream:
+        elif codes is not None:
             raise InputError(
                 f"class_weight must name classes of y, which are {classes.tolist()}. "
                 f"Got {label!r} instead."

@@ -12,7 +12,7 @@ from maxmargin.core.params import check_number
 from maxmargin.core.stopping import StoppingRule
 from maxmargin.core.trace import Update
 from maxmargin.estimators.stream import StreamPerceptron
-from maxmargin.solvers.batch import Risk, batch_perceptron
+from maxmargin.solvers.batch import Bundle, Risk, batch_perceptron
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
 
 __all__ = ["BatchPerceptron"]
@@ -30,9 +30,9 @@ class BatchPerceptron(StreamPerceptron):
     ----------
     step : "exact" or float > 0, default "exact"
         ε, or an exact line search: R along a line is convex and piecewise linear, and its minimum is
-        a weighted median. An exact step follows the shortest vector between the gradient and the
-        last direction, which keeps it from zigzagging between the creases of R, and brings the
-        weights back to their old length, which changes no decision.
+        a weighted median. An exact step follows the shortest combination of the last 20 gradients,
+        which keeps it from zigzagging between the creases of R, and leaves the length of the weights
+        as it was, which changes no decision.
     fit_intercept, normalize, multi_class, class_weight, stop, max_iter, warm_start, random_state, \
 record, verbose
         As for :class:`maxmargin.Perceptron`; an epoch is one step, and class weights multiply the
@@ -153,8 +153,7 @@ record, verbose
             risk = Risk(examples.restricted(machine.members), [machine])
             M = risk.margins(Z[k : k + 1])
             mistakes[k] = np.count_nonzero(M <= 0)
-            nowhere = np.zeros_like(Z[k : k + 1])
-            Z[k : k + 1] = risk.step(Z[k : k + 1], M, self.step, nowhere)
+            Z[k : k + 1] = risk.step(Z[k : k + 1], M, self.step, [Bundle()])
             trace = self._logs[k].trace
             if trace is not None and mistakes[k]:
                 trace.append(Update(len(trace) + 1, -1, -float(risk.value(M)[0]), Z[k].copy()))

@@ -97,7 +97,7 @@ def mistake_bound(
     if gamma is not None:
         lower = upper = check_number("gamma", gamma, above=0)
     else:
-        machine = Machine("+1", 1, 0, np.arange(rows.n))
+        machine = Machine("+1", 1, 0, np.arange(rows.n), np.ones(2))
         point = nearest_point(Examples(rows, encode(y, classes), pad, scale), machine)
         lower, upper = max(0.0, point.lower), point.upper
         if lower <= 1e-14 * longest:  # nothing that rounding could not have made

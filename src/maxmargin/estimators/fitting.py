@@ -42,7 +42,6 @@ class PerceptronBase(LinearClassifier):
     normalize: bool
     class_weight: Any
     stop: StoppingRule | None
-    max_iter: int | None
     warm_start: bool
     random_state: Any
     record: bool
@@ -67,7 +66,7 @@ class PerceptronBase(LinearClassifier):
 
     @abstractmethod
     def _running_weights(self) -> np.ndarray:
-        """z of each machine as the algorithm left them: where a warm start goes on."""
+        """Z of each machine as the algorithm left them: where a warm start goes on."""
 
     @abstractmethod
     def _keep(self, solutions: list[Solution]) -> None:
@@ -77,11 +76,16 @@ class PerceptronBase(LinearClassifier):
         """Whether the training error is to be measured after every epoch, where that costs a pass."""
         return False
 
+    @property
+    def _max_epochs(self) -> int | None:
+        """Budget of epochs, for estimators that have one."""
+        return getattr(self, "max_iter", None)
+
     def _check_params(self) -> None:
         for name in ("fit_intercept", "normalize", "warm_start", "record"):
             check_bool(name, getattr(self, name))
         check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
-        check_count("max_iter", self.max_iter, none="no limit")
+        check_count("max_iter", self._max_epochs, none="no limit")
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise InputError(
                 "stop must be None or a rule from maxmargin.stopping, such as MaxSeconds(60). "
@@ -93,16 +97,15 @@ class PerceptronBase(LinearClassifier):
         rule: StoppingRule = AllCorrect() | Cycle()
         if self.stop is not None:
             rule = rule | self.stop
-        if self.max_iter is not None:
-            rule = rule | MaxEpochs(self.max_iter)
+        if self._max_epochs is not None:
+            rule = rule | MaxEpochs(self._max_epochs)
         return rule
 
     def _examples(self, rows: Rows, codes: np.ndarray) -> Examples:
-        if not self.normalize:
-            return Examples(rows, codes, self._pad)
-        scale = np.empty(rows.n)
-        for where, block in rows.blocks():
-            inverse_lengths(block.arrays, self._pad, scale[where])
+        scale = np.empty(rows.n if self.normalize else 0)
+        if self.normalize:
+            for where, block in rows.blocks():
+                inverse_lengths(block.arrays, self._pad, scale[where])
         return Examples(rows, codes, self._pad, scale)
 
     @unchanged_on_error
@@ -144,7 +147,7 @@ class PerceptronBase(LinearClassifier):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         training = self._examples(rows, codes)
         rows_in, problem = self._problem(training, classes, rule, X_val, y_val, rng)
-        weights = class_weights(self.class_weight, classes)
+        weights = class_weights(self.class_weight, classes, codes)
         machines = build_machines(classes, codes, self.multi_class, rows_in, weights)
         shape = (len(machines), rows.d)
         start = read_start(coef_init, intercept_init, shape, self.fit_intercept)
@@ -155,7 +158,7 @@ class PerceptronBase(LinearClassifier):
             whole = {"classes_": classes, "n_features_in_": rows.d, "_Z": Z.copy()}
             return whole if len(Z) == len(machines) else None
 
-        with Watch(self, X, y, self.max_iter, attributes) as watch:
+        with Watch(self, X, y, self._max_epochs, attributes) as watch:
             solutions = self._solve_groups(problem, machines, start, rng, watch.epoch)
         self.classes_ = classes
         self._finish(machines, solutions)

@@ -77,23 +77,20 @@ def build_machines(
     codes: np.ndarray,
     multi_class: str,
     training_rows: np.ndarray,
-    class_weight: np.ndarray | None,
+    class_weight: np.ndarray,
 ) -> list[Machine]:
-    """Return the machines of a problem; ``class_weight`` None balances each machine by itself."""
+    """Return the machines of a problem; in one-vs-rest the rest has class weight 1."""
     trained = codes[training_rows]
 
     def machine(label: Hashable, positive: int, negative: int | None) -> Machine:
         members = training_rows
         if negative is not None and len(classes) > 2:
             members = training_rows[(trained == positive) | (trained == negative)]
-        if class_weight is None:
-            plus = max(1, int(np.count_nonzero(codes[members] == positive)))
-            minus = max(1, len(members) - plus)
-            weights = (len(members) / (2 * minus), len(members) / (2 * plus))
-        else:
-            rest = 1.0 if negative is None else float(class_weight[negative])
-            weights = (rest, float(class_weight[positive]))
-        return Machine(label, positive, negative, members, *weights)
+        weight = class_weight
+        if negative is None:
+            weight = np.ones(len(classes))
+            weight[positive] = class_weight[positive]
+        return Machine(label, positive, negative, members, weight)
 
     labels = classes.tolist()
     if len(classes) == 2:
@@ -133,7 +130,5 @@ def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
         some = ", ".join(map(repr, labels[:3])) + (", …" if len(labels) > 3 else "")
         parts.append(f"{len(labels)} by {rule} ({some})")
     solved = all(reason.solved for _, reason in reasons)
-    sentence = (
-        f"{len(reasons)} machines stopped: {'; '.join(parts)}. machines_[label] tells the whole story."
-    )
+    sentence = f"{len(reasons)} machines stopped: {'; '.join(parts)}. machines_[label] tells the whole story."
     return StopReason(" + ".join(groups), sentence, solved)

@@ -49,8 +49,8 @@ class Perceptron(StreamPerceptron):
     multi_class : "ovr" or "ovo", default "ovr"
         One machine per class, or one per pair of classes.
     class_weight : dict, "balanced" or None
-        Factors on the steps of each class. In one-vs-rest the rest has weight 1, and "balanced"
-        balances each machine by itself.
+        Factors on the steps for rows of each class; "balanced" stands for
+        n / (classes · rows of the class). In one-vs-rest the rest has weight 1, as in scikit-learn.
     stop : stopping rule, optional
         Further rules from :mod:`maxmargin.stopping`, combined with ``|`` and ``&``. Three are always
         on: all points correct, a proven cycle, and ``max_iter``.

@@ -163,7 +163,8 @@ class StreamPerceptron(PerceptronBase):
         if "_rng" not in vars(self):
             seed = check_random_state(self.random_state).randint(2**31)
             self._rng = np.random.default_rng(seed)
-        mistakes = self._advance(self._examples(rows, codes), self._machines_on(codes), self._rng)
+        examples = self._examples(rows, codes)
+        mistakes = self._advance(examples, self._machines_on(codes), self._rng)
         self.n_iter_ += passes
         self.n_mistakes_ += int(mistakes.sum())
         self.stop_reason_ = ONLINE
@@ -180,13 +181,11 @@ class StreamPerceptron(PerceptronBase):
         """Return the machines with these rows as members; what does not depend on them is kept."""
         key = (self.class_weight, self.multi_class, tuple(self.classes_.tolist()))
         if getattr(self, "_machines_key", None) != key:
-            weights = class_weights(self.class_weight, self.classes_, stream=True)
-            assert weights is not None
-            weights = weights if len(weights) > 1 else np.append(weights, 1.0)
             none = np.empty(0, dtype=np.int64)
-            self._machines_kept = build_machines(
-                _at_least_two(self.classes_), none, self.multi_class, none, weights
-            )
+            classes = _at_least_two(self.classes_)
+            weights = class_weights(self.class_weight, self.classes_)
+            weights = weights if len(weights) > 1 else np.append(weights, 1.0)
+            self._machines_kept = build_machines(classes, none, self.multi_class, none, weights)
             self._machines_key = key
         everything = np.arange(len(codes))
         if len(self.classes_) <= 2 or self.multi_class == "ovr":
@@ -198,7 +197,7 @@ class StreamPerceptron(PerceptronBase):
 
     @abstractmethod
     def _wide(self) -> np.ndarray:
-        """z of each machine, with room for features to come."""
+        """Z of each machine, with room for features to come."""
 
     def _weights(self) -> np.ndarray:
         Z = self._wide()

@@ -2,7 +2,7 @@
 
 ``positive`` is the label code that counts as +1, all others count as −1: a machine of one-vs-rest
 reads the same codes as the binary machine. ``scale`` holds 1/‖(x_i, 1)‖ where rows are normalised,
-else nothing. ``pad`` is the fictitious coordinate: 1 if the bias is learned, else 0.
+else nothing.
 
 For the averaged weights, u collects (steps before the update) × (the update); then
 z̄ = z − u/steps is the mean of the weights after each step (no cost where no mistake is made).
@@ -10,7 +10,7 @@ z̄ = z − u/steps is the mean of the weights after each step (no cost where no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,10 +24,19 @@ from maxmargin.kernels.primitives import (
     sketch_width,
 )
 
-__all__ = ["LEFT", "MADE", "READ", "SEEN", "sweep"]
+__all__ = ["LEFT", "MADE", "READ", "SEEN", "Rule", "sweep"]
 
 # Columns of ``counts``: rows looked at, updates made, updates left, rows read in full.
 SEEN, MADE, LEFT, READ = 0, 1, 2, 3
+
+
+class Rule(NamedTuple):
+    """The update rule: δ, padding and steps."""
+
+    delta: float  # δ: a row is a mistake while y·f(x) ≤ δ
+    pad: float  # the fictitious coordinate: 1 if the bias is learned, else 0
+    rates: np.ndarray  # η times the class weight, per machine and label code
+
 
 SINGLE_LIMIT = 1e37  # a single-precision sum beyond this may have overflowed
 
@@ -43,11 +52,11 @@ def steps(
     u: Any,
     count: Any,
     rule: Any,
+    rates: Any,
 ) -> None:
     """Visit the rows in ``order`` until they or the updates left run out."""
     d = z.shape[0] - 1
     w = z[:d]
-    delta, eta_minus, eta_plus, pad = rule[0], rule[1], rule[2], rule[3]
     v = np.empty(sketch_width(rows), np.float32)
     blur = refresh_sketch(rows, w, v)
     seen, made, left, read = count[SEEN], count[MADE], count[LEFT], count[READ]
@@ -55,32 +64,28 @@ def steps(
         if left <= 0:
             break
         i = order[k]
-        y = -1.0
-        eta = eta_minus
-        if codes[i] == positive:
-            y = 1.0
-            eta = eta_plus
+        y = 1.0 if codes[i] == positive else -1.0
         s = scale[i] if scale.shape[0] > 0 else 1.0
-        bias = pad * z[d]
+        bias = rule.pad * z[d]
         seen += 1
         if blur < np.inf:
             rough = y * (sketch_dot(rows, i, v) + bias)
             sure = rough - blur - 1e-15 * abs(bias)
-            if s * sure > delta * (1.0 + 1e-15) and rough < SINGLE_LIMIT:
+            if s * sure > rule.delta * (1.0 + 1e-15) and rough < SINGLE_LIMIT:
                 continue
         read += 1
         total, error = dot(rows, i, w)
         f = total + bias
-        if abs(s * (y * f) - delta) <= s * (error + 4e-16 * abs(bias)) + 4e-16 * delta:
+        if abs(s * (y * f) - rule.delta) <= s * (error + 4e-16 * abs(bias)) + 4e-16 * rule.delta:
             f = dot_in_order(rows, i, w) + bias
-        if s * (y * f) <= delta:
-            step = eta * y * s
+        if s * (y * f) <= rule.delta:
+            step = rates[codes[i]] * y * s
             if u.shape[0] > 0:
                 late = seen - 1
                 add_row(rows, i, late * step, u)
-                u[d] += late * step * pad
+                u[d] += late * step * rule.pad
             add_row(rows, i, step, w)
-            z[d] += step * pad
+            z[d] += step * rule.pad
             made += 1
             left -= 1
             blur = refresh_sketch(rows, w, v)
@@ -97,11 +102,13 @@ def sweep(
     Z: Any,
     U: Any,
     counts: Any,
-    rules: Any,
+    rule: Any,
     tile: int,
 ) -> None:
     """Run machine after machine over each tile of rows, so that a row is loaded once for all."""
     for start in range(0, order.shape[0], tile):
         part = order[start : start + tile]
         for k in range(positives.shape[0]):
-            steps(rows, codes, positives[k], scale, part, Z[k], U[k], counts[k], rules[k])
+            steps(
+                rows, codes, positives[k], scale, part, Z[k], U[k], counts[k], rule, rule.rates[k]
+            )

@@ -5,10 +5,10 @@ weights, take some rows by index; and they hand the compiled kernels their array
 :class:`Dense` or :class:`Csr`.
 """
 
+from maxmargin.rows.arrays import Csr, Dense
 from maxmargin.rows.base import Rows
 from maxmargin.rows.csr import CsrRows
 from maxmargin.rows.dense import DenseRows
-from maxmargin.rows.arrays import Csr, Dense
 from maxmargin.rows.form import as_rows
 
 __all__ = ["Csr", "CsrRows", "Dense", "DenseRows", "Rows", "as_rows"]

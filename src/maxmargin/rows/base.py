@@ -56,7 +56,7 @@ class Rows(ABC):
 
     @abstractmethod
     def reach(self) -> float:
-        """max |x_ij|, nan if an entry is nan."""
+        """Max |x_ij|, nan if an entry is nan."""
 
     def block_length(self, entries: int = BLOCK_ENTRIES) -> int:
         """How many rows hold about ``entries`` numbers."""

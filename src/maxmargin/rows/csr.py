@@ -63,6 +63,6 @@ class CsrRows(Rows):
         return np.asarray(self.matrix.T @ C).T
 
     def reach(self) -> float:
-        """max |x_ij|, nan if an entry is nan."""
+        """Max |x_ij|, nan if an entry is nan."""
         data = self.matrix.data
         return float(max(data.max(), -data.min())) if data.size else 0.0

@@ -64,7 +64,7 @@ class DenseRows(Rows):
         return np.asarray(sum(parts))
 
     def reach(self) -> float:
-        """max |x_ij|, nan if an entry is nan."""
+        """Max |x_ij|, nan if an entry is nan."""
         return float(self.column_reach.max())
 
     @cached_property

@@ -7,9 +7,9 @@ With a fixed ε the mistake-bound argument holds for the sums, and separable dat
 finitely many steps.
 
 With ``step="exact"`` each step goes to the minimum of R along its direction. On a piecewise linear R
-the plain gradient then zigzags between creases and may jam; so the direction is the shortest vector
-between the new −∇R and the last direction (conjugate subgradients, Wolfe 1975), which points along the
-crease. R is positively homogeneous, R(sz) = s R(z), so after an exact step z is brought back to its old
+the plain gradient then zigzags between creases and may jam; so the direction is the shortest convex
+combination of the last few −∇R (conjugate subgradients, Wolfe 1975), which runs along the crease. R is
+positively homogeneous, R(sz) = s R(z), so after an exact step z is brought back to its old
 length: otherwise, on overlapping classes, it would shrink towards the meaningless minimum z = 0.
 """
 
@@ -23,11 +23,14 @@ import numpy as np
 
 from maxmargin.core.stopping import StoppingRule
 from maxmargin.core.trace import Trace, Update
+from maxmargin.solvers.hull import shortest_combination
 from maxmargin.solvers.linesearch import least_risk
 from maxmargin.solvers.logbook import Logbook
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
 
-__all__ = ["Risk", "batch_perceptron"]
+__all__ = ["Bundle", "Risk", "batch_perceptron"]
+
+BUNDLE = 20  # gradients remembered
 
 
 class Risk:
@@ -39,9 +42,7 @@ class Risk:
         self.signs = np.where(positive, 1.0, -1.0)
         if len(examples.scale):
             self.signs *= examples.scale
-        plus = np.array([[m.weight_plus] for m in machines])
-        minus = np.array([[m.weight_minus] for m in machines])
-        self.weights = np.where(positive, plus, minus)
+        self.weights = np.array([m.class_weight[examples.codes] for m in machines])
 
     def margins(self, Z: np.ndarray) -> np.ndarray:
         """a_i·z_k as a (machines, rows) array."""
@@ -67,49 +68,59 @@ class Risk:
         self.signs, self.weights = self.signs[which], self.weights[which]
 
     def step(
-        self, Z: np.ndarray, M: np.ndarray, step: float | str, last: np.ndarray
+        self, Z: np.ndarray, M: np.ndarray, step: float | str, bundles: Sequence[Bundle]
     ) -> np.ndarray:
-        """Z after one step; ``last`` holds the directions of the exact steps, and is updated."""
+        """Z after one step; ``bundles`` hold what exact steps remember, and are updated."""
         G = self.pull(M)
         if not isinstance(step, str):
             return Z + step * G
-        last[:] = [_shortest_between(g, d) for g, d in zip(G, last, strict=True)]
-        Q = self.slopes(last)
-        moved = Z.copy()
-        for k, (z, direction) in enumerate(zip(Z, last, strict=True)):
-            if M[k].min() <= 0 and direction.any():
-                moved[k] = _exact_step(z, direction, M[k], Q[k], self.weights[k])
-        return moved
+        D = np.zeros_like(Z)
+        for k in np.flatnonzero(np.any(M <= 0, axis=1)):
+            D[k] = bundles[k].direction(G[k], Z[k])
+        Q = self.slopes(D)
+        moved = [
+            _exact_step(z, d, least_risk(m, q, c))
+            for z, d, m, q, c in zip(Z, D, M, Q, self.weights, strict=True)
+        ]
+        return np.array(moved)
 
 
-def _shortest_between(g: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Return the shortest vector between g and d, or g if there is none but zero, or no d."""
-    apart = d - g
-    square = float(apart @ apart)
-    share = min(1.0, max(0.0, -float(g @ apart) / square)) if d.any() and square > 0 else 0.0
-    shortest = g + share * apart
-    enough = float(np.linalg.norm(shortest)) > 1e-9 * float(np.linalg.norm(g))
-    return shortest if enough else g
+class Bundle:
+    """The last few gradients, from which exact steps take their direction."""
+
+    def __init__(self) -> None:
+        self.pulls: list[np.ndarray] = []
+
+    def direction(self, g: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Take in −∇R and return the shortest combination, without its part along z.
+
+        A part along z would only lengthen or shorten z, which decides nothing.
+        """
+        self.pulls = [g, *self.pulls[: BUNDLE - 1]]
+        square = float(z @ z)
+        P = np.array(self.pulls)
+        if square > 0:
+            P -= np.outer(P @ z / square, z)
+        size = float(np.linalg.norm(P[0]))
+        if size <= 1e-12 * float(np.linalg.norm(g)):
+            return g  # straight back, through zero to the other side
+        d = shortest_combination(P / size) * size
+        if float(np.linalg.norm(d)) > 1e-7 * size:
+            return d
+        self.pulls = [g]  # nothing short of zero: R is as low as these gradients can see
+        return P[0]
 
 
-def _exact_step(
-    z: np.ndarray, direction: np.ndarray, m: np.ndarray, q: np.ndarray, c: np.ndarray
-) -> np.ndarray:
-    """Return the z of least risk along the direction, brought back to the length it had."""
-    length, reach = float(np.linalg.norm(z)), float(np.linalg.norm(direction))
-    t = least_risk(m, q, c)
-    if length == 0:
-        return z + t * direction
-    t = max(t, 1e-9 * length / reach)  # never stand still at a crease
-    risk = float(np.sum(c * np.maximum(0.0, -m))) / length
-    for _ in range(60):
-        moved = z + t * direction
-        new_length = float(np.linalg.norm(moved))
-        left = float(np.sum(c * np.maximum(0.0, -(m + t * q))))
-        if left <= risk * new_length and new_length > 1e-12 * length:
-            break
-        t *= 0.5  # less risk only because z shrinks: that is the way to z = 0
-    return moved * (length / new_length)
+def _exact_step(z: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
+    """Z + t d, a hair beyond the crease so as to see its other side, at the length of z."""
+    length, reach = float(np.linalg.norm(z)), float(np.linalg.norm(d))
+    if reach == 0:
+        return z
+    moved = z + (t + 1e-9 * length / reach) * d
+    new_length = float(np.linalg.norm(moved))
+    if new_length <= 1e-12 * length:
+        return z + 2.0 * t * d  # the minimum is z = 0, which decides nothing: pass it by
+    return moved * (length / new_length) if length > 0 else moved
 
 
 def batch_perceptron(
@@ -132,12 +143,12 @@ def batch_perceptron(
     mistakes, updates = np.zeros(len(start), int), np.zeros(len(start), int)
     solutions: dict[int, Solution] = {}
     active = np.arange(len(start))
-    Z, last = start.copy(), np.zeros_like(start)
+    Z, bundles = start.copy(), [Bundle() for _ in machines]
     M = risk.margins(Z)
     for epoch in count(1):
         before, wrong = Z, np.count_nonzero(M <= 0, axis=1)
         R_before = risk.value(M)
-        Z = risk.step(Z, M, step, last)
+        Z = risk.step(Z, M, step, bundles)
         M = risk.margins(Z)
         R, left = risk.value(M), np.count_nonzero(M <= 0, axis=1)
         asked = observer(epoch, int(wrong.sum()), Z)
@@ -173,6 +184,7 @@ def batch_perceptron(
         going_on = np.array([logs[k].reason is None for k in active])
         if not going_on.any():
             break
-        active, Z, M, last = active[going_on], Z[going_on], M[going_on], last[going_on]
+        active, Z, M = active[going_on], Z[going_on], M[going_on]
+        bundles = [b for b, go in zip(bundles, going_on, strict=True) if go]
         risk.keep(going_on)
     return [solutions[k] for k in range(len(start))]

@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.solvers.problem import Examples, Machine
 
-__all__ = ["HullPoint", "nearest_point"]
+__all__ = ["HullPoint", "nearest_point", "shortest_combination"]
 
 
 class HullPoint(NamedTuple):
@@ -65,32 +65,55 @@ def nearest_point(
             lower, best = float(a[worst]), p
         if lower >= upper * (1 - tol) or worst in support:
             break
+        before = support
         support, lam, A = _add(support, lam, A, worst, rows_at([worst]))
+        if support == before:
+            break
     return HullPoint(best, np.array(support), lam, lower, upper)
+
+
+def shortest_combination(P: np.ndarray) -> np.ndarray:
+    """Return the shortest convex combination of a few vectors."""
+    first = int(np.argmin(np.linalg.norm(P, axis=1)))
+    support, lam, A = [first], np.ones(1), P[[first]]
+    for _ in range(10 * len(P)):
+        p = lam @ A
+        worst = int(np.argmin(P @ p))
+        if P[worst] @ p >= (p @ p) * (1 - 1e-9) or worst in support:
+            break
+        before = support
+        support, lam, A = _add(support, lam, A, worst, P[[worst]])
+        if support == before:
+            break
+    return np.asarray(lam @ A)
 
 
 def _add(
     support: list[int], lam: np.ndarray, A: np.ndarray, row: int, a: np.ndarray
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Take one more row into the set and move to the nearest point it spans."""
+    """Take one more row into the set and move to the nearest point it spans.
+
+    If rounding gets in the way, the old set comes back unchanged.
+    """
+    old = support, lam, A
     support = [*support, row]
     A, lam = np.vstack([A, a]), np.append(lam, 0.0)
-    while True:
+    while len(support):
         goal = _affine_weights(A)
+        if not np.all(np.isfinite(goal)):
+            break
         falling = goal <= 1e-14
         if not falling.any():
             return support, goal, A
         # Walk from lam towards goal until the first weight reaches zero; drop it.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(falling & (lam > goal), lam / (lam - goal), np.inf)
-        if not np.isfinite(reach).any():
-            return support, lam, A
-        step = min(1.0, float(reach.min()))
-        lam = np.maximum(lam + step * (goal - lam), 0.0)
+        reach = np.full(len(goal), np.inf)
+        reach[falling] = lam[falling] / np.maximum(lam[falling] - goal[falling], 1e-300)
+        lam = np.maximum(lam + min(1.0, float(reach.min())) * (goal - lam), 0.0)
         keep = lam > 1e-15
         keep[int(np.argmin(reach))] = False
         support = [i for i, k in zip(support, keep, strict=True) if k]
-        A, lam = A[keep], lam[keep] / lam[keep].sum()
+        A, lam = A[keep], lam[keep] / max(float(lam[keep].sum()), 1e-300)
+    return old
 
 
 def _affine_weights(A: np.ndarray) -> np.ndarray:
@@ -104,5 +127,5 @@ def _affine_weights(A: np.ndarray) -> np.ndarray:
     try:
         mu = np.linalg.solve(r, np.linalg.solve(r.T, ones))
     except np.linalg.LinAlgError:
-        mu = np.linalg.lstsq(tall.T @ tall, ones, rcond=None)[0]
-    return np.asarray(mu / mu.sum())
+        return np.full(len(A), np.nan)
+    return np.asarray(mu / mu.sum()) if mu.sum() > 0 else np.full(len(A), np.nan)

@@ -36,23 +36,22 @@ def least_risk(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> float:
     return float(t[low] + t[high]) / 2.0
 
 
-def fewest_errors(m: np.ndarray, q: np.ndarray) -> tuple[float, int]:
-    """Return the t, of either sign, with the fewest rows m_i + t q_i ≤ 0, and how many those are.
+def fewest_errors(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> tuple[float, float]:
+    """Return the t, of either sign, with the least Σ c_i over rows m_i + t q_i ≤ 0, and that sum.
 
     Among the best intervals between breakpoints the widest is taken, and its middle.
     """
     moving = q != 0
     t = -m[moving] / q[moving]
     rising = q[moving] > 0
-    at_minus_infinity = int(np.count_nonzero(m[~moving] <= 0) + np.count_nonzero(rising))
+    change = np.where(rising, -c[moving], c[moving])
+    far_left = float(c[~moving] @ (m[~moving] <= 0) + c[moving] @ rising)
     order = np.argsort(t)
-    t = t[order]
-    after = at_minus_infinity + np.cumsum(np.where(rising[order], -1, 1))
-    t = np.concatenate([[-np.inf], t, [np.inf]])
-    errors = np.concatenate([[at_minus_infinity], after])
+    t = np.concatenate([[-np.inf], t[order], [np.inf]])
+    errors = far_left + np.concatenate([[0.0], np.cumsum(change[order])])
     width = np.diff(t)
-    errors[width <= 0] = len(m) + 1  # no room between equal breakpoints
-    best = int(errors.min())
+    errors[width <= 0] = np.inf  # no room between equal breakpoints
+    best = float(errors.min())
     candidates = np.flatnonzero(errors == best)
     i = int(candidates[np.argmax(width[candidates])])
     low, high = float(t[i]), float(t[i + 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.core.history import Epoch, History
-from maxmargin.core.stopping import Progress, StopReason, StoppingRule
+from maxmargin.core.stopping import Progress, StoppingRule, StopReason
 from maxmargin.solvers.problem import Machine, Problem
 
 __all__ = ["Logbook"]

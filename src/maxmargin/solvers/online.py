@@ -97,7 +97,9 @@ class _Run:
         mistakes = int(running.mistakes[k])
         clean = whole and mistakes == 0 and running.went_through(k)
         if clean and self.settings.order == "random":  # not every row was drawn
-            m = self.problem.training.margins(self.machine, running.state.Z[k], self.machine.members)
+            m = self.problem.training.margins(
+                self.machine, running.state.Z[k], self.machine.members
+            )
             clean = bool(np.all(m > self.settings.threshold))
         self.log.close_epoch(
             z=running.state.predictor(k),

@@ -44,13 +44,15 @@ class Pocket:
         self.lengths = np.empty(examples.rows.n)
         inverse_lengths(examples.rows.arrays, examples.pad, self.lengths)
         self.lengths = 1.0 / self.lengths
+        self.weights = machine.class_weight[examples.codes]
+        self.total = float(self.weights.sum())
         self.z, self.errors, self.found_at = z.copy(), self.count(z), 0
         self._waiting: list[tuple[int, np.ndarray]] = []
 
-    def count(self, z: np.ndarray) -> int:
-        """Rows with y·f(x) ≤ 0, each judged by the sum in order."""
+    def count(self, z: np.ndarray) -> float:
+        """Rows with y·f(x) ≤ 0, judged by the sum in order, each with its class weight."""
         m = self.examples.margins(self.machine, z, self.everything)
-        return int(np.count_nonzero(m <= 0))
+        return float(self.weights @ (m <= 0))
 
     def offer(self, update: int, z: np.ndarray) -> None:
         """Put weights in line for the pocket."""
@@ -72,14 +74,14 @@ class Pocket:
     def _surely_wrong(self, Z: np.ndarray) -> np.ndarray:
         """Return a lower bound on each candidate's errors; exact enough once it reaches ours."""
         alive = np.arange(len(Z))
-        wrong = np.zeros(len(Z), dtype=np.int64)
+        wrong = np.zeros(len(Z))
         rounding = 4e-16 * (self.examples.rows.d + 4)
         W, b = np.ascontiguousarray(Z[:, :-1].T), self.examples.pad * Z[:, -1]
         size = np.linalg.norm(Z, axis=1)
         for where, block in self.examples.rows.blocks(1 << 20):
             F = block.times(np.ascontiguousarray(W[:, alive])) + b[alive]
             doubt = rounding * np.outer(self.lengths[where], size[alive])  # of padded vectors
-            wrong[alive] += np.count_nonzero(self.signs[where, None] * F < -doubt, axis=0)
+            wrong[alive] += self.weights[where] @ (self.signs[where, None] * F < -doubt)
             alive = alive[wrong[alive] < self.errors]
             if not len(alive):
                 break
@@ -97,9 +99,9 @@ def polish(pocket: Pocket, rng: np.random.Generator) -> None:
         V = _directions(turn, per_unit, rng)
         m = pocket.signs * ex.decisions(z[None])[0]
         Q = pocket.signs[:, None] * (ex.rows.times(V[:-1]) + ex.pad * V[-1])
-        errors = int(np.count_nonzero(m <= 0))
+        errors = float(pocket.weights @ (m <= 0))
         for v, q in zip(V.T, Q.T, strict=True):
-            t, fewer = fewest_errors(m, q)
+            t, fewer = fewest_errors(m, q, pocket.weights)
             if fewer <= errors:  # moving along a plateau often opens the way down
                 z, m, errors = z + t * v, m + t * q, fewer
         errors = pocket.count(z)
@@ -138,7 +140,6 @@ def pocket_perceptron(
 ) -> Solution:
     """Run one machine until a rule fires (one of them should be a budget of updates)."""
     began = time.perf_counter()
-    n = problem.training.rows.n
     pocket = Pocket(problem.training, machine, start)
     state = State.begin(start[None], average=False, max_updates=stop.max_updates())
     running = Running(problem.training, [machine], state, settings)
@@ -162,8 +163,8 @@ def pocket_perceptron(
             updates=int(running.updates[0]),
             all_correct=pocket.errors == 0,
             seconds=time.perf_counter() - began,
-            training_error=pocket.errors / n,
-            running_error=pocket.count(state.Z[0]) / n,
+            training_error=pocket.errors / pocket.total,
+            running_error=pocket.count(state.Z[0]) / pocket.total,
             asked=observer(epoch, int(running.mistakes[0]), pocket.z[None]),
         )
         if log.reason is not None:
@@ -181,6 +182,6 @@ def pocket_perceptron(
         trace=recorder.trace if recorder else None,
         steps=int(running.steps[0]),
         best_update=pocket.found_at,
-        best_error=pocket.errors / n,
-        unpolished_error=errors / n,
+        best_error=pocket.errors / pocket.total,
+        unpolished_error=errors / pocket.total,
     )

@@ -34,8 +34,7 @@ class Machine:
     positive: int
     negative: int | None
     members: np.ndarray  # indices of its training rows, ascending
-    weight_minus: float = 1.0  # class weights: they scale the steps
-    weight_plus: float = 1.0
+    class_weight: np.ndarray  # by label code: factors on steps, risks or errors
 
     def signs(self, codes: np.ndarray) -> np.ndarray:
         """Return y = ±1 for label codes."""
@@ -44,12 +43,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows with their label codes; ``scale`` is 1/‖(x_i, 1)‖ where rows are normalised, else empty."""
+    """Rows with their labels, and how they count."""
 
     rows: Rows
     codes: np.ndarray
-    pad: float
-    scale: np.ndarray = field(default_factory=lambda: np.empty(0))
+    pad: float  # the fictitious coordinate: 1 if the bias is learned, else 0
+    scale: np.ndarray = field(default_factory=lambda: np.empty(0))  # 1/‖(x_i, 1)‖, or nothing
 
     def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """f_k(x_i) as a (machines, rows) array, in pieces that let Ctrl-C through."""

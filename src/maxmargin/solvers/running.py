@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.core.trace import Trace, Update
-from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, sweep
+from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Rows
 from maxmargin.solvers.problem import TILE_ENTRIES, Examples, Machine
 
@@ -65,10 +65,8 @@ class Running:
         self.state = state
         self.arrays = examples.rows.arrays
         self.positives = np.array([m.positive for m in machines], dtype=np.int64)
-        eta, delta, pad = settings.eta, settings.threshold, examples.pad
-        self.rules = np.array(
-            [[delta, eta * m.weight_minus, eta * m.weight_plus, pad] for m in machines]
-        )
+        rates = settings.eta * np.array([m.class_weight for m in machines])
+        self.rule = Rule(settings.threshold, examples.pad, rates)
         several = len(machines) > 1
         self.tile = examples.rows.block_length(TILE_ENTRIES) if several else UNLIMITED
         self.begin_epoch()
@@ -119,8 +117,8 @@ class Running:
 
     def _sweep(self, order: np.ndarray) -> None:
         ex, st = self.examples, self.state
-        machines = self.positives, ex.scale, order, st.Z, st.U, st.counts, self.rules
-        sweep(self.arrays, ex.codes, *machines, self.tile)
+        arrays = self.positives, ex.scale, order, st.Z, st.U, st.counts
+        sweep(self.arrays, ex.codes, *arrays, self.rule, self.tile)
 
     @property
     def mistakes(self) -> np.ndarray:
@@ -144,7 +142,8 @@ class Running:
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the machines only."""
         if not which.all():
-            self.positives, self.rules = self.positives[which], self.rules[which]
+            self.positives = self.positives[which]
+            self.rule = self.rule._replace(rates=self.rule.rates[which])
             self.state = self.state.part(which)
 
 
