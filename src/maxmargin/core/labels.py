@@ -47,9 +47,7 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return codes.astype(np.int32)
 
 
-def class_weights(
-    class_weight: Any, classes: np.ndarray, codes: np.ndarray | None = None
-) -> np.ndarray:
+def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray | None = None) -> np.ndarray:
     """Return one weight per class.
 
     Without ``codes``, in a stream, classes may be named before they are seen, and nothing can be
@@ -72,7 +70,7 @@ def class_weights(
     weights = np.ones(len(classes))
     position = {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
-        if not isinstance(weight, Real) or not LEAST <= weight <= MOST:
+        if not isinstance(weight, Real) or not LEAST <= float(weight) <= MOST:
             raise InputError(
                 f"class_weight must hold numbers between {LEAST:g} and {MOST:g}. "
                 f"Got {weight!r} for {label!r} instead."

@@ -56,12 +56,12 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     @property
     def coef_(self) -> np.ndarray:
         """Weights w: one row for two classes, else one row per machine."""
-        return self._fitted_weights()[:, :-1]
+        return np.asarray(self._fitted_weights()[:, :-1])
 
     @property
     def intercept_(self) -> np.ndarray:
         """Biases b, one per row of ``coef_``."""
-        return self._fitted_weights()[:, -1]
+        return np.asarray(self._fitted_weights()[:, -1])
 
     def _fitted_weights(self) -> np.ndarray:
         if "classes_" not in vars(self):
@@ -79,7 +79,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         rows = read_X(self, X)
         F = Examples(rows, np.empty(0), self._pad).decisions(self._weights())
         if len(self.classes_) <= 2:
-            return F[0]
+            return np.asarray(F[0])
         return decide_multiclass(F, len(self.classes_), self.multi_class)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""``fit`` of the three perceptrons: they differ in how a list of machines is solved, and in little else."""
+"""``fit`` of the three perceptrons: they differ in how a list of machines is solved."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class PerceptronBase(LinearClassifier):
         self.n_mistakes_ = sum(s.mistakes for s in solutions)
         self.stop_reason_ = summarise([(log.label, log.reason) for log in self._logs])
         self.history_ = self._by_label({log.label: log.history for log in self._logs})
-        vars(self).pop("trace_", None)
+        self.__dict__.pop("trace_", None)
         traces = {log.label: log.trace for log in self._logs if log.trace is not None}
         if traces:
             self.trace_ = self._by_label(traces)

@@ -130,5 +130,6 @@ def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
         some = ", ".join(map(repr, labels[:3])) + (", …" if len(labels) > 3 else "")
         parts.append(f"{len(labels)} by {rule} ({some})")
     solved = all(reason.solved for _, reason in reasons)
-    sentence = f"{len(reasons)} machines stopped: {'; '.join(parts)}. machines_[label] tells the whole story."
+    story = "machines_[label] tells the whole story."
+    sentence = f"{len(reasons)} machines stopped: {'; '.join(parts)}. {story}"
     return StopReason(" + ".join(groups), sentence, solved)

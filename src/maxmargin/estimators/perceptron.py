@@ -154,9 +154,7 @@ class Perceptron(StreamPerceptron):
         return bool(self.track_error)
 
     def _settings(self) -> Settings:
-        return Settings(
-            float(self.threshold), float(self.eta0), self.order, self.average, self.record
-        )
+        return Settings(float(self.threshold), float(self.eta0), self.order, self.average, self.record)
 
     def _solve(
         self,

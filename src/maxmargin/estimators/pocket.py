@@ -142,9 +142,7 @@ class PocketPerceptron(StreamPerceptron):
         def by_label(values: list[Any]) -> Any:
             return self._by_label(dict(zip(labels, values, strict=True)))
 
-        self.best_error_: float | dict[Hashable, float] = by_label(
-            [s.best_error for s in solutions]
-        )
+        self.best_error_: float | dict[Hashable, float] = by_label([s.best_error for s in solutions])
         self.best_update_: int | dict[Hashable, int] = by_label([s.best_update for s in solutions])
         self.unpolished_error_: float | dict[Hashable, float] = by_label(
             [s.unpolished_error for s in solutions]

@@ -5,23 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-try:  # scikit-learn ≥ 1.9
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # pragma: no cover
+try:
+    from sklearn import callback as sklearn_callback
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+    sklearn_callback = None
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand-in where scikit-learn has no callbacks yet."""
+CallbackSupportMixin: Any = getattr(sklearn_callback, "CallbackSupportMixin", object)
+F = TypeVar("F", bound=Callable[..., Any])
 
-    def with_callbacks(method: Any) -> Any:
-        """Stand-in where scikit-learn has no callbacks yet."""
+
+def with_callbacks(method: F) -> F:
+    """Set up and tear down the estimator's callbacks around ``method``, where there are any."""
+    if sklearn_callback is None:
         return method
+    return cast(F, sklearn_callback.with_callbacks(method))
 
 
 __all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]

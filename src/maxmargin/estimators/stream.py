@@ -234,7 +234,7 @@ class StreamPerceptron(PerceptronBase):
         if new:
             names.update({name: len(names) + j for j, name in enumerate(new)})
             self.n_features_in_ = len(names)
-            vars(self).pop("feature_names_in_", None)  # they no longer name all features
+            self.__dict__.pop("feature_names_in_", None)  # they no longer name all features
         room = self._per_machine()[0].shape[1] - 1
         if len(names) > room:
             room = max(8, 2 * len(names))

@@ -27,6 +27,6 @@ def jit_any_order(function: F) -> F:
 
 def _compile(function: F, **options: Any) -> F:
     try:
-        return njit(nogil=True, cache=True, **options)(function)  # type: ignore[no-any-return]
+        return njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no writable directory for the cache
-        return njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
+        return njit(nogil=True, **options)(function)

@@ -109,6 +109,4 @@ def sweep(
     for start in range(0, order.shape[0], tile):
         part = order[start : start + tile]
         for k in range(positives.shape[0]):
-            steps(
-                rows, codes, positives[k], scale, part, Z[k], U[k], counts[k], rule, rule.rates[k]
-            )
+            steps(rows, codes, positives[k], scale, part, Z[k], U[k], counts[k], rule, rule.rates[k])

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 
 from maxmargin.kernels.jit import jit, jit_any_order
@@ -30,9 +29,7 @@ from maxmargin.rows.arrays import Dense
 
 UNIT_ROUNDOFF = 2.0**-53
 SINGLE_ROUNDOFF = 2.0**-24
-UNDERFLOW = (
-    1e-305  # more than all products that underflow can add up to, and itself a normal number
-)
+UNDERFLOW = 1e-305  # more than all products that underflow can add up to, and itself a normal number
 
 
 def dot(rows: Any, i: int, w: Any) -> tuple[float, float]: ...  # type: ignore[empty-body]
@@ -44,8 +41,8 @@ def refresh_sketch(rows: Any, w: Any, v: Any) -> float: ...  # type: ignore[empt
 def sketch_dot(rows: Any, i: int, v: Any) -> float: ...  # type: ignore[empty-body]
 
 
-def _is_dense(rows: types.Type) -> bool:
-    return isinstance(rows, types.BaseNamedTuple) and rows.instance_class is Dense
+def _is_dense(rows: Any) -> bool:
+    return getattr(rows, "instance_class", None) is Dense
 
 
 @jit_any_order
@@ -164,7 +161,7 @@ def _sketch_width(rows: Any) -> Any:
     if _is_dense(rows):
 
         def dense(rows: Any) -> int:
-            return rows.sketch.shape[1]  # type: ignore[no-any-return]
+            return rows.sketch.shape[1]
 
         return dense
 

@@ -44,6 +44,6 @@ def with_sketch(rows: DenseRows) -> DenseRows:
     reach = rows.column_reach
     unit = np.where(reach > 0, reach, 1.0) / LEVELS
     sketch = np.empty(rows.X.shape, dtype=np.int16)
-    for where, block in rows.blocks():
-        fill(block.arrays.X, 1.0 / unit, sketch[where])
+    for where, _ in rows.blocks():
+        fill(rows.X[where], 1.0 / unit, sketch[where])
     return DenseRows(rows.X, sketch, unit)

@@ -35,7 +35,7 @@ class Rows(ABC):
         """Stored numbers: n·d if dense, the nonzeros if sparse."""
 
     @abstractmethod
-    def slice(self, start: int, stop: int) -> Rows:
+    def between(self, start: int, stop: int) -> Rows:
         """Rows start … stop−1, without a copy."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Rows(ABC):
         length = self.block_length(entries)
         for start in range(0, self.n, length):
             stop = min(start + length, self.n)
-            yield slice(start, stop), self.slice(start, stop)
+            yield slice(start, stop), self.between(start, stop)
 
     def map(self, function: Callable[[slice, Rows], T], entries: int = BLOCK_ENTRIES) -> list[T]:
         """One pass: a pure function of each block, results in order."""

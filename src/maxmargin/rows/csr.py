@@ -37,7 +37,7 @@ class CsrRows(Rows):
         """Stored numbers."""
         return int(self.matrix.nnz)
 
-    def slice(self, start: int, stop: int) -> CsrRows:
+    def between(self, start: int, stop: int) -> CsrRows:
         """Rows start … stop−1, sharing values and indices."""
         m = self.matrix
         low, high = m.indptr[start], m.indptr[stop]

@@ -38,13 +38,13 @@ class DenseRows(Rows):
         """Stored numbers."""
         return int(self.X.size)
 
-    def slice(self, start: int, stop: int) -> DenseRows:
+    def between(self, start: int, stop: int) -> DenseRows:
         """Rows start … stop−1, without a copy (and without a sketch)."""
         return DenseRows(self.X[start:stop])
 
     def take(self, indices: np.ndarray) -> np.ndarray:
         """A few rows by index, as doubles."""
-        return self.X[indices].astype(np.float64, copy=False)
+        return np.asarray(self.X[indices], dtype=np.float64)
 
     def select(self, indices: np.ndarray) -> DenseRows:
         """Rows by index (a copy)."""
@@ -53,14 +53,15 @@ class DenseRows(Rows):
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V; float32 data is widened block by block."""
         if self.X.dtype == V.dtype:
-            return self.X @ V
-        return np.concatenate([b.take(np.s_[:]) @ V for _, b in self.blocks(CACHE_ENTRIES)])
+            return np.asarray(self.X @ V)
+        parts = self.map(lambda where, _: self._wide(where) @ V, CACHE_ENTRIES)
+        return np.concatenate(parts)
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """Cᵀ X; float32 data is widened block by block."""
         if self.X.dtype == C.dtype:
-            return C.T @ self.X
-        parts = self.map(lambda where, b: C[where].T @ b.take(np.s_[:]), CACHE_ENTRIES)
+            return np.asarray(C.T @ self.X)
+        parts = self.map(lambda where, _: C[where].T @ self._wide(where), CACHE_ENTRIES)
         return np.asarray(sum(parts))
 
     def reach(self) -> float:
@@ -74,7 +75,11 @@ class DenseRows(Rows):
         # One buffer for all blocks: fresh memory would cost more than the arithmetic.
         length = min(self.n, self.block_length(CACHE_ENTRIES))
         buffer = np.empty((length, self.d), self.X.dtype)
-        for _, block in self.blocks(CACHE_ENTRIES):
-            size = np.abs(block.arrays.X, out=buffer[: block.n])
+        for where, block in self.blocks(CACHE_ENTRIES):
+            size = np.abs(self.X[where], out=buffer[: block.n])
             np.maximum(reach, size.max(axis=0), out=reach)
         return reach.astype(np.float64)
+
+    def _wide(self, where: slice) -> np.ndarray:
+        """Some rows as doubles."""
+        return self.X[where].astype(np.float64)

@@ -46,11 +46,11 @@ class Risk:
 
     def margins(self, Z: np.ndarray) -> np.ndarray:
         """a_i·z_k as a (machines, rows) array."""
-        return self.signs * self.examples.decisions(Z)
+        return np.asarray(self.signs * self.examples.decisions(Z))
 
     def value(self, M: np.ndarray) -> np.ndarray:
         """Return R for each machine from its margins."""
-        return np.sum(self.weights * np.maximum(0.0, -M), axis=1)
+        return np.asarray(np.sum(self.weights * np.maximum(0.0, -M), axis=1))
 
     def pull(self, M: np.ndarray) -> np.ndarray:
         """Return −∇R for each machine: the sum of its misclassified a_i."""
@@ -61,7 +61,7 @@ class Risk:
     def slopes(self, G: np.ndarray) -> np.ndarray:
         """a_i·g_k: how fast each margin moves along each direction."""
         along = self.examples.rows.times(np.ascontiguousarray(G[:, :-1].T)).T
-        return self.signs * (along + self.examples.pad * G[:, -1:])
+        return np.asarray(self.signs * (along + self.examples.pad * G[:, -1:]))
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the machines only."""
@@ -75,8 +75,9 @@ class Risk:
         if not isinstance(step, str):
             return Z + step * G
         D = np.zeros_like(Z)
-        for k in np.flatnonzero(np.any(M <= 0, axis=1)):
-            D[k] = bundles[k].direction(G[k], Z[k])
+        for k, bundle in enumerate(bundles):
+            if np.any(M[k] <= 0):
+                D[k] = bundle.direction(G[k], Z[k])
         Q = self.slopes(D)
         moved = [
             _exact_step(z, d, least_risk(m, q, c))
@@ -108,7 +109,7 @@ class Bundle:
         if float(np.linalg.norm(d)) > 1e-7 * size:
             return d
         self.pulls = [g]  # nothing short of zero: R is as low as these gradients can see
-        return P[0]
+        return np.asarray(P[0])
 
 
 def _exact_step(z: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:

@@ -41,7 +41,7 @@ def nearest_point(
     def rows_at(indices: list[int]) -> np.ndarray:
         x = examples.rows.take(np.array(indices))
         pad = np.full((len(indices), 1), examples.pad)
-        return signs[indices, None] * np.hstack([x, pad])
+        return np.asarray(signs[indices, None] * np.hstack([x, pad]))
 
     def scores(p: np.ndarray) -> np.ndarray:
         f = examples.rows.times(p[:-1, None])[:, 0] + examples.pad * p[-1]
@@ -122,7 +122,7 @@ def _affine_weights(A: np.ndarray) -> np.ndarray:
     # Σλ = 1 joins the least-squares problem as a column that the minimiser satisfies exactly
     # after division: (A Aᵀ + s² 1 1ᵀ) μ = 1, λ = μ/Σμ. QR of the tall matrix avoids squaring.
     tall = np.hstack([A, np.full((len(A), 1), scale)]).T
-    r = np.linalg.qr(tall, mode="r")
+    r = np.asarray(np.linalg.qr(tall, mode="r"))
     ones = np.ones(len(A))
     try:
         mu = np.linalg.solve(r, np.linalg.solve(r.T, ones))

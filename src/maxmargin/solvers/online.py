@@ -61,8 +61,9 @@ def online_perceptron(
         for k, run in enumerate(active):
             run.close_epoch(k, running, time.perf_counter() - began, whole, asked)
         going_on = np.array([run.log.reason is None for run in active])
-        for k in np.flatnonzero(~going_on):
-            active[k].finish(int(k), running)
+        for k, run in enumerate(active):
+            if not going_on[k]:
+                run.finish(k, running)
         active = [run for run in active if run.log.reason is None]
         if not active:
             break
@@ -90,16 +91,12 @@ class _Run:
         self.log = Logbook(problem, machine, stop, repeats=repeats, threshold=settings.threshold)
         self.recorder = Recorder(problem.training, machine, start)
 
-    def close_epoch(
-        self, k: int, running: Running, seconds: float, whole: bool, asked: bool
-    ) -> None:
+    def close_epoch(self, k: int, running: Running, seconds: float, whole: bool, asked: bool) -> None:
         """Tell the logbook what happened in the epoch."""
         mistakes = int(running.mistakes[k])
         clean = whole and mistakes == 0 and running.went_through(k)
         if clean and self.settings.order == "random":  # not every row was drawn
-            m = self.problem.training.margins(
-                self.machine, running.state.Z[k], self.machine.members
-            )
+            m = self.problem.training.margins(self.machine, running.state.Z[k], self.machine.members)
             clean = bool(np.all(m > self.settings.threshold))
         self.log.close_epoch(
             z=running.state.predictor(k),

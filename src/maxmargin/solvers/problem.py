@@ -67,7 +67,7 @@ class Examples:
     def margins(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> np.ndarray:
         """y_i f(x_i), scaled like the rows."""
         m = machine.signs(self.codes[order]) * self.decisions(z[None], order)[0]
-        return m * self.scale[order] if len(self.scale) else m
+        return np.asarray(m * self.scale[order] if len(self.scale) else m)
 
     def error(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> float:
         """Return the share of rows with y·f(x) ≤ 0; nan if there are no rows."""
@@ -97,7 +97,8 @@ class Problem:
         if self.validation is None or machine.negative is None:
             return self.held_out
         codes = self.validation.codes[self.held_out]
-        return self.held_out[(codes == machine.positive) | (codes == machine.negative)]
+        mine = (codes == machine.positive) | (codes == machine.negative)
+        return np.asarray(self.held_out[mine])
 
     def validation_error(self, machine: Machine, z: np.ndarray) -> float | None:
         """Share of validation rows that are wrong; None without validation."""

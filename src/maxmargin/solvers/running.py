@@ -51,7 +51,7 @@ class State:
     def predictor(self, k: int) -> np.ndarray:
         """Weights to predict with: the current ones, or their average over all steps."""
         if not self.U.shape[1] or not self.counts[k, SEEN]:
-            return self.Z[k].copy()
+            return np.array(self.Z[k])
         return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
 
 
@@ -128,12 +128,12 @@ class Running:
     @property
     def updates(self) -> np.ndarray:
         """Updates in all, per machine."""
-        return self.state.counts[:, MADE]
+        return np.asarray(self.state.counts[:, MADE])
 
     @property
     def steps(self) -> np.ndarray:
         """Rows looked at in all, per machine."""
-        return self.state.counts[:, SEEN]
+        return np.asarray(self.state.counts[:, SEEN])
 
     def went_through(self, k: int) -> bool:
         """Whether machine k was free to look at every row of the epoch."""

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against peers, interleaved in one run, best of several."""

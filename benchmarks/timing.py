@@ -1,0 +1,48 @@
+"""Timing on a noisy machine: all contestants take turns, and the best of several turns counts."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass
+class Row:
+    """One line of the table: what was measured, against what, and what must be reached."""
+
+    work: str
+    ours: float
+    peer: str
+    theirs: float
+    ratio: float  # in the sense of the target
+    target: str
+    met: bool
+
+
+def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
+    """Return each contestant's best time; in every round each has one turn."""
+    best = dict.fromkeys(contestants, float("inf"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for run in contestants.values():
+            run()  # compile, page in, fill caches
+        for _ in range(rounds):
+            for name, run in contestants.items():
+                began = time.perf_counter()
+                run()
+                best[name] = min(best[name], time.perf_counter() - began)
+    return best
+
+
+def at_most(work: str, ours: float, peer: str, theirs: float, limit: float) -> Row:
+    """Our time may be at most ``limit`` times theirs."""
+    ratio = ours / theirs
+    return Row(work, ours, peer, theirs, ratio, f"≤ {limit:g}× {peer}", ratio <= limit)
+
+
+def at_least(work: str, ours: float, peer: str, theirs: float, factor: float) -> Row:
+    """We must be at least ``factor`` times as fast."""
+    ratio = theirs / ours
+    return Row(work, ours, peer, theirs, ratio, f"≥ {factor:g}× faster", ratio >= factor)
