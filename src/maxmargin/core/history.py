@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 __all__ = ["Epoch", "History"]
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """One pass over the training rows, as it stood at the end of the pass.
 
     Attributes
@@ -83,8 +81,8 @@ class History(Sequence[Epoch]):
     @staticmethod
     def columns() -> list[str]:
         """Names of the columns."""
-        return [f.name for f in fields(Epoch)]
+        return list(Epoch._fields)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict per epoch, ready for ``pandas.DataFrame`` or JSON."""
-        return [asdict(e) for e in self._epochs]
+        return [e._asdict() for e in self._epochs]

@@ -18,7 +18,8 @@ __all__ = ["class_weights", "encode", "find_classes"]
 
 def find_classes(y: Any) -> np.ndarray:
     """Return the sorted classes of ``y``: two or more."""
-    check_classification_targets(y)
+    if np.asarray(y).dtype.kind not in "biuSU":  # integers and strings are labels as they are
+        check_classification_targets(y)
     try:
         classes = np.unique(y)
     except TypeError as error:

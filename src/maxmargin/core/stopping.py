@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -48,8 +48,7 @@ class StopReason:
         return self.sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """What a run knows at the end of an epoch."""
 
     epoch: int
@@ -98,66 +97,74 @@ class StoppingRule(ABC):
         return None
 
     def __or__(self, other: StoppingRule) -> StoppingRule:
-        return _Any(self, other)
+        return _Any((*_parts(self, _Any), *_parts(other, _Any)))
 
     def __and__(self, other: StoppingRule) -> StoppingRule:
-        return _All(self, other)
+        return _All((*_parts(self, _All), *_parts(other, _All)))
 
 
 @dataclass(frozen=True)
-class _Both(StoppingRule):
-    first: StoppingRule
-    second: StoppingRule
+class _Combined(StoppingRule):
+    rules: tuple[StoppingRule, ...]
 
     def requires(self, what: str) -> bool:
-        return self.first.requires(what) or self.second.requires(what)
+        return any(rule.requires(what) for rule in self.rules)
 
     def validation_fraction(self) -> float | None:
-        mine = self.first.validation_fraction()
-        return self.second.validation_fraction() if mine is None else mine
+        fractions = [rule.validation_fraction() for rule in self.rules]
+        return next((f for f in fractions if f is not None), None)
 
 
-class _Any(_Both):
+def _parts(rule: StoppingRule, kind: type[_Combined]) -> tuple[StoppingRule, ...]:
+    return rule.rules if isinstance(rule, kind) else (rule,)
+
+
+class _Any(_Combined):
     def watch(self) -> Check:
-        first, second = self.first.watch(), self.second.watch()
+        checks = [rule.watch() for rule in self.rules]
 
         def check(p: Progress) -> StopReason | None:
-            one, two = first(p), second(p)  # both, so that each sees every epoch
-            return one or two
+            first = None
+            for one in checks:  # all of them, so that each sees every epoch
+                reason = one(p)
+                if first is None:
+                    first = reason
+            return first
 
         return check
 
     def max_updates(self) -> float:
-        return min(self.first.max_updates(), self.second.max_updates())
+        return min(rule.max_updates() for rule in self.rules)
 
     def max_seconds(self) -> float:
-        return min(self.first.max_seconds(), self.second.max_seconds())
+        return min(rule.max_seconds() for rule in self.rules)
 
     def __str__(self) -> str:
-        return f"{self.first} | {self.second}"
+        return " | ".join(map(str, self.rules))
 
 
-class _All(_Both):
+class _All(_Combined):
     def watch(self) -> Check:
-        first, second = self.first.watch(), self.second.watch()
+        checks = [rule.watch() for rule in self.rules]
 
         def check(p: Progress) -> StopReason | None:
-            one, two = first(p), second(p)
-            if one is None or two is None:
+            reasons = [reason for reason in [one(p) for one in checks] if reason is not None]
+            if len(reasons) < len(checks):
                 return None
-            sentence = f"{one.sentence} And: {two.sentence}"
-            return StopReason(f"{one.rule} & {two.rule}", sentence, one.solved or two.solved)
+            name = " & ".join(reason.rule for reason in reasons)
+            sentence = " And: ".join(reason.sentence for reason in reasons)
+            return StopReason(name, sentence, any(reason.solved for reason in reasons))
 
         return check
 
     def max_updates(self) -> float:
-        return max(self.first.max_updates(), self.second.max_updates())
+        return max(rule.max_updates() for rule in self.rules)
 
     def max_seconds(self) -> float:
-        return max(self.first.max_seconds(), self.second.max_seconds())
+        return max(rule.max_seconds() for rule in self.rules)
 
     def __str__(self) -> str:
-        return f"({self.first} & {self.second})"
+        return "(" + " & ".join(map(str, self.rules)) + ")"
 
 
 @dataclass(frozen=True)

@@ -182,9 +182,7 @@ class Perceptron(StreamPerceptron):
         return self._state.Z
 
     def _wide(self) -> np.ndarray:
-        if not self.average:
-            return self._state.Z
-        return np.array([self._state.predictor(k) for k in range(len(self._state.Z))])
+        return self._state.predictors()
 
     def _per_machine(self) -> list[np.ndarray]:
         return [self._state.Z, self._state.U]

@@ -183,6 +183,7 @@ class PocketPerceptron(StreamPerceptron):
                         pocket.offer(int(running.updates[0]), state.Z[0])
                     if self.record:
                         recorder.record(step, row, state.Z[0])
+            running.end_epoch()
             if pocket is not None:
                 pocket.judge()
                 self._pocket[k] = pocket.z

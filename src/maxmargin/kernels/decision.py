@@ -1,4 +1,4 @@
-"""f(x_i) = w·x_i + b for chosen rows and several machines, and the lengths of padded rows."""
+"""f(x_i) = w·x_i + b for chosen rows and several machines, errors, and lengths of padded rows."""
 
 from __future__ import annotations
 
@@ -9,27 +9,49 @@ import numpy as np
 from maxmargin.kernels.jit import jit
 from maxmargin.kernels.primitives import dot, dot_in_order, norm_squared
 
-__all__ = ["decide", "inverse_lengths"]
+__all__ = ["count_errors", "decide", "inverse_lengths"]
+
+
+@jit
+def decide_one(rows: Any, order: Any, z: Any, pad: float, out: Any) -> None:
+    """Write f(x_i) for i in ``order``; the sign is that of the sum in order."""
+    d = z.shape[0] - 1
+    w = z[:d]
+    bias = pad * z[d]
+    for t in range(order.shape[0]):
+        i = order[t]
+        total, error = dot(rows, i, w)
+        f = total + bias
+        if abs(f) <= error + 4e-16 * abs(bias):
+            f = dot_in_order(rows, i, w) + bias
+        out[t] = f
 
 
 @jit
 def decide(rows: Any, order: Any, Z: Any, pad: float, tile: int, out: Any) -> None:
-    """Write f_k(x_i) into out[k, ·] for i in ``order``; the sign is that of the sum in order.
+    """Write f_k(x_i) into out[k, ·] for i in ``order``.
 
     Machines take turns on tiles of rows, so that a row is loaded once for all of them.
     """
-    d = Z.shape[1] - 1
     for start in range(0, order.shape[0], tile):
-        stop = min(start + tile, order.shape[0])
+        part = order[start : start + tile]
         for k in range(Z.shape[0]):
-            w = Z[k, :d]
-            bias = pad * Z[k, d]
-            for t in range(start, stop):
-                total, error = dot(rows, order[t], w)
-                f = total + bias
-                if abs(f) <= error + 4e-16 * abs(bias):
-                    f = dot_in_order(rows, order[t], w) + bias
-                out[k, t] = f
+            decide_one(rows, part, Z[k], pad, out[k][start : start + tile])
+
+
+@jit
+def count_errors(
+    rows: Any, codes: Any, positives: Any, order: Any, Z: Any, pad: float, tile: int, out: Any
+) -> None:
+    """Add to out[k] the number of rows in ``order`` with y f_k(x_i) ≤ 0."""
+    f = np.empty(min(tile, order.shape[0]))
+    for start in range(0, order.shape[0], tile):
+        part = order[start : start + tile]
+        for k in range(Z.shape[0]):
+            decide_one(rows, part, Z[k], pad, f)
+            for t in range(part.shape[0]):
+                y = 1.0 if codes[part[t]] == positives[k] else -1.0
+                out[k] += y * f[t] <= 0.0
 
 
 @jit

@@ -21,7 +21,7 @@ from itertools import count
 
 import numpy as np
 
-from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.core.trace import Trace, Update
 from maxmargin.solvers.hull import shortest_combination
 from maxmargin.solvers.linesearch import least_risk
@@ -137,9 +137,7 @@ def batch_perceptron(
     began = time.perf_counter()
     n = problem.training.rows.n
     risk = Risk(problem.training, machines)
-    # Only with a fixed step is the next z a function of this one, and a repetition a proof.
-    repeats = not isinstance(step, str)
-    logs = [Logbook(problem, m, stop, repeats=repeats) for m in machines]
+    logs = [Logbook(problem, m, stop) for m in machines]
     traces = [Trace(z.copy()) if record else None for z in start]
     mistakes, updates = np.zeros(len(start), int), np.zeros(len(start), int)
     solutions: dict[int, Solution] = {}
@@ -156,18 +154,19 @@ def batch_perceptron(
         for j, k in enumerate(active):
             mistakes[k] += wrong[j]
             updates[k] += wrong[j] > 0
-            logs[k].close_epoch(
-                z=Z[j],
-                weights=Z[j],
-                before=before[j],
-                mistakes=int(wrong[j]),
+            progress = Progress(
+                epoch=epoch,
                 updates=int(updates[k]),
+                mistakes=int(wrong[j]),
                 all_correct=bool(left[j] == 0),
                 seconds=time.perf_counter() - began,
+                weights=Z[j],
+                before=before[j],
                 training_error=float(left[j]) / n,
-                risk=float(R[j]),
-                asked=asked,
+                # Only with a fixed step is the next z a function of this one, and repetition a proof.
+                repeats=not isinstance(step, str),
             )
+            logs[k].close_epoch(progress, Z[j], asked=asked, risk=float(R[j]))
             trace = traces[k]
             if trace is not None and wrong[j]:
                 trace.append(Update(epoch, -1, -float(R_before[j]), Z[j].copy()))

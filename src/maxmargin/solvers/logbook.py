@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from maxmargin.core.history import Epoch, History
@@ -17,77 +19,43 @@ NAN = float("nan")
 class Logbook:
     """Keeps the history of one machine and asks its stopping rule after every epoch."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        machine: Machine,
-        stop: StoppingRule,
-        *,
-        repeats: bool,
-        threshold: float = 0.0,
-    ) -> None:
+    def __init__(self, problem: Problem, machine: Machine, stop: StoppingRule) -> None:
         self.problem = problem
         self.machine = machine
         self.history = History()
         self.reason: StopReason | None = None
         self._check = stop.watch()
-        self._track = problem.track_error or stop.requires("training_error")
-        self._repeats = repeats
-        self._threshold = threshold
 
     def close_epoch(
         self,
-        *,
+        progress: Progress,
         z: np.ndarray,
-        weights: np.ndarray,
-        before: np.ndarray,
-        mistakes: int,
-        updates: int,
-        all_correct: bool,
-        seconds: float,
-        training_error: float | None = None,
+        *,
+        asked: bool = False,
         risk: float = NAN,
         running_error: float = NAN,
-        asked: bool = False,
     ) -> None:
         """Write one line of history and set ``reason`` if a rule fires.
 
-        ``z`` predicts (it may be an average); ``weights`` and ``before`` are the running weights now
-        and at the start of the epoch. The training error is measured here if nobody knows it and
-        somebody wants it: always in the last epoch.
+        ``z`` are the weights to predict with; the progress tells of the running ones. In the last
+        epoch the training error is measured here, if it was not worth measuring before.
         """
-        error = training_error
-        if error is None and self._track:
-            error = self._training_error(z)
-        validation_error = self.problem.validation_error(self.machine, z)
-        progress = Progress(
-            epoch=len(self.history) + 1,
-            updates=updates,
-            mistakes=mistakes,
-            all_correct=all_correct,
-            seconds=seconds,
-            weights=weights,
-            before=before,
-            training_error=error,
-            validation_error=validation_error,
-            repeats=self._repeats,
-            threshold=self._threshold,
-        )
+        if self.problem.validation is not None:
+            error = self.problem.validation_error(self.machine, z)
+            progress = progress._replace(validation_error=error)
         self.reason = self._check(progress) or (ASKED if asked else None)
-        if self.reason is not None and error is None:
-            error = self._training_error(z)
+        training_error = progress.training_error
+        if self.reason is not None and training_error is None:
+            training_error = self.problem.training_error(self.machine, z)
         self.history.append(
             Epoch(
-                epoch=progress.epoch,
-                mistakes=mistakes,
-                training_error=NAN if error is None else error,
-                validation_error=NAN if validation_error is None else validation_error,
-                norm=float(np.linalg.norm(z[:-1])),
-                seconds=seconds,
-                risk=risk,
-                running_error=running_error,
+                progress.epoch,
+                progress.mistakes,
+                NAN if training_error is None else training_error,
+                NAN if progress.validation_error is None else progress.validation_error,
+                math.sqrt(z[:-1] @ z[:-1]),
+                progress.seconds,
+                risk,
+                running_error,
             )
         )
-
-    def _training_error(self, z: np.ndarray) -> float:
-        return self.problem.training.error(self.machine, z, self.machine.members)

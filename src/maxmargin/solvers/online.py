@@ -15,7 +15,8 @@ from itertools import count
 
 import numpy as np
 
-from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.stopping import Progress, StoppingRule
+from maxmargin.kernels.perceptron import MADE
 from maxmargin.kernels.sketch import with_sketch, worth_sketching
 from maxmargin.solvers.logbook import Logbook
 from maxmargin.solvers.orders import epochs
@@ -45,29 +46,36 @@ def online_perceptron(
     if worth_sketching(problem.training.rows):
         running.arrays = with_sketch(problem.training.rows).arrays
     runs = [_Run(problem, m, z, stop, settings) for m, z in zip(machines, start, strict=True)]
-    active = runs
-    orders = epochs(settings.order, machines[0].members, problem.training.rows, rng)
+    active, members = runs, machines[0].members
+    deadline = stop.max_seconds()
+    track = problem.track_error or stop.requires("training_error")
+    orders = epochs(settings.order, members, problem.training.rows, rng)
     for epoch in count(1):
         running.begin_epoch()
         whole = True
         for piece in running.pieces(next(orders)):
             for step, row in running.visit(piece, one_by_one=settings.record):
                 active[0].recorder.record(step, row, running.state.Z[0])
-            whole = time.perf_counter() - began < stop.max_seconds()
+            whole = time.perf_counter() - began < deadline
             if not whole:
                 break
         running.end_epoch()
         asked = observer(epoch, int(running.mistakes.sum()), running.state.Z)
+        errors: Sequence[float | None] = [None] * len(active)
+        if track:
+            Z = running.state.predictors()
+            errors = problem.training.errors(running.positives, Z, members).tolist()
+        seconds = time.perf_counter() - began
         for k, run in enumerate(active):
-            run.close_epoch(k, running, time.perf_counter() - began, whole, asked)
-        going_on = np.array([run.log.reason is None for run in active])
-        for k, run in enumerate(active):
-            if not going_on[k]:
+            run.close_epoch(epoch, k, running, seconds, whole, asked, errors[k])
+            if run.log.reason is not None:
                 run.finish(k, running)
-        active = [run for run in active if run.log.reason is None]
-        if not active:
+        going_on = [run.log.reason is None for run in active]
+        if not any(going_on):
             break
-        running.keep(going_on)
+        if not all(going_on):
+            running.keep(np.array(going_on))
+            active = [run for run in active if run.log.reason is None]
     return [run.solution for run in runs]
 
 
@@ -87,28 +95,38 @@ class _Run:
         self.problem = problem
         self.machine = machine
         self.settings = settings
-        repeats = settings.order == "cyclic"
-        self.log = Logbook(problem, machine, stop, repeats=repeats, threshold=settings.threshold)
+        self.log = Logbook(problem, machine, stop)
         self.recorder = Recorder(problem.training, machine, start)
 
-    def close_epoch(self, k: int, running: Running, seconds: float, whole: bool, asked: bool) -> None:
+    def close_epoch(
+        self,
+        epoch: int,
+        k: int,
+        running: Running,
+        seconds: float,
+        whole: bool,
+        asked: bool,
+        error: float | None,
+    ) -> None:
         """Tell the logbook what happened in the epoch."""
         mistakes = int(running.mistakes[k])
         clean = whole and mistakes == 0 and running.went_through(k)
         if clean and self.settings.order == "random":  # not every row was drawn
             m = self.problem.training.margins(self.machine, running.state.Z[k], self.machine.members)
             clean = bool(np.all(m > self.settings.threshold))
-        self.log.close_epoch(
-            z=running.state.predictor(k),
-            weights=running.state.Z[k],
-            before=running.before[k],
+        progress = Progress(
+            epoch=epoch,
+            updates=int(running.state.counts[k, MADE]),
             mistakes=mistakes,
-            updates=int(running.updates[k]),
             all_correct=clean,
             seconds=seconds,
-            training_error=0.0 if clean and not self.settings.average else None,
-            asked=asked,
+            weights=running.state.Z[k],
+            before=running.before[k],
+            training_error=0.0 if clean and not self.settings.average else error,
+            repeats=self.settings.order == "cyclic",
+            threshold=self.settings.threshold,
         )
+        self.log.close_epoch(progress, running.state.predictor(k), asked=asked)
 
     def finish(self, k: int, running: Running) -> None:
         """Take the machine's share out of the running arrays."""

@@ -18,7 +18,7 @@ from itertools import count
 
 import numpy as np
 
-from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.decision import inverse_lengths
 from maxmargin.solvers.linesearch import fewest_errors
 from maxmargin.solvers.logbook import Logbook
@@ -143,7 +143,7 @@ def pocket_perceptron(
     pocket = Pocket(problem.training, machine, start)
     state = State.begin(start[None], average=False, max_updates=stop.max_updates())
     running = Running(problem.training, [machine], state, settings)
-    log = Logbook(problem, machine, stop, repeats=settings.order == "cyclic")
+    log = Logbook(problem, machine, stop)
     recorder = Recorder(problem.training, machine, start) if settings.record else None
     for epoch, order in enumerate(epochs(settings.order, pocket.everything, running.rows, rng), 1):
         running.begin_epoch()
@@ -155,17 +155,23 @@ def pocket_perceptron(
             if time.perf_counter() - began >= stop.max_seconds():
                 break
         pocket.judge()
-        log.close_epoch(
-            z=pocket.z,
-            weights=state.Z[0],
-            before=running.before[0],
-            mistakes=int(running.mistakes[0]),
+        running.end_epoch()
+        progress = Progress(
+            epoch=epoch,
             updates=int(running.updates[0]),
+            mistakes=int(running.mistakes[0]),
             all_correct=pocket.errors == 0,
             seconds=time.perf_counter() - began,
+            weights=state.Z[0],
+            before=running.before[0],
             training_error=pocket.errors / pocket.total,
+            repeats=settings.order == "cyclic",
+        )
+        log.close_epoch(
+            progress,
+            pocket.z,
+            asked=observer(epoch, progress.mistakes, pocket.z[None]),
             running_error=pocket.count(state.Z[0]) / pocket.total,
-            asked=observer(epoch, int(running.mistakes[0]), pocket.z[None]),
         )
         if log.reason is not None:
             break

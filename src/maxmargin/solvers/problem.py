@@ -7,15 +7,16 @@ are all lists of machines, and no row is ever copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from maxmargin.core.history import History
 from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
-from maxmargin.kernels.decision import decide
+from maxmargin.kernels.decision import count_errors, decide
 from maxmargin.rows import Rows
 
 __all__ = ["TILE_ENTRIES", "Examples", "Machine", "Observer", "Problem", "Solution"]
@@ -51,29 +52,46 @@ class Examples:
     scale: np.ndarray = field(default_factory=lambda: np.empty(0))  # 1/‖(x_i, 1)‖, or nothing
 
     def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
-        """f_k(x_i) as a (machines, rows) array, in pieces that let Ctrl-C through."""
-        if order is None:
-            order = np.arange(self.rows.n)
+        """f_k(x_i) as a (machines, rows) array."""
+        order = np.arange(self.rows.n) if order is None else order
         out = np.empty((len(Z), len(order)))
-        tile = self.rows.block_length(TILE_ENTRIES)
-        length = self.rows.block_length() // len(Z) + 1
-        for start in range(0, len(order), length):
-            piece = np.s_[start : start + length]
+        for piece in self._pieces(len(order), len(Z)):
             part = np.empty((len(Z), len(order[piece])))
-            decide(self.rows.arrays, order[piece], Z, self.pad, tile, part)
+            decide(self.rows.arrays, order[piece], Z, self.pad, self._tile, part)
             out[:, piece] = part
         return out
+
+    def errors(self, positives: np.ndarray, Z: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """For each machine, the share of rows with y·f(x) ≤ 0; nan if there are no rows.
+
+        A machine is given by the label code that counts as +1, and its weights.
+        """
+        if not len(order):
+            return np.full(len(Z), np.nan)
+        count = np.zeros(len(Z), dtype=np.int64)
+        arrays = self.rows.arrays, self.codes, positives
+        for piece in self._pieces(len(order), len(Z)):
+            count_errors(*arrays, order[piece], Z, self.pad, self._tile, count)
+        return count / len(order)
+
+    @cached_property
+    def _tile(self) -> int:
+        return self.rows.block_length(TILE_ENTRIES)
+
+    @cached_property
+    def _piece(self) -> int:
+        return self.rows.block_length()
+
+    def _pieces(self, n: int, machines: int) -> Iterator[slice]:
+        """Cut a pass into pieces of some 20 ms, to let Ctrl-C through."""
+        length = self._piece // machines + 1
+        for start in range(0, n, length):
+            yield slice(start, start + length)
 
     def margins(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> np.ndarray:
         """y_i f(x_i), scaled like the rows."""
         m = machine.signs(self.codes[order]) * self.decisions(z[None], order)[0]
         return np.asarray(m * self.scale[order] if len(self.scale) else m)
-
-    def error(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> float:
-        """Return the share of rows with y·f(x) ≤ 0; nan if there are no rows."""
-        if not len(order):
-            return float("nan")
-        return float(np.count_nonzero(self.margins(machine, z, order) <= 0)) / len(order)
 
     def restricted(self, members: np.ndarray) -> Examples:
         """Only the rows ``members``; a copy, unless they are all the rows."""
@@ -100,11 +118,15 @@ class Problem:
         mine = (codes == machine.positive) | (codes == machine.negative)
         return np.asarray(self.held_out[mine])
 
-    def validation_error(self, machine: Machine, z: np.ndarray) -> float | None:
-        """Share of validation rows that are wrong; None without validation."""
-        if self.validation is None:
-            return None
-        return self.validation.error(machine, z, self.validation_rows(machine))
+    def training_error(self, machine: Machine, z: np.ndarray) -> float:
+        """E_in: the share of the machine's training rows that are wrong."""
+        return float(self.training.errors(np.array([machine.positive]), z[None], machine.members)[0])
+
+    def validation_error(self, machine: Machine, z: np.ndarray) -> float:
+        """Share of validation rows that are wrong."""
+        assert self.validation is not None
+        rows = self.validation_rows(machine)
+        return float(self.validation.errors(np.array([machine.positive]), z[None], rows)[0])
 
 
 @dataclass

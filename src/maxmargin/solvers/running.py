@@ -48,6 +48,12 @@ class State:
         """Return the state of some machines; a slice shares memory, a mask copies."""
         return State(self.Z[which], self.U[which], self.counts[which])
 
+    def predictors(self) -> np.ndarray:
+        """Weights of all machines to predict with."""
+        if not self.U.shape[1]:
+            return self.Z
+        return np.array([self.predictor(k) for k in range(len(self.Z))])
+
     def predictor(self, k: int) -> np.ndarray:
         """Weights to predict with: the current ones, or their average over all steps."""
         if not self.U.shape[1] or not self.counts[k, SEEN]:
@@ -57,6 +63,8 @@ class State:
 
 class Running:
     """Some machines on shared rows, advanced together by visiting rows; ``state`` is updated."""
+
+    mistakes: np.ndarray  # updates in the last epoch, per machine
 
     def __init__(
         self, examples: Examples, machines: Sequence[Machine], state: State, settings: Settings
@@ -69,6 +77,7 @@ class Running:
         self.rule = Rule(settings.threshold, examples.pad, rates)
         several = len(machines) > 1
         self.tile = examples.rows.block_length(TILE_ENTRIES) if several else UNLIMITED
+        self._piece = examples.rows.block_length()
         self.begin_epoch()
 
     @property
@@ -78,9 +87,8 @@ class Running:
 
     def pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut an epoch into pieces of some 20 ms, so that Ctrl-C and clocks are heeded."""
-        length = self.rows.block_length()
-        for start in range(0, len(order), length):
-            yield order[start : start + length]
+        for start in range(0, len(order), self._piece):
+            yield order[start : start + self._piece]
 
     def begin_epoch(self) -> None:
         """Remember where the epoch starts."""
@@ -88,9 +96,10 @@ class Running:
         self._counted = self.state.counts.copy()
 
     def end_epoch(self) -> None:
-        """Stop using a sketch that decided too little: it costs more than it saves."""
-        seen, read = (self.state.counts - self._counted)[:, [SEEN, READ]].sum(axis=0)
-        if 2 * read > seen:
+        """Count the mistakes; stop using a sketch that decided too little to pay for itself."""
+        new = self.state.counts - self._counted
+        self.mistakes = new[:, MADE]
+        if self.arrays is not self.rows.arrays and 2 * new[:, READ].sum() > new[:, SEEN].sum():
             self.arrays = self.rows.arrays
 
     def visit(self, order: np.ndarray, one_by_one: bool = False) -> Iterator[tuple[int, int]]:
@@ -121,11 +130,6 @@ class Running:
         sweep(self.arrays, ex.codes, *arrays, self.rule, self.tile)
 
     @property
-    def mistakes(self) -> np.ndarray:
-        """Updates in this epoch, per machine."""
-        return np.asarray((self.state.counts - self._counted)[:, MADE])
-
-    @property
     def updates(self) -> np.ndarray:
         """Updates in all, per machine."""
         return np.asarray(self.state.counts[:, MADE])
@@ -141,10 +145,9 @@ class Running:
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the machines only."""
-        if not which.all():
-            self.positives = self.positives[which]
-            self.rule = self.rule._replace(rates=self.rule.rates[which])
-            self.state = self.state.part(which)
+        self.positives = self.positives[which]
+        self.rule = self.rule._replace(rates=self.rule.rates[which])
+        self.state = self.state.part(which)
 
 
 class Recorder:

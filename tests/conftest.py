@@ -1,0 +1,35 @@
+"""Fresh kernels and repeatable examples for every run of the suite."""
+
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
+
+# Shared machines stall now and then: a slow example is no failure, so there is no deadline.
+settings.register_profile(
+    "suite",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("suite")
+
+
+def pytest_configure(config):
+    """Drop compiled kernels that are older than their sources.
+
+    Numba notices a change in the file of a kernel, not in the files it imports. Under xdist only the
+    controlling process does this, before its workers start.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    cached = [p for kind in ("nbi", "nbc") for p in PACKAGE.glob(f"**/__pycache__/*.{kind}")]
+    if not cached:
+        return
+    oldest = min(p.stat().st_mtime for p in cached)
+    sources = [*(PACKAGE / "kernels").glob("*.py"), PACKAGE / "rows" / "arrays.py"]
+    if any(p.stat().st_mtime > oldest for p in sources):
+        for p in cached:
+            p.unlink(missing_ok=True)

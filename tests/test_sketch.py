@@ -1,0 +1,124 @@
+"""The 16-bit sketch saves reading; it changes no decision, no update and no weight."""
+
+import numpy as np
+import pytest
+import twins
+from bank import BANK, problem
+from driving import drive
+from hypothesis import given
+from hypothesis import strategies as st
+
+import maxmargin as mm
+from maxmargin.kernels import sketch
+from maxmargin.rows import DenseRows
+
+
+def both(X, codes, order, **settings):
+    plain = drive(X, codes, order, **settings)
+    sketched = drive(X, codes, order, sketch=True, **settings)
+    return plain, sketched
+
+
+def assert_same(X, codes, order, **settings):
+    (Z, U, counts), (Zs, Us, counts_s) = both(X, codes, order, **settings)
+    assert Z.tolist() == Zs.tolist()
+    assert U.tolist() == Us.tolist()
+    assert counts["made"].tolist() == counts_s["made"].tolist()
+    assert counts["seen"].tolist() == counts_s["seen"].tolist()
+
+
+def cloud(seed=3, n=400, d=6):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    codes = (X @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n) > 0).astype(int)
+    return X, codes, np.tile(np.arange(n), 3)
+
+
+@pytest.mark.parametrize("p", BANK, ids=lambda p: p.name)
+def test_sketch_changes_nothing_on_the_bank(p):
+    order = np.tile(np.arange(len(p.y)), 20)
+    for settings in ({}, {"delta": 2.0}, {"normalize": True}, {"pad": 0.0}, {"average": True}):
+        assert_same(p.X, p.codes, order, **settings)
+
+
+def test_sketch_decides_most_rows_of_a_separable_cloud():
+    X, codes, order = cloud()
+    _, (_, _, counts) = both(X, codes, order)
+    assert counts["read"][0] < 0.7 * counts["seen"][0]
+
+
+SCALES = {
+    "alike": [1, 1, 1, 1, 1, 1],
+    "very different": [1e12, 1e-12, 1, 1e6, 1e-6, 1],
+    "constant and zero": [0, 1, 1, 0, 1, 1],
+    "huge": [1e100, 1e99, 1e98, 1e100, 1e90, 1e100],
+    "tiny": [1e-100, 1e-99, 1e-98, 1e-100, 1e-90, 1e-100],
+    "huge and tiny": [1e100, 1e-100, 1, 1e38, 1e-38, 1e39],
+    "beyond single precision": [1e36, 1e38, 1e40, 1e33, 1e34, 1e35],
+    "below single precision": [1e-36, 1e-38, 1e-45, 1e-33, 1e-46, 1e-40],
+}
+
+
+@pytest.mark.parametrize("scales", SCALES.values(), ids=SCALES)
+@pytest.mark.parametrize("pad", [0.0, 1.0])
+def test_sketch_changes_nothing_whatever_the_scale_of_a_column(scales, pad):
+    X, codes, order = cloud()
+    X = X * np.array(scales, dtype=float)
+    X[:, 2] += 3.0 * (scales[0] == 0)
+    assert_same(X, codes, order, pad=pad)
+    twin = twins.online(X, 2 * codes - 1, [order], pad=pad)
+    assert drive(X, codes, order, pad=pad, sketch=True)[0][0].tolist() == twin.z
+
+
+def test_a_denormal_column_is_sketched_without_a_warning():
+    X, codes, order = cloud()
+    X[:, 1] *= 1e-310
+    assert_same(X, codes, order)
+
+
+def test_sketch_errs_by_at_most_half_a_unit():
+    X, _, _ = cloud()
+    rows = sketch.with_sketch(DenseRows(X)).arrays
+    assert rows.sketch.dtype == np.int16
+    assert np.all(np.abs(X - rows.unit * rows.sketch) <= 0.5000001 * rows.unit)
+
+
+def test_only_large_dense_doubles_are_sketched():
+    large = DenseRows(np.zeros((sketch.WORTH // 8, 8)))
+    assert sketch.worth_sketching(large)
+    assert not sketch.worth_sketching(DenseRows(np.zeros((sketch.WORTH // 8 - 1, 8))))
+    assert not sketch.worth_sketching(DenseRows(np.zeros((sketch.WORTH // 8, 8), dtype=np.float32)))
+
+
+@pytest.mark.parametrize("settings", [{}, {"threshold": 1.0}, {"normalize": True}, {"average": True}])
+def test_fit_is_the_same_with_and_without_a_sketch(monkeypatch, settings):
+    p = problem("virginica")
+    X, y = np.tile(p.X, (3, 1)), np.tile(p.y, 3)
+    model = mm.Perceptron(max_iter=7, **settings)
+    with pytest.warns(mm.BudgetWarning):
+        model.fit(X, y)
+    used = []
+    monkeypatch.setattr("maxmargin.solvers.online.worth_sketching", lambda rows: used.append(rows) or 1)
+    other = mm.Perceptron(max_iter=7, **settings)
+    with pytest.warns(mm.BudgetWarning):
+        other.fit(X, y)
+    assert used
+    assert model.coef_.tolist() == other.coef_.tolist()
+    assert model.n_mistakes_ == other.n_mistakes_
+    assert model.history_["mistakes"].tolist() == other.history_["mistakes"].tolist()
+
+
+numbers = st.one_of(
+    st.integers(-5, 5).map(float),
+    st.floats(min_value=-1e100, max_value=1e100, allow_subnormal=False),
+)
+
+
+@given(st.data())
+def test_sketch_changes_nothing_on_any_rows(data):
+    n, d = data.draw(st.integers(2, 10)), data.draw(st.integers(1, 6))
+    rows = st.lists(numbers, min_size=d, max_size=d)
+    X = np.array(data.draw(st.lists(rows, min_size=n, max_size=n)))
+    codes = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    delta = data.draw(st.sampled_from([0.0, 1.0, 1e50]))
+    assert_same(X, codes, np.tile(np.arange(n), 4), delta=delta)
