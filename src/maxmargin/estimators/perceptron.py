@@ -38,7 +38,7 @@ class Perceptron(StreamPerceptron):
     eta0 : float > 0, default 1
         η, the step. From a zero start with δ = 0 it scales the weights and changes no decision.
     order : "cyclic", "shuffled" or "random", default "cyclic"
-        Rows 1…n again and again; a new order each epoch (on large data blocks of 64 rows are shuffled,
+        Rows 1…n again and again; a new order each epoch (on large data blocks of 16 rows are shuffled,
         and the rows within them); or n draws with replacement per epoch.
     fit_intercept : bool, default True
         Learn b by padding every row with a 1.

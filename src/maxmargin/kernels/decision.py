@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.kernels.jit import jit
-from maxmargin.kernels.primitives import dot, dot_in_order, norm_squared
+from maxmargin.kernels.primitives import AHEAD, dot, dot_in_order, norm_squared, prefetch_row
 
 __all__ = ["count_errors", "decide", "inverse_lengths"]
 
@@ -20,6 +20,8 @@ def decide_one(rows: Any, order: Any, z: Any, pad: float, out: Any) -> None:
     bias = pad * z[d]
     for t in range(order.shape[0]):
         i = order[t]
+        if t + AHEAD < order.shape[0]:
+            prefetch_row(rows, order[t + AHEAD])
         total, error = dot(rows, i, w)
         f = total + bias
         if abs(f) <= error + 4e-16 * abs(bias):

@@ -16,9 +16,11 @@ import numpy as np
 
 from maxmargin.kernels.jit import jit
 from maxmargin.kernels.primitives import (
+    AHEAD,
     add_row,
     dot,
     dot_in_order,
+    prefetch_row,
     refresh_sketch,
     sketch_dot,
     sketch_width,
@@ -63,6 +65,8 @@ def steps(
     for k in range(order.shape[0]):
         if left <= 0:
             break
+        if k + AHEAD < order.shape[0]:
+            prefetch_row(rows, order[k + AHEAD])
         i = order[k]
         y = 1.0 if codes[i] == positive else -1.0
         s = scale[i] if scale.shape[0] > 0 else 1.0

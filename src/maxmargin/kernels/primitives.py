@@ -5,6 +5,7 @@
 ``dot_in_order``    w·x_i summed from left to right: the sum that decides
 ``add_row``         w ← w + c x_i
 ``norm_squared``    ‖x_i‖², summed from left to right
+``prefetch_row``    start loading row i
 ``sketch_width``    d if the rows have a sketch, else 0
 ``refresh_sketch``  prepare the sketch for weights w; returns the error of ``sketch_dot``
 ``sketch_dot``      w·x_i from the 16-bit sketch
@@ -23,12 +24,15 @@ import numpy as np
 from numba.extending import overload
 
 from maxmargin.kernels.jit import jit, jit_any_order
+from maxmargin.kernels.prefetch import prefetch
 from maxmargin.rows.arrays import Dense
 
 # ruff: noqa: D103  (each primitive is described in the table above)
 
 UNIT_ROUNDOFF = 2.0**-53
 SINGLE_ROUNDOFF = 2.0**-24
+LINE = 64  # bytes in a cache line
+AHEAD = 4  # rows between asking for a row and using it
 UNDERFLOW = 1e-305  # more than all products that underflow can add up to, and itself a normal number
 
 
@@ -36,6 +40,7 @@ def dot(rows: Any, i: int, w: Any) -> tuple[float, float]: ...  # type: ignore[e
 def dot_in_order(rows: Any, i: int, w: Any) -> float: ...  # type: ignore[empty-body]
 def add_row(rows: Any, i: int, c: float, w: Any) -> None: ...
 def norm_squared(rows: Any, i: int) -> float: ...  # type: ignore[empty-body]
+def prefetch_row(rows: Any, i: int) -> None: ...
 def sketch_width(rows: Any) -> int: ...  # type: ignore[empty-body]
 def refresh_sketch(rows: Any, w: Any, v: Any) -> float: ...  # type: ignore[empty-body]
 def sketch_dot(rows: Any, i: int, v: Any) -> float: ...  # type: ignore[empty-body]
@@ -152,6 +157,30 @@ def _norm_squared(rows: Any, i: int) -> Any:
         for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             total += np.float64(rows.data[p]) * rows.data[p]
         return total
+
+    return csr
+
+
+@overload(prefetch_row)
+def _prefetch_row(rows: Any, i: int) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int) -> None:
+            d = rows.X.shape[1]
+            if rows.sketch.shape[1] > 0:
+                for j in range(i * d, (i + 1) * d, LINE // 2):
+                    prefetch(rows.sketch, j)
+            else:
+                for j in range(i * d, (i + 1) * d, LINE // 8):
+                    prefetch(rows.X, j)
+
+        return dense
+
+    def csr(rows: Any, i: int) -> None:
+        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 8):
+            prefetch(rows.data, p)
+        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 4):
+            prefetch(rows.indices, p)
 
     return csr
 

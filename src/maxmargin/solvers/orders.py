@@ -12,9 +12,9 @@ __all__ = ["ORDERS", "epochs"]
 
 ORDERS = ("cyclic", "shuffled", "random")
 
-# Rows a shuffle keeps together on large data. Neighbours share cache lines and prefetches, so
-# shuffling blocks, and rows within a block, costs half of what fully random access costs.
-BLOCK = 64
+# Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and
+# rows within a block, costs half of what fully random access costs.
+BLOCK = 16
 SMALL = 1 << 20  # entries up to which the caches hold everything: shuffle row by row
 
 
