@@ -54,7 +54,7 @@ def _lectures():
 
 def _made():
     rng = np.random.default_rng(20)
-    blobs = np.vstack([rng.integers(0, 9, (20, 3)), rng.integers(0, 9, (20, 3)) + [9, 2, 0]])
+    blobs = np.vstack([rng.integers(0, 9, (20, 3)), rng.integers(0, 9, (20, 3)) + np.array([9, 2, 0])])
     sides = np.repeat([-1, 1], 20)
     cloud = rng.standard_normal((60, 4))
     along = cloud @ [1.0, -2.0, 0.5, 1.0] + 0.3

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from bank import BANK, as_form
 from scipy.optimize import linprog
+
+from bank import BANK, as_form
 
 
 @pytest.mark.parametrize("p", BANK, ids=lambda p: p.name)

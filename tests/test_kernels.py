@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 import twins
 from bank import BANK, FORMS, as_form, problem
 from driving import decisions, drive, errors, lengths
-from hypothesis import given
-from hypothesis import strategies as st
 
 EPOCHS = 4
 

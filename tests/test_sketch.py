@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-import twins
-from bank import BANK, problem
-from driving import drive
 from hypothesis import given
 from hypothesis import strategies as st
 
 import maxmargin as mm
+import twins
+from bank import BANK, problem
+from driving import drive
 from maxmargin.kernels import sketch
 from maxmargin.rows import DenseRows
 

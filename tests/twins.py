@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from itertools import combinations, count
+from itertools import combinations
 
 __all__ = [
     "Pocket",
@@ -125,7 +125,8 @@ def pocket(X, y, horizon, order, start=None):
     X = [[float(v) for v in x] for x in X]
     z = [0.0] * (len(X[0]) + 1) if start is None else [float(v) for v in start]
     best = Pocket(list(z), errors(X, y, z[:-1], z[-1]), 0, z, 0)
-    for _ in count():
+    before = -1
+    while before < best.made:
         before = best.made
         for i in order:
             if best.made == horizon:
@@ -138,8 +139,7 @@ def pocket(X, y, horizon, order, start=None):
                 wrong = errors(X, y, z[:-1], z[-1])
                 if wrong < best.errors:
                     best.z, best.errors, best.found_at = list(z), wrong, best.made
-        if best.made == before:
-            return best
+    return best
 
 
 def risk(A, z, weights=None):
