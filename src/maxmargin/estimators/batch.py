@@ -55,7 +55,7 @@ record, verbose
     >>> import maxmargin as mm
     >>> model = mm.BatchPerceptron().fit([[90, 80], [40, 30], [50, 40]], [1, -1, -1])
     >>> print(model.stop_reason_)
-    All training points are correct after 9 updates in 9 epochs: the classes are separated.
+    All training points are correct after 1 update in 1 epoch: the classes are separated.
     >>> model.history_["risk"][-1]
     np.float64(0.0)
     """

@@ -12,7 +12,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from maxmargin.core.errors import BudgetWarning, InputError
-from maxmargin.core.history import History
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count
 from maxmargin.core.stopping import (
@@ -22,7 +21,6 @@ from maxmargin.core.stopping import (
     StoppingRule,
     StopReason,
 )
-from maxmargin.core.trace import Trace
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.door import read_start, read_X, read_Xy
 from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
@@ -50,8 +48,8 @@ class PerceptronBase(LinearClassifier):
     n_iter_: int
     n_mistakes_: int
     stop_reason_: StopReason
-    history_: History | dict[Hashable, History]
-    trace_: Trace | dict[Hashable, Trace]
+    history_: Any  # History of the only machine, or a dict of them by label
+    trace_: Any  # Trace of the only machine, or a dict of them by label
 
     @abstractmethod
     def _solve(

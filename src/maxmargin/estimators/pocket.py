@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,12 +142,10 @@ class PocketPerceptron(StreamPerceptron):
         def by_label(values: list[Any]) -> Any:
             return self._by_label(dict(zip(labels, values, strict=True)))
 
-        self.best_error_: float | dict[Hashable, float] = by_label([s.best_error for s in solutions])
-        self.best_update_: int | dict[Hashable, int] = by_label([s.best_update for s in solutions])
-        self.unpolished_error_: float | dict[Hashable, float] = by_label(
-            [s.unpolished_error for s in solutions]
-        )
-        self.error_lower_bound_: float | dict[Hashable, float] = by_label([0.0] * len(solutions))
+        self.best_error_ = by_label([s.best_error for s in solutions])
+        self.best_update_ = by_label([s.best_update for s in solutions])
+        self.unpolished_error_ = by_label([s.unpolished_error for s in solutions])
+        self.error_lower_bound_ = by_label([0.0] * len(solutions))
 
     def _running_weights(self) -> np.ndarray:
         return self._state.Z

@@ -1,0 +1,90 @@
+"""``maxmargin demo``: the main job on real data, in a minute and on one screen."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import track
+from rich.table import Table
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.preprocessing import StandardScaler
+
+import maxmargin as mm
+
+__all__ = ["run"]
+
+
+def run(quick: bool) -> None:
+    """Print the story."""
+    console = Console(highlight=False, width=min(Console().width, 100))
+    began = time.perf_counter()
+    console.rule("[bold]maxmargin: the linear classifier that comes with its proof")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.BudgetWarning)  # the story tells how each run ended
+        _separable(console)
+        _xor(console)
+        _overlapping(console)
+        if not quick:
+            _digits(console)
+    console.print(f"\nDone in {time.perf_counter() - began:.1f} s.")
+
+
+def _chapter(console: Console, title: str) -> None:
+    console.print(f"\n[bold]{title}[/bold]")
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(Padding(text, (0, 0, 0, 3)))
+
+
+def _separable(console: Console) -> None:
+    iris = load_iris()
+    X, y = iris.data, np.where(iris.target == 0, "setosa", "other")
+    _chapter(console, "1  Iris setosa against the rest: the perceptron and its mistake bound")
+    model = mm.Perceptron().fit(X, y)
+    bound = mm.mistake_bound(X, y)
+    _say(console, str(model.stop_reason_))
+    _say(console, f"Rosenblatt's theorem: {str(bound)[0].lower()}{str(bound)[1:]}")
+    weights = " ".join(f"{w:+.2f}" for w in model.coef_[0])
+    _say(console, f"f(x) = ({weights})·x {model.intercept_[0]:+.2f}")
+    batch = mm.BatchPerceptron().fit(X, y)
+    _say(console, f"Steps of gradient descent with exact line search: {batch.n_iter_}.")
+
+
+def _xor(console: Console) -> None:
+    _chapter(console, "2  XOR: a run that would never end, and says so")
+    model = mm.Perceptron().fit([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
+    _say(console, str(model.stop_reason_))
+
+
+def _overlapping(console: Console) -> None:
+    _chapter(console, "3  Breast cancer, 569 patients: the pocket keeps the best weights seen")
+    X, y = load_breast_cancer(return_X_y=True)
+    columns = "errors of", "the last perceptron", "the pocket", "the pocket, polished"
+    table = Table(*columns, box=None, padding=(0, 3))
+    for name, data in (("raw", X), ("standardised", StandardScaler().fit_transform(X))):
+        last = mm.Perceptron().fit(data, y)
+        pocket = mm.PocketPerceptron(random_state=0).fit(data, y)
+        errors = last.history_[-1].training_error, pocket.unpolished_error_, pocket.best_error_
+        table.add_row(name, *(str(round(e * len(y))) for e in errors))
+    console.print(table)
+
+
+def _digits(console: Console) -> None:
+    _chapter(console, "4  Digits, ten classes: one machine per class, each with its own story")
+    X, y = load_digits(return_X_y=True)
+    model = mm.PocketPerceptron(random_state=0)
+    table = Table("digit", "errors", "updates", "why it stopped", box=None, padding=(0, 3))
+    values = []
+    for digit in track(range(10), "   fitting", console=Console(stderr=True), transient=True):
+        one = model.fit(X, y == digit)
+        values.append(one.decision_function(X))
+        errors = round(one.best_error_ * len(y))
+        table.add_row(str(digit), str(errors), str(one.n_mistakes_), one.stop_reason_.rule)
+    console.print(table)
+    right = np.count_nonzero(np.argmax(values, axis=0) == y)
+    _say(console, f"The largest of the ten decision values names {right} of {len(y)} images right.")

@@ -1,0 +1,77 @@
+"""Whatever is printed is run: the README, the docstrings, and the commands."""
+
+import doctest
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+
+import maxmargin
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(m.name for m in walk_packages(maxmargin.__path__, "maxmargin."))
+
+
+def test_readme_examples_print_what_the_readme_says():
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert result.attempted >= 10
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", ["maxmargin", *MODULES])
+def test_docstring_examples(name):
+    assert doctest.testmod(import_module(name)).failed == 0
+
+
+def test_every_public_name_has_a_docstring_and_an_example_or_is_a_kind_of_error():
+    for name in maxmargin.__all__:
+        thing = getattr(maxmargin, name)
+        assert name == "__version__" or thing.__doc__
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_make_commands_in_the_documents_exist(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert named and named <= targets
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_files_linked_from_the_documents_exist(document):
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / document).read_text(encoding="utf-8"))
+    assert all((ROOT / link).exists() for link in links)
+
+
+def run(*arguments):
+    command = [sys.executable, "-c", "from maxmargin.cli.main import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_demo_tells_its_story_and_exits_zero():
+    result = run("demo", "--quick")
+    assert result.returncode == 0, result.stderr
+    assert "All training points are correct" in result.stdout
+    assert "repeat for ever" in result.stdout
+    assert "polished" in result.stdout
+
+
+def test_bad_usage_exits_two_with_a_line_on_standard_error():
+    result = run("demonstrate")
+    assert result.returncode == 2
+    assert "demonstrate" in result.stderr and not result.stdout
+
+
+def test_import_and_help_load_neither_numba_nor_scikit_learn():
+    code = (
+        "import sys, maxmargin, maxmargin.cli.main; "
+        "print([m for m in ('numba', 'sklearn', 'scipy', 'numpy') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
