@@ -17,7 +17,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from maxmargin.core.errors import InputError
@@ -29,7 +28,7 @@ from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import LARGEST, check_reach, read_Xy
 from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.machines import build_machines, decide_multiclass
-from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.solvers.problem import Examples, Machine, Solution
 
 __all__ = ["StreamPerceptron"]
@@ -243,9 +242,7 @@ class StreamPerceptron(PerceptronBase):
         order = np.argsort(columns)
         values = np.array(list(known.values()))[order]
         ends = np.array([0, len(columns)], dtype=np.int64)
-        row = sparse.csr_array((values, columns[order], ends), shape=(1, room))
-        row.has_canonical_format = True
-        return check_reach(CsrRows(row), row)
+        return check_reach(CsrRows(Csr(values, columns[order], ends), (1, room)), values[:, None])
 
     def _widen(self, width: int) -> None:
         """Make room for more features, which start at weight zero."""

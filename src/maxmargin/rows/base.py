@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Rows(ABC):
         """Stored numbers: n·d if dense, the nonzeros if sparse."""
 
     @abstractmethod
-    def between(self, start: int, stop: int) -> Rows:
+    def between(self, start: int, stop: int) -> Self:
         """Rows start … stop−1, without a copy."""
 
     @abstractmethod
@@ -62,13 +62,13 @@ class Rows(ABC):
         """How many rows hold about ``entries`` numbers."""
         return max(1, int(entries * self.n / max(self.entries, self.n)))
 
-    def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Rows]]:
+    def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Self]]:
         """Yield the rows block by block, in order: where each block stands, and its rows."""
         length = self.block_length(entries)
         for start in range(0, self.n, length):
             stop = min(start + length, self.n)
             yield slice(start, stop), self.between(start, stop)
 
-    def map(self, function: Callable[[slice, Rows], T], entries: int = BLOCK_ENTRIES) -> list[T]:
+    def map(self, function: Callable[[slice, Self], T], entries: int = BLOCK_ENTRIES) -> list[T]:
         """One pass: a pure function of each block, results in order."""
         return [function(where, block) for where, block in self.blocks(entries)]

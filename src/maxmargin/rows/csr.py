@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,16 +17,26 @@ __all__ = ["CsrRows"]
 class CsrRows(Rows):
     """Rows of a CSR matrix, brought into canonical form once (the user's matrix is left alone)."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, arrays: Csr, shape: tuple[int, int]) -> None:
+        for a in (frozen := [a.view() for a in arrays]):
+            a.flags.writeable = False  # one type for the kernels, memory maps included
+        self._arrays = Csr(*frozen)
+        self.n, self.d = shape
+
+    @classmethod
+    def from_matrix(cls, X: Any) -> Self:
+        """Wrap a CSR matrix of SciPy."""
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        self.matrix = X
-        self.n, self.d = X.shape
-        frozen = [a.view() for a in (X.data, X.indices, X.indptr)]
-        for a in frozen:
-            a.flags.writeable = False  # one type for the kernels, memory maps included
-        self._arrays = Csr(*frozen)
+        return cls(Csr(X.data, X.indices, X.indptr), X.shape)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The rows as a CSR array of SciPy, sharing memory."""
+        matrix = sparse.csr_array(tuple(self._arrays), shape=(self.n, self.d))
+        matrix.has_canonical_format = True
+        return matrix
 
     @property
     def arrays(self) -> Csr:
@@ -35,16 +46,14 @@ class CsrRows(Rows):
     @property
     def entries(self) -> int:
         """Stored numbers."""
-        return int(self.matrix.nnz)
+        return len(self._arrays.data)
 
-    def between(self, start: int, stop: int) -> CsrRows:
+    def between(self, start: int, stop: int) -> Self:
         """Rows start … stop−1, sharing values and indices."""
-        m = self.matrix
-        low, high = m.indptr[start], m.indptr[stop]
-        part = (m.data[low:high], m.indices[low:high], m.indptr[start : stop + 1] - low)
-        block = sparse.csr_array(part, shape=(stop - start, self.d))
-        block.has_canonical_format = True
-        return CsrRows(block)
+        a = self._arrays
+        low, high = a.indptr[start], a.indptr[stop]
+        part = Csr(a.data[low:high], a.indices[low:high], a.indptr[start : stop + 1] - low)
+        return type(self)(part, (stop - start, self.d))
 
     def take(self, indices: np.ndarray) -> np.ndarray:
         """A few rows by index, dense, as doubles."""
@@ -52,17 +61,18 @@ class CsrRows(Rows):
 
     def select(self, indices: np.ndarray) -> CsrRows:
         """Rows by index (a copy)."""
-        return CsrRows(self.matrix[indices])
+        return self.from_matrix(self.matrix[indices])
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        """X V."""
-        return np.asarray(self.matrix @ V)
+        """X V, block by block."""
+        return np.concatenate(self.map(lambda _, block: np.asarray(block.matrix @ V)))
 
     def combine(self, C: np.ndarray) -> np.ndarray:
-        """Cᵀ X."""
-        return np.asarray(self.matrix.T @ C).T
+        """Cᵀ X, block by block."""
+        parts = self.map(lambda where, block: np.asarray(block.matrix.T @ C[where]).T)
+        return np.asarray(sum(parts))
 
     def reach(self) -> float:
         """Max |x_ij|, nan if an entry is nan."""
-        data = self.matrix.data
+        data = self._arrays.data
         return float(max(data.max(), -data.min())) if data.size else 0.0

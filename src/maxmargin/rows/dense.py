@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from maxmargin.rows.base import Rows
 __all__ = ["DenseRows"]
 
 CACHE_ENTRIES = 1 << 16  # half a megabyte of doubles: temporaries stay in the cache
+WIDE_ENTRIES = 1 << 20  # enough for a matrix product to run at full speed
 
 _NO_SKETCH = np.empty((0, 0), dtype=np.int16)
 _NO_UNIT = np.empty(0)
@@ -38,9 +40,9 @@ class DenseRows(Rows):
         """Stored numbers."""
         return int(self.X.size)
 
-    def between(self, start: int, stop: int) -> DenseRows:
+    def between(self, start: int, stop: int) -> Self:
         """Rows start … stop−1, without a copy (and without a sketch)."""
-        return DenseRows(self.X[start:stop])
+        return type(self)(self.X[start:stop])
 
     def take(self, indices: np.ndarray) -> np.ndarray:
         """A few rows by index, as doubles."""
@@ -51,17 +53,15 @@ class DenseRows(Rows):
         return DenseRows(self.X[indices])
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        """X V; float32 data is widened block by block."""
-        if self.X.dtype == V.dtype:
-            return np.asarray(self.X @ V)
-        parts = self.map(lambda where, _: self._wide(where) @ V, CACHE_ENTRIES)
-        return np.concatenate(parts)
+        """X V, block by block; float32 data is widened on the way."""
+        out = np.empty((self.n, *V.shape[1:]))
+        for where, _ in self.blocks(WIDE_ENTRIES):
+            np.matmul(self._wide(where), V, out=out[where])
+        return out
 
     def combine(self, C: np.ndarray) -> np.ndarray:
-        """Cᵀ X; float32 data is widened block by block."""
-        if self.X.dtype == C.dtype:
-            return np.asarray(C.T @ self.X)
-        parts = self.map(lambda where, _: C[where].T @ self._wide(where), CACHE_ENTRIES)
+        """Cᵀ X, block by block; float32 data is widened on the way."""
+        parts = self.map(lambda where, _: C[where].T @ self._wide(where), WIDE_ENTRIES)
         return np.asarray(sum(parts))
 
     def reach(self) -> float:
@@ -82,4 +82,4 @@ class DenseRows(Rows):
 
     def _wide(self, where: slice) -> np.ndarray:
         """Some rows as doubles."""
-        return self.X[where].astype(np.float64)
+        return self.X[where].astype(np.float64, copy=False)

@@ -17,5 +17,5 @@ __all__ = ["as_rows"]
 def as_rows(X: Any) -> Rows:
     """Wrap a validated matrix: CSR as it is, dense in C order (other layouts are copied once)."""
     if sparse.issparse(X):
-        return CsrRows(X.tocsr())
+        return CsrRows.from_matrix(X.tocsr())
     return DenseRows(np.ascontiguousarray(X))

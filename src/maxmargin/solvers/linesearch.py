@@ -36,19 +36,29 @@ def least_risk(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> float:
     return float(t[low] + t[high]) / 2.0
 
 
-def fewest_errors(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> tuple[float, float]:
+def fewest_errors(
+    m: np.ndarray, q: np.ndarray, c: np.ndarray, nearest: int | None = None
+) -> tuple[float, float]:
     """Return the t, of either sign, with the least Σ c_i over rows m_i + t q_i ≤ 0, and that sum.
 
-    Among the best intervals between breakpoints the widest is taken, and its middle.
+    Among the best intervals between breakpoints the widest is taken, and its middle. With ``nearest``
+    only that many breakpoints around t = 0 are looked at, which saves sorting them all.
     """
-    moving = q != 0
+    moving = np.flatnonzero(q)
     t = -m[moving] / q[moving]
+    reach = np.inf
+    if nearest is not None and nearest < len(t):
+        near = np.argpartition(np.abs(t), nearest)
+        reach = abs(float(t[near[nearest]]))  # the first breakpoint that is left out
+        moving, t = moving[near[:nearest]], t[near[:nearest]]
     rising = q[moving] > 0
-    change = np.where(rising, -c[moving], c[moving])
-    far_left = float(c[~moving] @ (m[~moving] <= 0) + c[moving] @ rising)
+    now_wrong = m[moving] <= 0
+    # Errors left of all breakpoints that are looked at: there the rising rows are wrong.
+    here = c[moving]
+    leftmost = float(c @ (m <= 0)) - float(here @ now_wrong) + float(here @ rising)
     order = np.argsort(t)
-    t = np.concatenate([[-np.inf], t[order], [np.inf]])
-    errors = far_left + np.concatenate([[0.0], np.cumsum(change[order])])
+    errors = leftmost + np.concatenate([[0.0], np.cumsum(np.where(rising, -here, here)[order])])
+    t = np.concatenate([[-reach], t[order], [reach]])
     width = np.diff(t)
     errors[width <= 0] = np.inf  # no room between equal breakpoints
     best = float(errors.min())

@@ -6,20 +6,21 @@ thrown out: a lower bound on their errors (rows that are wrong by more than roun
 the pocket's. The few that remain are counted exactly, in order, so every improvement is found, at the
 same update as in the textbook.
 
-Then the pocket is polished: along a line, the number of errors is a step function whose best step is
-found exactly (``fewest_errors``); coordinate and random directions take turns until 20 rounds of
-32 directions bring no improvement.
+Then the pocket is polished. Fifty steps of exact descent on the perceptron risk are tried. Then lines
+are searched: along a line the number of errors is a step function whose best step is found exactly
+(``fewest_errors``), and rounds of 32 coordinate and random directions take turns until 20 of them bring
+less than 0.2 % fewer errors, 100 at most.
 """
 
 from __future__ import annotations
 
 import time
-from itertools import count
 
 import numpy as np
 
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.decision import inverse_lengths
+from maxmargin.solvers.batch import Bundle, Risk
 from maxmargin.solvers.linesearch import fewest_errors
 from maxmargin.solvers.logbook import Logbook
 from maxmargin.solvers.orders import epochs
@@ -30,7 +31,11 @@ __all__ = ["Pocket", "pocket_perceptron", "polish"]
 
 BATCH = 64  # candidates judged together
 DIRECTIONS = 32  # directions per round of polishing
-PATIENCE = 20  # rounds of polishing without improvement
+PATIENCE = 20  # rounds of polishing without an improvement
+ROUNDS = 100  # and no more than these
+DESCENT = 50  # steps of descent before them
+WORTH = 0.998  # … that is worth the name: 0.2 % fewer errors
+NEAREST = 4096  # breakpoints looked at along a direction
 
 
 class Pocket:
@@ -59,6 +64,12 @@ class Pocket:
         self._waiting.append((update, z.copy()))
         if len(self._waiting) == BATCH:
             self.judge()
+
+    def compare(self, z: np.ndarray) -> None:
+        """Take weights into the pocket at once if they make fewer errors."""
+        errors = self.count(z)
+        if errors < self.errors:
+            self.z, self.errors = z.copy(), errors
 
     def judge(self) -> None:
         """Judge the candidates in line; equal ones never replace the pocket (the earliest wins)."""
@@ -89,25 +100,42 @@ class Pocket:
 
 
 def polish(pocket: Pocket, rng: np.random.Generator) -> None:
-    """Improve the pocket by exact 0–1 line searches along coordinate and random directions."""
+    """Improve the pocket: descend on the perceptron risk, then search lines for fewer errors."""
+    _descend(pocket)
+    _search_lines(pocket, rng)
+
+
+def _descend(pocket: Pocket) -> None:
+    """Put the best of some exact descent steps on the perceptron risk into the pocket."""
+    risk = Risk(pocket.examples, [pocket.machine])
+    bundles, z = [Bundle()], pocket.z[None]
+    for _ in range(DESCENT):
+        if pocket.errors == 0:
+            return
+        z = risk.step(z, risk.margins(z), "exact", bundles)
+        pocket.compare(z[0])
+
+
+def _search_lines(pocket: Pocket, rng: np.random.Generator) -> None:
+    """Walk along coordinate and random directions to wherever the errors are fewest."""
     ex, z = pocket.examples, pocket.z.copy()
     per_unit = _per_unit(ex, rng)
-    waited = 0
-    for turn in count():
+    waited, goal = 0, pocket.errors
+    for turn in range(ROUNDS):
         if pocket.errors == 0 or waited == PATIENCE:
             return
-        V = _directions(turn, per_unit, rng)
         m = pocket.signs * ex.decisions(z[None])[0]
-        Q = pocket.signs[:, None] * (ex.rows.times(V[:-1]) + ex.pad * V[-1])
+        V = _directions(turn, per_unit, rng)
+        Q = pocket.signs * np.ascontiguousarray((ex.rows.times(V[:-1]) + ex.pad * V[-1]).T)
         errors = float(pocket.weights @ (m <= 0))
-        for v, q in zip(V.T, Q.T, strict=True):
-            t, fewer = fewest_errors(m, q, pocket.weights)
-            if fewer <= errors:  # moving along a plateau often opens the way down
+        for v, q in zip(V.T, Q, strict=True):
+            t, fewer = fewest_errors(m, q, pocket.weights, NEAREST)
+            if fewer <= errors and t != 0:  # moving along a plateau often opens the way down
                 z, m, errors = z + t * v, m + t * q, fewer
-        errors = pocket.count(z)
-        waited = waited + 1 if errors >= pocket.errors else 0
-        if errors < pocket.errors:
-            pocket.z, pocket.errors = z.copy(), errors
+        pocket.compare(z)
+        waited += 1
+        if pocket.errors < WORTH * goal:
+            goal, waited = pocket.errors, 0
 
 
 def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:

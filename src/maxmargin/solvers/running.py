@@ -65,6 +65,7 @@ class Running:
     """Some machines on shared rows, advanced together by visiting rows; ``state`` is updated."""
 
     mistakes: np.ndarray  # updates in the last epoch, per machine
+    before: np.ndarray  # weights at its beginning
 
     def __init__(
         self, examples: Examples, machines: Sequence[Machine], state: State, settings: Settings
@@ -78,7 +79,7 @@ class Running:
         several = len(machines) > 1
         self.tile = examples.rows.block_length(TILE_ENTRIES) if several else UNLIMITED
         self._piece = examples.rows.block_length()
-        self.begin_epoch()
+        self._counted = state.counts.copy()
 
     @property
     def rows(self) -> Rows:
