@@ -77,14 +77,20 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """
         check_is_fitted(self)
         rows = read_X(self, X)
-        F = Examples(rows, np.empty(0), self._pad).decisions(self._weights())
+        return self._combined(Examples(rows, np.empty(0), self._pad).decisions(self._weights()))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return a label for each row; a row on the boundary gets the smaller of two classes."""
+        return self._chosen(self.decision_function(X))
+
+    def _combined(self, F: np.ndarray) -> np.ndarray:
+        """Decision values for the user from those of the machines, one row each."""
         if len(self.classes_) <= 2:
             return np.asarray(F[0])
         return decide_multiclass(F, len(self.classes_), self.multi_class)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return a label for each row; a row on the boundary gets the smaller of two classes."""
-        f = self.decision_function(X)
+    def _chosen(self, f: np.ndarray) -> np.ndarray:
+        """Labels from decision values."""
         winner = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
         # A stream may have shown only one class so far.
         return np.asarray(self.classes_[np.minimum(winner, len(self.classes_) - 1)])

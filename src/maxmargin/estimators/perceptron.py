@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_bool, check_choice, check_number
 from maxmargin.core.stopping import StoppingRule
+from maxmargin.estimators.door import read_X
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Rows
@@ -17,6 +19,7 @@ from maxmargin.solvers.online import online_perceptron
 from maxmargin.solvers.orders import ORDERS, epochs
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
 from maxmargin.solvers.running import Recorder, Running, Settings, State
+from maxmargin.solvers.voting import vote
 
 __all__ = ["Perceptron"]
 
@@ -169,6 +172,28 @@ class Perceptron(StreamPerceptron):
         return online_perceptron(
             problem, machines, start, self._settings(), self._stopping_rule(), rng, observer
         )
+
+    def predict_voted(self, X: Any) -> np.ndarray:
+        """Return a label for each row by a vote of all weights the run went through.
+
+        Each has as many votes as the steps it survived (Freund and Schapire 1999); one-vs-rest takes
+        the class with the largest share of votes. Needs ``record=True``.
+        """
+        check_is_fitted(self)
+        traces = [log.trace for log in self._logs]
+        if any(trace is None for trace in traces):
+            raise InputError(
+                "record must be True when fitting, so that all weights can vote. "
+                "Got a model without traces. Fit again with record=True."
+            )
+        rows = read_X(self, X)
+        examples = Examples(rows, np.empty(0), self._pad)
+        shares = [
+            vote(examples, trace, int(steps))
+            for trace, steps in zip(traces, self._state.counts[:, SEEN], strict=True)
+            if trace is not None
+        ]
+        return self._chosen(self._combined(np.array(shares)))
 
     def _keep(self, solutions: list[Solution]) -> None:
         state = State.begin(np.array([s.state for s in solutions]), self.average)

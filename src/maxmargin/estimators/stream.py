@@ -27,7 +27,7 @@ from maxmargin.core.trace import Trace
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import LARGEST, check_reach, read_Xy
 from maxmargin.estimators.fitting import PerceptronBase
-from maxmargin.estimators.machines import build_machines, decide_multiclass
+from maxmargin.estimators.machines import build_machines
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.solvers.problem import Examples, Machine, Solution
 
@@ -113,11 +113,13 @@ class StreamPerceptron(PerceptronBase):
             self._begin(known, 0 if isinstance(x, Mapping) else len(_vector(x)))
             if isinstance(x, Mapping):
                 self.feature_index_: dict[Any, int] = {}
-        if len(self.classes_) > 1:
-            encode(np.array([y]), self.classes_)  # refuse a strange label before anything changes
+        labels = self.classes_.tolist()
+        if len(labels) > 1 and y not in labels:
+            encode(np.array([y]), self.classes_)  # refuses it, before anything changes
         rows = self._one_row(x, grow=True)
         self._meet(y)
-        self._learn(rows, encode(np.array([y]), self.classes_), passes=0)
+        code = self.classes_.tolist().index(y)
+        self._learn(rows, np.array([code], dtype=np.int32), passes=0)
         return self
 
     def predict_one(self, x: Any) -> Any:
@@ -125,11 +127,7 @@ class StreamPerceptron(PerceptronBase):
         if "classes_" not in vars(self):
             return None
         F = Examples(self._one_row(x, grow=False), np.empty(0), self._pad).decisions(self._wide())
-        if len(self.classes_) <= 2:
-            winner = min(int(F[0, 0] > 0), len(self.classes_) - 1)
-        else:
-            winner = int(np.argmax(decide_multiclass(F, len(self.classes_), self.multi_class)))
-        return self.classes_.tolist()[winner]
+        return self._chosen(self._combined(F)).tolist()[0]
 
     def _begin(self, classes: np.ndarray, width: int) -> None:
         """Start from zero weights."""
@@ -228,7 +226,8 @@ class StreamPerceptron(PerceptronBase):
 
     def _row_from_dict(self, x: Mapping[Any, Any], grow: bool) -> Rows:
         names = self.feature_index_
-        known = {k: _number(k, v) for k, v in x.items() if grow or k in names}
+        known = dict(x) if grow else {k: v for k, v in x.items() if k in names}
+        values = _numbers(known)
         new = [name for name in known if name not in names]
         if new:
             names.update({name: len(names) + j for j, name in enumerate(new)})
@@ -240,9 +239,8 @@ class StreamPerceptron(PerceptronBase):
             self._widen(room)
         columns = np.array([names[name] for name in known], dtype=np.int64)
         order = np.argsort(columns)
-        values = np.array(list(known.values()))[order]
         ends = np.array([0, len(columns)], dtype=np.int64)
-        return check_reach(CsrRows(Csr(values, columns[order], ends), (1, room)), values[:, None])
+        return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)), values[:, None])
 
     def _widen(self, width: int) -> None:
         """Make room for more features, which start at weight zero."""
@@ -273,10 +271,15 @@ def _vector(x: Any) -> np.ndarray:
     return np.ascontiguousarray(v)
 
 
-def _number(name: Any, value: Any) -> float:
-    if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
-        raise InputError(
-            f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
-            f"Got {value!r} for {name!r} instead."
-        )
-    return float(value)
+def _numbers(features: Mapping[Any, Any]) -> np.ndarray:
+    """The values of named features as doubles; every one must be a finite number."""
+    values = np.array(list(features.values()))
+    if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST):
+        return values.astype(np.float64)
+    for name, value in features.items():
+        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
+            raise InputError(
+                f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
+                f"Got {value!r} for {name!r} instead."
+            )
+    return np.array([float(v) for v in features.values()])
