@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import twins
 from bank import BANK, FORMS, as_form, problem
 from driving import decisions, drive, errors, lengths
+from maxmargin.kernels import decision, perceptron
 
 EPOCHS = 4
 
@@ -45,6 +46,13 @@ def test_sweep_is_the_lectures_loop(p, form):
         Z, _, counts = drive(as_form(p.X, form), p.codes, order, **kernel_settings(settings))
         assert Z[0].tolist() == twin.z, settings
         assert (counts["seen"][0], counts["made"][0]) == (twin.seen, twin.made)
+
+
+def test_kernels_take_at_most_ten_arguments():
+    modules = (decision, perceptron)
+    kernels = [f for m in modules for f in vars(m).values() if hasattr(f, "py_func")]
+    assert len(kernels) >= 4
+    assert max(f.py_func.__code__.co_argcount for f in kernels) <= 10
 
 
 @pytest.mark.parametrize("form", FORMS)

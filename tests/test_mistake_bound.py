@@ -30,8 +30,8 @@ def solve(M, v):
 
 
 def squared_distance(A):
-    """min ‖Σ λ_i a_i‖² over convex combinations, exactly: the least over all faces of the hull."""
-    A = [[Fraction(v) for v in a] for a in A]
+    """Min ‖Σ λ_i a_i‖² over convex combinations, exactly: the least over all faces of the hull."""
+    A = [[Fraction(v) for v in a] for a in A.tolist()]
     gram = [[sum(p * q for p, q in zip(a, b, strict=True)) for b in A] for a in A]
     best = min(gram[i][i] for i in range(len(A)))
     for size in range(2, min(len(A), len(A[0]) + 1) + 1):
@@ -53,11 +53,12 @@ def test_opposite_points():
 
 
 @pytest.mark.parametrize("n", range(2, 12))
-def test_bound_holds_where_it_is_attained(n):
-    # Orthogonal unit rows: every one is a mistake once, and R²/γ² = 1/(1/√n)² = n exactly.
-    y = [(-1) ** k for k in range(n)]
-    model = mm.Perceptron(fit_intercept=False).fit(np.eye(n), y)
-    bound = mm.mistake_bound(np.eye(n), y, fit_intercept=False)
+@pytest.mark.parametrize("length", [1.0, 3.0, 0.1, 7e5])
+def test_bound_holds_where_it_is_attained(n, length):
+    # Orthogonal rows of one length: each is a mistake once, and R²/γ² = 1/(1/√n)² = n exactly.
+    X, y = length * np.eye(n), [(-1) ** k for k in range(n)]
+    model = mm.Perceptron(fit_intercept=False).fit(X, y)
+    bound = mm.mistake_bound(X, y, fit_intercept=False)
     assert model.n_mistakes_ == n
     assert n <= bound.bound <= n * (1 + 1e-9)
 
@@ -69,7 +70,7 @@ def test_gamma_is_that_of_brute_force(name, fit_intercept):
     A = p.A if fit_intercept else p.y[:, None] * p.X
     bound = mm.mistake_bound(p.X, p.y, fit_intercept=fit_intercept)
     exact = squared_distance(A)
-    assert bound.R == pytest.approx(np.linalg.norm(A, axis=1).max(), rel=1e-14)
+    assert pytest.approx(np.linalg.norm(A, axis=1).max(), rel=1e-14) == bound.R
     assert Fraction(bound.gamma) ** 2 <= exact  # rounded down, as promised
     assert bound.gamma == pytest.approx(math.sqrt(exact), rel=1e-9, abs=1e-12)
     assert bound.gamma_upper == pytest.approx(math.sqrt(exact), rel=1e-9, abs=1e-12)
@@ -92,9 +93,16 @@ def test_mistakes_never_exceed_the_bound(rows, plane, order):
         model = mm.Perceptron(order=order, normalize=normalize, max_iter=None, random_state=0).fit(X, y)
         assert 0 < model.n_mistakes_ <= bound.bound
     bound = mm.mistake_bound(X, y)
-    assert Fraction(bound.gamma) ** 2 <= exact
     assert bound.gamma == pytest.approx(math.sqrt(exact), rel=1e-8)
     assert bound.bound == pytest.approx(float((np.square(X).sum(axis=1).max() + 1) / exact), rel=1e-8)
+
+
+def test_gamma_is_rounded_down():
+    # By hand: a = (1, 1, 1) and (1, 0, −1) are orthogonal, of squared lengths 3 and 2: γ² = 6/5.
+    bound = mm.mistake_bound([[1, 1], [-1, 0]], [1, -1])
+    assert Fraction(bound.gamma) ** 2 <= Fraction(6, 5)
+    assert bound.gamma <= bound.gamma_upper
+    assert bound.bound >= 2.5
 
 
 @pytest.mark.parametrize("p", [p for p in SEPARABLE if p.name != "scales"], ids=lambda p: p.name)

@@ -7,7 +7,7 @@ import maxmargin as mm
 import twins
 from bank import SEPARABLE, problem
 from maxmargin.rows import as_rows
-from maxmargin.solvers.orders import epochs
+from maxmargin.solvers.orders import BLOCK, epochs
 
 SIZES = {"small": (100, 3), "large": (20_001, 60)}  # above a million entries blocks are shuffled
 
@@ -37,8 +37,8 @@ def test_shuffled_visits_each_row_once_per_epoch_in_a_new_order(shape):
 def test_blocks_of_a_large_shuffle_do_not_stay_together():
     first, second = some_epochs("shuffled", np.arange(20_001), np.zeros((20_001, 60)), number=2)
     place = np.empty(20_001, dtype=int)
-    place[second] = np.arange(20_001) // 64
-    whole = [len(set(place[first[k : k + 64]])) == 1 for k in range(0, 20_001 - 64, 64)]
+    place[second] = np.arange(20_001) // BLOCK
+    whole = [len(set(place[first[k : k + BLOCK]])) == 1 for k in range(0, 20_001 - BLOCK, BLOCK)]
     assert np.mean(whole) < 0.1
 
 

@@ -1,4 +1,4 @@
-"""The voted perceptron (Freund and Schapire 1999): all weights of a run vote, each as long as it lived."""
+"""The voted perceptron (Freund and Schapire 1999): all weights vote, each as long as it lived."""
 
 from __future__ import annotations
 
