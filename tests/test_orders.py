@@ -6,14 +6,13 @@ import pytest
 import maxmargin as mm
 import twins
 from bank import SEPARABLE, problem
-from maxmargin.rows import as_rows
 from maxmargin.solvers.orders import BLOCK, epochs
 
 SIZES = {"small": (100, 3), "large": (20_001, 60)}  # above a million entries blocks are shuffled
 
 
 def some_epochs(order, members, X, number=3, seed=0):
-    source = epochs(order, members, as_rows(X), np.random.default_rng(seed))
+    source = epochs(order, members, np.random.default_rng(seed))
     return [next(source) for _ in range(number)]
 
 

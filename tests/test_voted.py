@@ -1,43 +1,65 @@
-"""The voted perceptron against its definition: the weights after every step vote."""
+"""The voted perceptron: all weights of the run vote, each as often as the steps it survived."""
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import maxmargin as mm
+import twins
+from bank import BANK, problem
 
-RNG = np.random.default_rng(7)
-X = RNG.standard_normal((60, 3))
-Y = X @ [1.0, -2.0, 0.5] + 0.5 * RNG.standard_normal(60) > 0
-
-
-def naive_votes(X, y, epochs, rows):
-    z, votes = np.zeros(X.shape[1] + 1), np.zeros(len(rows))
-    for _ in range(epochs):
-        for x, label in zip(X, np.where(y, 1.0, -1.0), strict=True):
-            if label * (x @ z[:-1] + z[-1]) <= 0:
-                z += label * np.append(x, 1.0)
-            votes += np.where(rows @ z[:-1] + z[-1] > 0, 1.0, -1.0)
-    return votes
+pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 
 
-@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
-def test_voted_prediction_is_the_vote_of_the_weights_after_every_step():
-    new = RNG.standard_normal((200, 3))
-    model = mm.Perceptron(max_iter=4, record=True).fit(X, Y)
-    votes = naive_votes(X, Y, model.n_iter_, new)
-    assert np.array_equal(model.predict_voted(new), votes > 0)
-    assert not np.array_equal(model.predict_voted(new), model.predict(new))
+def share(run, x, pad=1.0):
+    """Votes for +1 minus votes for −1 of the weights after every single step, over all steps."""
+    votes = [1 if twins.decision(z[:-1], pad * z[-1], x) > 0 else -1 for z in run.iterates]
+    return sum(votes) / len(votes)
 
 
-@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_voting_works_for_many_classes(multi_class):
-    y = np.digitize(X[:, 0], [-0.5, 0.5])
-    model = mm.Perceptron(max_iter=10, record=True, multi_class=multi_class).fit(X, y)
-    assert np.mean(model.predict_voted(X) == y) > 0.6
+@pytest.mark.parametrize("p", BANK, ids=lambda p: p.name)
+def test_vote_is_the_naive_vote_of_all_iterates(p):
+    model = mm.Perceptron(max_iter=4, record=True).fit(p.X, p.y)
+    twin = twins.online(p.X, p.y, [range(len(p.y))] * model.n_iter_)
+    new = np.vstack([p.X[:12], p.X[:12] * [(-1) ** j for j in range(p.X.shape[1])]])
+    expected = [1 if share(twin, x) > 0 else -1 for x in new]
+    assert model.predict_voted(new).tolist() == expected
 
 
-def test_voting_needs_a_record():
-    model = mm.Perceptron().fit([[1.0], [-1.0]], [1, 0])
-    with pytest.raises(mm.InputError, match="record=True"):
-        model.predict_voted([[1.0]])
+def test_vote_differs_from_the_last_weights():
+    p = problem("overlap")
+    model = mm.Perceptron(max_iter=4, record=True).fit(p.X, p.y)
+    assert model.predict_voted(p.X).tolist() != model.predict(p.X).tolist()
+
+
+def test_one_vs_rest_takes_the_largest_share():
+    X, y = load_iris(return_X_y=True)
+    model = mm.Perceptron(max_iter=3, record=True).fit(X, y)
+    runs = [twins.online(X, np.where(y == k, 1, -1), [range(150)] * 3) for k in range(3)]
+    expected = [int(np.argmax([share(run, x) for run in runs])) for x in X[::6]]
+    assert model.predict_voted(X[::6]).tolist() == expected
+
+
+def test_start_weights_vote_until_the_first_update():
+    p = problem("gaussian")
+    start = [1.0, -2.0, 0.5, 1.0, 0.3]
+    model = mm.Perceptron(max_iter=2, record=True)
+    model.fit(p.X, p.y, coef_init=start[:4], intercept_init=start[4])
+    twin = twins.online(p.X, p.y, [range(len(p.y))] * model.n_iter_, start=start)
+    assert model.predict_voted(p.X).tolist() == [1 if share(twin, x) > 0 else -1 for x in p.X]
+
+
+def test_votes_go_on_in_partial_fit():
+    p = problem("overlap")
+    model = mm.Perceptron(record=True)
+    for k in range(0, 60, 9):
+        model.partial_fit(p.X[k : k + 9], p.y[k : k + 9], classes=[-1, 1])
+    twin = twins.online(p.X, p.y, [range(60)])
+    assert model.predict_voted(p.X).tolist() == [1 if share(twin, x) > 0 else -1 for x in p.X]
+
+
+def test_without_a_trace_there_is_nothing_to_vote():
+    with pytest.raises(
+        mm.InputError, match=r"record must be True when fitting.*Got a model without traces"
+    ):
+        mm.Perceptron().fit([[1.0], [-1.0]], [1, 0]).predict_voted([[1.0]])

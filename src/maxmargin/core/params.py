@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from maxmargin.core.errors import InputError
 
-__all__ = ["check_bool", "check_choice", "check_count", "check_number"]
+__all__ = ["check_bool", "check_choice", "check_count", "check_number", "random_generator"]
 
 
 def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputError:
@@ -18,18 +21,26 @@ def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputErro
 
 
 def check_number(
-    name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, remedy: str = ""
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    remedy: str = "",
 ) -> float:
-    """Return ``value`` as a finite float greater than ``above`` and at least ``least``."""
+    """Return ``value`` as a finite float > ``above``, ≥ ``least`` and < ``below``."""
     allowed = "a finite number"
     if above > -math.inf:
         allowed += f" > {above:g}"
     if least > -math.inf:
         allowed += f" ≥ {least:g}"
+    if below < math.inf:
+        allowed += f" and < {below:g}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise complain(name, allowed, value, remedy)
     number = float(value)
-    if not math.isfinite(number) or number <= above or number < least:
+    if not math.isfinite(number) or number <= above or number < least or number >= below:
         raise complain(name, allowed, value, remedy)
     return number
 
@@ -56,3 +67,12 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise complain(name, "one of " + ", ".join(map(repr, choices)), value)
     return value
+
+
+def random_generator(name: str, value: Any) -> np.random.Generator:
+    """Return a generator seeded by None, an integer or a RandomState, in scikit-learn's manner."""
+    try:
+        return np.random.default_rng(check_random_state(value).randint(2**31))
+    except ValueError:
+        allowed = "None, an integer from 0 to 4294967295 or a numpy.random.RandomState"
+        raise complain(name, allowed, value) from None

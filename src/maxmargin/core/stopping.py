@@ -97,9 +97,13 @@ class StoppingRule(ABC):
         return None
 
     def __or__(self, other: StoppingRule) -> StoppingRule:
+        if not isinstance(other, StoppingRule):
+            return NotImplemented
         return _Any((*_parts(self, _Any), *_parts(other, _Any)))
 
     def __and__(self, other: StoppingRule) -> StoppingRule:
+        if not isinstance(other, StoppingRule):
+            return NotImplemented
         return _All((*_parts(self, _All), *_parts(other, _All)))
 
 
@@ -276,7 +280,7 @@ def _stalls(name: str, what: str, patience: int, tol: float, advice: str) -> Che
     def check(p: Progress) -> StopReason | None:
         nonlocal best, waited
         error = p.training_error if what == "training" else p.validation_error
-        if error is None:
+        if error is None or math.isnan(error):
             return None
         if error < best - tol:
             best, waited = error, 0
@@ -327,9 +331,7 @@ class ValidationErrorStalls(StoppingRule):
     def __post_init__(self) -> None:
         check_count("ValidationErrorStalls.patience", self.patience)
         check_number("ValidationErrorStalls.tol", self.tol, least=0)
-        fraction = check_number("ValidationErrorStalls.fraction", self.fraction, above=0)
-        if fraction >= 1:
-            check_number("1 - ValidationErrorStalls.fraction", 1 - fraction, above=0)
+        check_number("ValidationErrorStalls.fraction", self.fraction, above=0, below=1)
 
     def validation_fraction(self) -> float | None:
         """Share of rows to hold out if the user gave no validation set."""

@@ -70,6 +70,11 @@ class Trace(Sequence[Update]):
     def __repr__(self) -> str:
         return f"Trace({len(self)} updates, {len(self.start)} weights with the bias)"
 
+    def negated(self) -> Trace:
+        """Return the trace of the same run with the two classes exchanged."""
+        turned = [Update(u.step, u.row, u.margin, 0.0 - u.weights) for u in self._updates]
+        return Trace(0.0 - self.start, turned)
+
     @property
     def weights(self) -> np.ndarray:
         """All weights (w, b): the start in row 0, then one row per update."""

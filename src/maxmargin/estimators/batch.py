@@ -130,6 +130,9 @@ record, verbose
     def _keep(self, solutions: list[Solution]) -> None:
         self._Z = np.array([s.z for s in solutions])
 
+    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
+        return {"_Z": Z}
+
     def _running_weights(self) -> np.ndarray:
         return self._Z
 

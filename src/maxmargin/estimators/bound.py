@@ -93,14 +93,13 @@ def mistake_bound(
     inverse = np.empty(rows.n)
     inverse_lengths(rows.arrays, pad, inverse)
     scale = inverse if normalize else np.empty(0)
-    longest = 1.0 if normalize else float(np.max(1.0 / inverse))
+    longest = 1.0 if normalize else float(np.max(1.0 / inverse)) * (1 + 4e-16 * (rows.d + 8))
     if gamma is not None:
         lower = upper = check_number("gamma", gamma, above=0)
     else:
         machine = Machine("+1", 1, 0, np.arange(rows.n), np.ones(2))
         point = nearest_point(Examples(rows, encode(y, classes), pad, scale), machine)
-        lower, upper = max(0.0, point.lower), point.upper
-        if lower <= 1e-14 * longest:  # nothing that rounding could not have made
-            lower = 0.0
+        rounding = 4e-16 * (rows.d + 8) * longest  # of a_i·z and of ‖a_i‖
+        lower, upper = max(0.0, point.lower - rounding), point.upper + rounding
     bound = (longest / lower) ** 2 if lower > 0 else math.inf
     return MistakeBound(longest, lower, bound, upper)

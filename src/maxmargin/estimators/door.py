@@ -39,15 +39,17 @@ def read_Xy(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Rows
 
 def check_reach(rows: Rows, X: Any) -> Rows:
     """Refuse nan, infinities, and numbers whose products leave the range of doubles."""
-    reach = rows.reach()
-    if not np.isfinite(reach):
+    reach = rows.column_reach
+    if not np.all(np.isfinite(reach)):
         assert_all_finite(X, input_name="X", estimator_name="maxmargin")
-    if reach > LARGEST or 0 < reach < SMALLEST:
-        allowed = f"absolute values up to {LARGEST:.1e}, the largest at least {SMALLEST:.1e}"
+    outside = np.flatnonzero((reach > LARGEST) | ((reach > 0) & (reach < SMALLEST)))
+    if len(outside):
+        j, size = int(outside[0]), float(reach[outside[0]])
+        allowed = f"absolute values up to {LARGEST:.1e}, the largest of a column 0 or ≥ {SMALLEST:.1e}"
         raise InputError(
             f"X must hold {allowed}, since products with the weights must stay within the range of "
-            f"doubles. Got a largest absolute value of {reach:.1e} instead. Divide X by a constant "
-            f"near {reach:.0e}: the classes and their order stay the same."
+            f"doubles. Got a largest absolute value of {size:.1e} instead. "
+            f"Divide X[:, {j}], where it is, by {size:.0e}."
         )
     return rows
 

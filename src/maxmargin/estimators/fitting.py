@@ -9,11 +9,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 
 from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.core.labels import class_weights, encode, find_classes
-from maxmargin.core.params import check_bool, check_choice, check_count
+from maxmargin.core.params import check_bool, check_choice, check_count, random_generator
 from maxmargin.core.stopping import (
     AllCorrect,
     Cycle,
@@ -67,6 +66,10 @@ class PerceptronBase(LinearClassifier):
         """Z of each machine as the algorithm left them: where a warm start goes on."""
 
     @abstractmethod
+    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
+        """Return the private attributes with which weights Z predict."""
+
+    @abstractmethod
     def _keep(self, solutions: list[Solution]) -> None:
         """Store the weights (and whatever else is needed to go on)."""
 
@@ -84,6 +87,7 @@ class PerceptronBase(LinearClassifier):
             check_bool(name, getattr(self, name))
         check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
         check_count("max_iter", self._max_epochs, none="no limit")
+        check_count("verbose", self.verbose, least=0)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise InputError(
                 "stop must be None or a rule from maxmargin.stopping, such as MaxSeconds(60). "
@@ -142,7 +146,7 @@ class PerceptronBase(LinearClassifier):
         classes = self.classes_ if going_on else find_classes(y)
         codes = encode(y, classes)
         rule = self._stopping_rule()
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = random_generator("random_state", self.random_state)
         training = self._examples(rows, codes)
         rows_in, problem = self._problem(training, classes, rule, X_val, y_val, rng)
         weights = class_weights(self.class_weight, classes, codes)
@@ -153,11 +157,14 @@ class PerceptronBase(LinearClassifier):
             start = self._running_weights().copy()
 
         def attributes(Z: np.ndarray) -> dict[str, Any] | None:
-            whole = {"classes_": classes, "n_features_in_": rows.d, "_Z": Z.copy()}
-            return whole if len(Z) == len(machines) else None
+            if len(Z) < len(machines):  # some have stopped, or run on their own
+                return None
+            return {"classes_": classes, "n_features_in_": rows.d, **self._attributes(Z.copy())}
 
         with Watch(self, X, y, self._max_epochs, attributes) as watch:
             solutions = self._solve_groups(problem, machines, start, rng, watch.epoch)
+        for name in ("feature_index_", "_rng", "_machines_key"):
+            self.__dict__.pop(name, None)  # what a stream left behind
         self.classes_ = classes
         self._finish(machines, solutions)
         return self
@@ -226,12 +233,16 @@ class PerceptronBase(LinearClassifier):
         self.n_iter_ = max(len(s.history) for s in solutions)
         self.n_mistakes_ = sum(s.mistakes for s in solutions)
         self.stop_reason_ = summarise([(log.label, log.reason) for log in self._logs])
+        self._publish()
+        self._warn()
+
+    def _publish(self) -> None:
+        """Show histories and traces as they stand in the logs."""
         self.history_ = self._by_label({log.label: log.history for log in self._logs})
         self.__dict__.pop("trace_", None)
         traces = {log.label: log.trace for log in self._logs if log.trace is not None}
         if traces:
             self.trace_ = self._by_label(traces)
-        self._warn()
 
     def _by_label(self, values: dict[Hashable, T]) -> T | dict[Hashable, T]:
         """Return the only value of a binary problem, or all of them by label."""

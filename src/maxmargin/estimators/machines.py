@@ -8,6 +8,7 @@ binary machine.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import combinations
@@ -57,6 +58,13 @@ class Log:
         self.mistakes = solution.mistakes
         self.best_error = solution.best_error
 
+    def copy(self) -> Log:
+        """Return a log that can be written on without changing this one."""
+        other = copy.copy(self)
+        other.history = self.history[:]
+        other.trace = None if self.trace is None else self.trace[:]
+        return other
+
     def machine(self, z: np.ndarray) -> BinaryMachine:
         """Return the machine with its present weights."""
         return BinaryMachine(
@@ -104,7 +112,8 @@ def build_machines(
 def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
     """One column per class from one row of decision values per machine; the largest wins.
 
-    For one-vs-one a column is votes + s, where s in (−½, ½) grows with the sum of decision values.
+    For one-vs-one a column is votes + s, where s in (−½, ½) is the sum of the class's decision values
+    in proportion to the largest such sum of the row.
     """
     if multi_class == "ovr":
         return np.ascontiguousarray(F.T)
@@ -115,7 +124,8 @@ def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarr
         votes[:, a] += f <= 0
         total[:, b] += f
         total[:, a] -= f
-    return np.asarray(votes + total / (3.0 * (np.abs(total) + 1.0)))
+    largest = np.abs(total).max(axis=1, keepdims=True)
+    return np.asarray(votes + total / (3.0 * np.where(largest > 0, largest, 1.0)))
 
 
 def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:

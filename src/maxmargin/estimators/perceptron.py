@@ -203,6 +203,9 @@ class Perceptron(StreamPerceptron):
                 state.U[k] = s.average
         self._state = state
 
+    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
+        return {"_state": State.begin(Z, average=False)}
+
     def _running_weights(self) -> np.ndarray:
         return self._state.Z
 
@@ -213,7 +216,7 @@ class Perceptron(StreamPerceptron):
         return [self._state.Z, self._state.U]
 
     def _replace(self, arrays: list[np.ndarray]) -> None:
-        self._state = State(arrays[0], arrays[1], self._state.counts)
+        self._state = State(arrays[0], arrays[1], self._state.counts.copy())
 
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
@@ -226,7 +229,7 @@ class Perceptron(StreamPerceptron):
             state, settings = self._state.part(group), self._settings()
             running = Running(examples, machines[group], state, settings)
             recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
-            order = next(epochs(self.order, members, examples.rows, rng))
+            order = next(epochs(self.order, members, rng))
             for piece in running.pieces(order):
                 for step, row in running.visit(piece, one_by_one=self.record):
                     recorder.record(step, row, state.Z[0])

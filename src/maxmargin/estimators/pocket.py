@@ -147,6 +147,9 @@ class PocketPerceptron(StreamPerceptron):
         self.unpolished_error_ = by_label([s.unpolished_error for s in solutions])
         self.error_lower_bound_ = by_label([0.0] * len(solutions))
 
+    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
+        return {"_pocket": Z}
+
     def _running_weights(self) -> np.ndarray:
         return self._state.Z
 
@@ -158,7 +161,8 @@ class PocketPerceptron(StreamPerceptron):
 
     def _replace(self, arrays: list[np.ndarray]) -> None:
         self._pocket = arrays[0]
-        self._state = State(arrays[1], self._state.U, self._state.counts)
+        self._state = State(arrays[1], self._state.U, self._state.counts.copy())
+        self._runs = self._runs.copy()
 
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
@@ -171,11 +175,9 @@ class PocketPerceptron(StreamPerceptron):
             mine = examples.restricted(machine.members)
             pocket = Pocket(mine, machine, self._pocket[k]) if mine.rows.n > 1 else None
             running = Running(mine, [machine], state, self._settings())
-            recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace)
+            recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace, machine.members)
             earlier = state.Z[0].copy()
-            for piece in running.pieces(
-                next(epochs(self.order, np.arange(mine.rows.n), mine.rows, rng))
-            ):
+            for piece in running.pieces(next(epochs(self.order, np.arange(mine.rows.n), rng))):
                 for step, row in running.visit(piece, one_by_one=True):
                     if pocket is not None:
                         pocket.offer(int(running.updates[0]), state.Z[0])

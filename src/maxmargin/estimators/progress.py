@@ -73,7 +73,7 @@ class Watch:
         if self._context is not None and kind is None:
             self._context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)
 
-    def epoch(self, epoch: int, mistakes: int, Z: np.ndarray) -> bool:
+    def epoch(self, epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
         """Report the end of an epoch; True if a callback asks to stop."""
         if self.estimator.verbose and time.perf_counter() - self._began > PATIENCE:
             self._show(epoch, mistakes)
@@ -82,7 +82,7 @@ class Watch:
         given: dict[str, Any] = {"estimator": self.estimator, "X": self.X, "y": self.y}
         task = self._context.subcontext(task_name="epoch")
         task.call_on_fit_task_begin(**given)
-        attributes = self.attributes(Z)
+        attributes = self.attributes(weights())
         return bool(task.call_on_fit_task_end(**given, reconstruction_attributes=attributes))
 
     def _show(self, epoch: int, mistakes: int) -> None:

@@ -10,6 +10,7 @@ classes alike, the model is then exactly the one that knew both labels from the 
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,11 +18,11 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History
 from maxmargin.core.labels import class_weights, encode, find_classes
+from maxmargin.core.params import random_generator
 from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.estimators.base import unchanged_on_error
@@ -87,9 +88,11 @@ class StreamPerceptron(PerceptronBase):
                 f"`classes` must be the same in every call, {self.classes_.tolist()}. "
                 f"Got {np.unique(classes).tolist()} instead: it is not the same as on last call."
             )
+        self._detach()
         self._learn(rows, encode(y, self.classes_), passes=1)
         return self
 
+    @unchanged_on_error
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> Self:
         """Learn from one example: predict, compare with y, and update on a mistake.
 
@@ -148,18 +151,28 @@ class StreamPerceptron(PerceptronBase):
         """Take note of the second class of a stream."""
         if len(self.classes_) > 1 or y == self.classes_[0]:
             return
-        first = self.classes_[0]
-        self.classes_ = find_classes(np.array([first, y]))
-        self._logs[0].label = self.classes_.tolist()[1]
-        if self.classes_[1] == first:  # it counted as −1 so far, and is the larger one
+        first = self.classes_.tolist()[0]
+        try:
+            pair = sorted([first, y])
+        except TypeError:
+            raise InputError(
+                f"labels must be such that they can be sorted. Got {first!r} and {y!r}, which cannot. "
+                "Convert them to strings."
+            ) from None
+        self.classes_ = np.array(pair)
+        log = self._logs[0]
+        log.label = pair[1]
+        if pair[1] == first:  # it counted as −1 so far, and is the larger one
             for array in self._per_machine():
-                np.negative(array, out=array)
-                array += 0.0
+                np.subtract(0.0, array, out=array)
+            log.trace = None if log.trace is None else log.trace.negated()
+            self._publish()
 
     def _learn(self, rows: Rows, codes: np.ndarray, passes: int) -> None:
         if "_rng" not in vars(self):
-            seed = check_random_state(self.random_state).randint(2**31)
-            self._rng = np.random.default_rng(seed)
+            self._rng = random_generator("random_state", self.random_state)
+        if self._per_machine()[0].shape[1] != rows.d + 1:
+            self._resize(rows.d)
         examples = self._examples(rows, codes)
         mistakes = self._advance(examples, self._machines_on(codes), self._rng)
         self.n_iter_ += passes
@@ -236,24 +249,30 @@ class StreamPerceptron(PerceptronBase):
         room = self._per_machine()[0].shape[1] - 1
         if len(names) > room:
             room = max(8, 2 * len(names))
-            self._widen(room)
+            self._resize(room)
         columns = np.array([names[name] for name in known], dtype=np.int64)
         order = np.argsort(columns)
         ends = np.array([0, len(columns)], dtype=np.int64)
         return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)), values[:, None])
 
-    def _widen(self, width: int) -> None:
-        """Make room for more features, which start at weight zero."""
-        wider = []
+    def _detach(self) -> None:
+        """Go on with copies, so that a pass that is interrupted leaves the old state behind."""
+        self._replace([array.copy() for array in self._per_machine()])
+        self._logs = [log.copy() for log in self._logs]
+        self._publish()
+        if "_rng" in vars(self):
+            self._rng = copy.deepcopy(self._rng)
+
+    def _resize(self, width: int) -> None:
+        """Make room for more features, which start at weight zero, or give back room not needed."""
+        resized = []
         for array in self._per_machine():
-            if not array.shape[1]:  # nothing is kept for averaging
-                wider.append(array)
-                continue
-            new = np.zeros((len(array), width + 1))
-            new[:, : array.shape[1] - 1] = array[:, :-1]
-            new[:, -1] = array[:, -1]
-            wider.append(new)
-        self._replace(wider)
+            new = np.zeros((len(array), width + 1 if array.shape[1] else 0))
+            shared = min(width, array.shape[1] - 1)
+            if array.shape[1]:  # without averaging there is nothing to keep for it
+                new[:, :shared], new[:, -1] = array[:, :shared], array[:, -1]
+            resized.append(new)
+        self._replace(resized)
 
 
 def _at_least_two(classes: np.ndarray) -> np.ndarray:

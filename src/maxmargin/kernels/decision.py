@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.kernels.jit import jit
-from maxmargin.kernels.primitives import AHEAD, dot, dot_in_order, norm_squared, prefetch_row
+from maxmargin.kernels.primitives import AHEAD, dot, dot_in_order, norm_squared, prefetch_row, size
 
 __all__ = ["count_errors", "decide", "inverse_lengths"]
 
@@ -58,9 +58,17 @@ def count_errors(
 
 @jit
 def inverse_lengths(rows: Any, pad: float, out: Any) -> None:
-    """Write 1/‖(x_i, pad)‖ for every row, 1 for a row of zeros."""
+    """Write 1/‖(x_i, pad)‖ for every row, 1 for a row of zeros.
+
+    Rows so short or so long that squares would leave the range of doubles are scaled first, by a power
+    of two, which changes no bit of the others.
+    """
     for i in range(out.shape[0]):
-        length = np.sqrt(norm_squared(rows, i) + pad * pad)
+        largest = max(size(rows, i), pad)
+        s = 1.0
+        if largest > 0.0 and not 1e-140 < largest < 1e140:
+            s = 2.0 ** np.floor(np.log2(largest))
+        length = s * np.sqrt(norm_squared(rows, i, s) + (pad / s) * (pad / s))
         out[i] = 1.0
         if length > 0.0:
             out[i] = 1.0 / length

@@ -4,7 +4,9 @@
 ``dot``             w·x_i summed as fast as possible, and a bound on its rounding error
 ``dot_in_order``    w·x_i summed from left to right: the sum that decides
 ``add_row``         w ← w + c x_i
-``norm_squared``    ‖x_i‖², summed from left to right
+``add_products``    out ← out + x_i V, summed from left to right
+``size``            max_j |x_ij|
+``norm_squared``    ‖x_i/s‖², summed from left to right
 ``prefetch_row``    start loading row i
 ``sketch_width``    d if the rows have a sketch, else 0
 ``refresh_sketch``  prepare the sketch for weights w; returns the error of ``sketch_dot``
@@ -39,7 +41,9 @@ UNDERFLOW = 1e-305  # more than all products that underflow can add up to, and i
 def dot(rows: Any, i: int, w: Any) -> tuple[float, float]: ...  # type: ignore[empty-body]
 def dot_in_order(rows: Any, i: int, w: Any) -> float: ...  # type: ignore[empty-body]
 def add_row(rows: Any, i: int, c: float, w: Any) -> None: ...
-def norm_squared(rows: Any, i: int) -> float: ...  # type: ignore[empty-body]
+def add_products(rows: Any, i: int, V: Any, out: Any) -> None: ...
+def size(rows: Any, i: int) -> float: ...  # type: ignore[empty-body]
+def norm_squared(rows: Any, i: int, s: float) -> float: ...  # type: ignore[empty-body]
 def prefetch_row(rows: Any, i: int) -> None: ...
 def sketch_width(rows: Any) -> int: ...  # type: ignore[empty-body]
 def refresh_sketch(rows: Any, w: Any, v: Any) -> float: ...  # type: ignore[empty-body]
@@ -140,22 +144,63 @@ def _add_row(rows: Any, i: int, c: float, w: Any) -> Any:
     return csr
 
 
-@overload(norm_squared)
-def _norm_squared(rows: Any, i: int) -> Any:
+@overload(add_products)
+def _add_products(rows: Any, i: int, V: Any, out: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, V: Any, out: Any) -> None:
+            x = rows.X[i]
+            for j in range(x.shape[0]):
+                for k in range(V.shape[1]):
+                    out[k] += x[j] * V[j, k]
+
+        return dense
+
+    def csr(rows: Any, i: int, V: Any, out: Any) -> None:
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            for k in range(V.shape[1]):
+                out[k] += rows.data[p] * V[np.uint64(rows.indices[p]), k]
+
+    return csr
+
+
+@overload(size)
+def _size(rows: Any, i: int) -> Any:
     if _is_dense(rows):
 
         def dense(rows: Any, i: int) -> float:
-            total = 0.0
+            largest = 0.0
             for x in rows.X[i]:
-                total += np.float64(x) * x
-            return total
+                largest = max(largest, abs(np.float64(x)))
+            return largest
 
         return dense
 
     def csr(rows: Any, i: int) -> float:
+        largest = 0.0
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            largest = max(largest, abs(np.float64(rows.data[p])))
+        return largest
+
+    return csr
+
+
+@overload(norm_squared)
+def _norm_squared(rows: Any, i: int, s: float) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, s: float) -> float:
+            total = 0.0
+            for x in rows.X[i]:
+                total += (x / s) * (x / s)
+            return total
+
+        return dense
+
+    def csr(rows: Any, i: int, s: float) -> float:
         total = 0.0
         for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            total += np.float64(rows.data[p]) * rows.data[p]
+            total += (rows.data[p] / s) * (rows.data[p] / s)
         return total
 
     return csr

@@ -23,6 +23,7 @@ from maxmargin.rows import DenseRows, Rows
 __all__ = ["with_sketch", "worth_sketching"]
 
 LEVELS = 32767
+NOTHING = 1e-290  # smaller columns are zero to the sketch, whose unit of 1/32767 covers them
 WORTH = 1 << 22  # entries; smaller data lives in the processor's caches anyway
 
 
@@ -42,7 +43,7 @@ def worth_sketching(rows: Rows) -> TypeGuard[DenseRows]:
 def with_sketch(rows: DenseRows) -> DenseRows:
     """Return the same rows with a sketch beside them."""
     reach = rows.column_reach
-    unit = np.where(reach > 0, reach, 1.0) / LEVELS
+    unit = np.where(reach > NOTHING, reach, 1.0) / LEVELS
     sketch = np.empty(rows.X.shape, dtype=np.int16)
     for where, _ in rows.blocks():
         fill(rows.X[where], 1.0 / unit, sketch[where])

@@ -50,13 +50,10 @@ class Rows(ABC):
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V for a d × k matrix V of doubles."""
 
+    @property
     @abstractmethod
-    def combine(self, C: np.ndarray) -> np.ndarray:
-        """Cᵀ X for an n × k matrix C of doubles: k weighted sums of rows."""
-
-    @abstractmethod
-    def reach(self) -> float:
-        """Max |x_ij|, nan if an entry is nan."""
+    def column_reach(self) -> np.ndarray:
+        """max_i |x_ij| for every feature j, nan if an entry is nan."""
 
     def block_length(self, entries: int = BLOCK_ENTRIES) -> int:
         """How many rows hold about ``entries`` numbers."""

@@ -67,12 +67,11 @@ class CsrRows(Rows):
         """X V, block by block."""
         return np.concatenate(self.map(lambda _, block: np.asarray(block.matrix @ V)))
 
-    def combine(self, C: np.ndarray) -> np.ndarray:
-        """Cᵀ X, block by block."""
-        parts = self.map(lambda where, block: np.asarray(block.matrix.T @ C[where]).T)
-        return np.asarray(sum(parts))
-
-    def reach(self) -> float:
-        """Max |x_ij|, nan if an entry is nan."""
-        data = self._arrays.data
-        return float(max(data.max(), -data.min())) if data.size else 0.0
+    @cached_property
+    def column_reach(self) -> np.ndarray:
+        """max_i |x_ij| for every feature j."""
+        reach = np.zeros(self.d)
+        with np.errstate(invalid="ignore"):  # nan is passed on, and refused at the door
+            for _, block in self.blocks():
+                np.maximum.at(reach, block.arrays.indices, np.abs(block.arrays.data))
+        return reach

@@ -59,15 +59,6 @@ class DenseRows(Rows):
             np.matmul(self._wide(where), V, out=out[where])
         return out
 
-    def combine(self, C: np.ndarray) -> np.ndarray:
-        """Cᵀ X, block by block; float32 data is widened on the way."""
-        parts = self.map(lambda where, _: C[where].T @ self._wide(where), WIDE_ENTRIES)
-        return np.asarray(sum(parts))
-
-    def reach(self) -> float:
-        """Max |x_ij|, nan if an entry is nan."""
-        return float(self.column_reach.max())
-
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j, through temporaries that stay in the cache."""

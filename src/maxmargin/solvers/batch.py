@@ -45,8 +45,8 @@ class Risk:
         self.weights = np.array([m.class_weight[examples.codes] for m in machines])
 
     def margins(self, Z: np.ndarray) -> np.ndarray:
-        """a_i·z_k as a (machines, rows) array."""
-        return np.asarray(self.signs * self.examples.decisions(Z))
+        """a_i·z_k as a (machines, rows) array, with the same bits for dense and sparse rows."""
+        return np.asarray(self.signs * self.examples.ordered_values(Z))
 
     def value(self, M: np.ndarray) -> np.ndarray:
         """Return R for each machine from its margins."""
@@ -54,14 +54,7 @@ class Risk:
 
     def pull(self, M: np.ndarray) -> np.ndarray:
         """Return −∇R for each machine: the sum of its misclassified a_i."""
-        C = np.where(M <= 0, self.signs * self.weights, 0.0)
-        bias = self.examples.pad * C.sum(axis=1)
-        return np.column_stack([self.examples.rows.combine(np.ascontiguousarray(C.T)), bias])
-
-    def slopes(self, G: np.ndarray) -> np.ndarray:
-        """a_i·g_k: how fast each margin moves along each direction."""
-        along = self.examples.rows.times(np.ascontiguousarray(G[:, :-1].T)).T
-        return np.asarray(self.signs * (along + self.examples.pad * G[:, -1:]))
+        return self.examples.sums(np.where(M <= 0, self.signs * self.weights, 0.0))
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the machines only."""
@@ -78,7 +71,7 @@ class Risk:
         for k, bundle in enumerate(bundles):
             if np.any(M[k] <= 0):
                 D[k] = bundle.direction(G[k], Z[k])
-        Q = self.slopes(D)
+        Q = self.margins(D)  # how fast each margin moves along each direction
         moved = [
             _exact_step(z, d, least_risk(m, q, c))
             for z, d, m, q, c in zip(Z, D, M, Q, self.weights, strict=True)
@@ -150,7 +143,7 @@ def batch_perceptron(
         Z = risk.step(Z, M, step, bundles)
         M = risk.margins(Z)
         R, left = risk.value(M), np.count_nonzero(M <= 0, axis=1)
-        asked = observer(epoch, int(wrong.sum()), Z)
+        asked = observer(epoch, int(wrong.sum()), Z.copy)
         for j, k in enumerate(active):
             mistakes[k] += wrong[j]
             updates[k] += wrong[j] > 0

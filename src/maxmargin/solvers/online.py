@@ -49,7 +49,7 @@ def online_perceptron(
     active, members = runs, machines[0].members
     deadline = stop.max_seconds()
     track = problem.track_error or stop.requires("training_error")
-    orders = epochs(settings.order, members, problem.training.rows, rng)
+    orders = epochs(settings.order, members, rng)
     for epoch in count(1):
         running.begin_epoch()
         whole = True
@@ -60,7 +60,7 @@ def online_perceptron(
             if not whole:
                 break
         running.end_epoch()
-        asked = observer(epoch, int(running.mistakes.sum()), running.state.Z)
+        asked = observer(epoch, int(running.mistakes.sum()), running.state.predictors)
         errors: Sequence[float | None] = [None] * len(active)
         if track:
             Z = running.state.predictors()
@@ -111,7 +111,8 @@ class _Run:
         """Tell the logbook what happened in the epoch."""
         mistakes = int(running.mistakes[k])
         clean = whole and mistakes == 0 and running.went_through(k)
-        if clean and self.settings.order == "random":  # not every row was drawn
+        spent = not running.went_through(k)
+        if spent or (clean and self.settings.order == "random"):  # not every row was looked at
             m = self.problem.training.margins(self.machine, running.state.Z[k], self.machine.members)
             clean = bool(np.all(m > self.settings.threshold))
         progress = Progress(

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin.rows import Rows
-
 __all__ = ["ORDERS", "epochs"]
 
 ORDERS = ("cyclic", "shuffled", "random")
@@ -15,19 +13,17 @@ ORDERS = ("cyclic", "shuffled", "random")
 # Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and
 # rows within a block, costs half of what fully random access costs.
 BLOCK = 16
-SMALL = 1 << 20  # entries up to which the caches hold everything: shuffle row by row
+SMALL = 1 << 14  # rows up to which every row is shuffled by itself (whatever the kind of rows)
 
 
-def epochs(
-    order: str, members: np.ndarray, rows: Rows, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
+def epochs(order: str, members: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield the visiting order of one epoch after the other, for ever."""
     while True:
         if order == "cyclic":
             yield members
         elif order == "random":
             yield members[rng.integers(len(members), size=len(members))]
-        elif rows.entries <= SMALL:
+        elif len(members) <= SMALL:
             yield rng.permutation(members)
         else:
             yield _blockwise(members, rng)

@@ -14,6 +14,7 @@ less than 0.2 % fewer errors, 100 at most.
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -99,24 +100,24 @@ class Pocket:
         return wrong
 
 
-def polish(pocket: Pocket, rng: np.random.Generator) -> None:
+def polish(pocket: Pocket, rng: np.random.Generator, deadline: float = math.inf) -> None:
     """Improve the pocket: descend on the perceptron risk, then search lines for fewer errors."""
-    _descend(pocket)
-    _search_lines(pocket, rng)
+    _descend(pocket, deadline)
+    _search_lines(pocket, rng, deadline)
 
 
-def _descend(pocket: Pocket) -> None:
+def _descend(pocket: Pocket, deadline: float) -> None:
     """Put the best of some exact descent steps on the perceptron risk into the pocket."""
     risk = Risk(pocket.examples, [pocket.machine])
     bundles, z = [Bundle()], pocket.z[None]
     for _ in range(DESCENT):
-        if pocket.errors == 0:
+        if pocket.errors == 0 or time.perf_counter() > deadline:
             return
         z = risk.step(z, risk.margins(z), "exact", bundles)
         pocket.compare(z[0])
 
 
-def _search_lines(pocket: Pocket, rng: np.random.Generator) -> None:
+def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> None:
     """Walk along coordinate and random directions to wherever the errors are fewest."""
     ex, z = pocket.examples, pocket.z.copy()
     per_unit = _per_unit(ex, rng)
@@ -124,11 +125,13 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator) -> None:
     for turn in range(ROUNDS):
         if pocket.errors == 0 or waited == PATIENCE:
             return
-        m = pocket.signs * ex.decisions(z[None])[0]
+        m = pocket.signs * ex.ordered_values(z[None])[0]
         V = _directions(turn, per_unit, rng)
-        Q = pocket.signs * np.ascontiguousarray((ex.rows.times(V[:-1]) + ex.pad * V[-1]).T)
+        Q = pocket.signs * ex.ordered_values(np.ascontiguousarray(V.T))
         errors = float(pocket.weights @ (m <= 0))
         for v, q in zip(V.T, Q, strict=True):
+            if time.perf_counter() > deadline:
+                return
             t, fewer = fewest_errors(m, q, pocket.weights, NEAREST)
             if fewer <= errors and t != 0:  # moving along a plateau often opens the way down
                 z, m, errors = z + t * v, m + t * q, fewer
@@ -142,7 +145,7 @@ def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:
     """1 / (typical size of a feature), from a sample of rows; 0 for the bias if it is not learned."""
     size = min(ex.rows.n, 256, (1 << 22) // ex.rows.d + 1)
     sample = np.abs(ex.rows.take(np.sort(rng.choice(ex.rows.n, size, replace=False)))).mean(axis=0)
-    typical = np.where(sample > 0, sample, max(float(sample.max(initial=0.0)), 1.0))
+    typical = np.where(sample > 1e-290, sample, 1.0)
     return np.append(1.0 / typical, ex.pad)
 
 
@@ -168,19 +171,24 @@ def pocket_perceptron(
 ) -> Solution:
     """Run one machine until a rule fires (one of them should be a budget of updates)."""
     began = time.perf_counter()
+    deadline = began + stop.max_seconds()
     pocket = Pocket(problem.training, machine, start)
     state = State.begin(start[None], average=False, max_updates=stop.max_updates())
     running = Running(problem.training, [machine], state, settings)
     log = Logbook(problem, machine, stop)
-    recorder = Recorder(problem.training, machine, start) if settings.record else None
-    for epoch, order in enumerate(epochs(settings.order, pocket.everything, running.rows, rng), 1):
+    recorder = None
+    if settings.record:
+        recorder = Recorder(problem.training, machine, start, names=machine.members)
+    for epoch, order in enumerate(epochs(settings.order, pocket.everything, rng), 1):
         running.begin_epoch()
         for piece in running.pieces(order):
             for step, row in running.visit(piece, one_by_one=True):
                 pocket.offer(int(running.updates[0]), state.Z[0])
                 if recorder is not None:
                     recorder.record(step, row, state.Z[0])
-            if time.perf_counter() - began >= stop.max_seconds():
+                if time.perf_counter() >= deadline:
+                    break
+            if time.perf_counter() >= deadline:
                 break
         pocket.judge()
         running.end_epoch()
@@ -198,7 +206,7 @@ def pocket_perceptron(
         log.close_epoch(
             progress,
             pocket.z,
-            asked=observer(epoch, progress.mistakes, pocket.z[None]),
+            asked=observer(epoch, progress.mistakes, lambda: pocket.z[None]),
             running_error=pocket.count(state.Z[0]) / pocket.total,
         )
         if log.reason is not None:
@@ -206,7 +214,7 @@ def pocket_perceptron(
     assert log.reason is not None
     errors = pocket.errors
     if polishing:
-        polish(pocket, rng)
+        polish(pocket, rng, deadline)
     return Solution(
         z=pocket.z,
         reason=log.reason,

@@ -17,14 +17,16 @@ from maxmargin.core.history import History
 from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.kernels.decision import count_errors, decide
+from maxmargin.kernels.ordered import combine, products
 from maxmargin.rows import Rows
 
 __all__ = ["TILE_ENTRIES", "Examples", "Machine", "Observer", "Problem", "Solution"]
 
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
 
-# Called after each epoch with its number and the mistakes in it; True asks for a stop.
-Observer = Callable[[int, int, np.ndarray], bool]
+# Called after each epoch with its number, the mistakes in it and a way to get the weights of the
+# machines still running; True asks for a stop.
+Observer = Callable[[int, int, Callable[[], np.ndarray]], bool]
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,24 @@ class Examples:
             part = np.empty((len(Z), len(order[piece])))
             decide(self.rows.arrays, order[piece], Z, self.pad, self._tile, part)
             out[:, piece] = part
+        return out
+
+    def ordered_values(self, Z: np.ndarray) -> np.ndarray:
+        """f_k(x_i) for all rows, every bit the same for dense and sparse ones."""
+        out = np.empty((len(Z), self.rows.n))
+        V = np.ascontiguousarray(Z[:, :-1].T)
+        for where, block in self.rows.blocks():
+            part = np.empty((block.n, len(Z)))
+            products(block.arrays, V, part)
+            out[:, where] = part.T
+        return out + self.pad * Z[:, -1:]
+
+    def sums(self, C: np.ndarray) -> np.ndarray:
+        """Σ_i C_ki (x_i, 1) for each k, every bit the same for dense and sparse rows."""
+        out = np.zeros((len(C), self.rows.d + 1))
+        for where, block in self.rows.blocks():
+            combine(block.arrays, np.ascontiguousarray(C[:, where].T), out)
+        out[:, -1] = self.pad * C.sum(axis=1)
         return out
 
     def errors(self, positives: np.ndarray, Z: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -155,9 +155,15 @@ class Recorder:
     """Writes every update of one machine into a trace."""
 
     def __init__(
-        self, examples: Examples, machine: Machine, start: np.ndarray, trace: Trace | None = None
+        self,
+        examples: Examples,
+        machine: Machine,
+        start: np.ndarray,
+        trace: Trace | None = None,
+        names: np.ndarray | None = None,
     ) -> None:
         self.examples = examples
+        self.names = names  # what to call the rows, if not 0, 1, 2, …
         self.machine = machine
         self.trace = Trace(start.copy()) if trace is None else trace
         self._last = start.copy()
@@ -166,4 +172,5 @@ class Recorder:
         """Add one update, given the weights after it."""
         margin = self.examples.margins(self.machine, self._last, np.array([row]))[0]
         self._last = z.copy()
-        self.trace.append(Update(step, row, float(margin), self._last))
+        name = row if self.names is None else int(self.names[row])
+        self.trace.append(Update(step, name, float(margin), self._last))

@@ -1,0 +1,107 @@
+"""Bad data: a clear error (allowed, given, what to do), never a crash or a silent wrong answer."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import maxmargin as mm
+
+ESTIMATORS = [mm.Perceptron, mm.BatchPerceptron, mm.PocketPerceptron]
+X = [[1.0, 2.0], [2.0, 1.0], [-1.0, -2.0], [-2.0, -1.0]]
+Y = [1, 1, 0, 0]
+
+
+def with_value(value):
+    bad = np.array(X)
+    bad[2, 1] = value
+    return bad
+
+
+DATA = {
+    "nan": (with_value(np.nan), Y, "NaN"),
+    "infinity": (with_value(np.inf), Y, "infinity"),
+    "minus infinity": (with_value(-np.inf), Y, "infinity"),
+    "sparse nan": (sparse.csr_array(with_value(np.nan)), Y, "NaN"),
+    "sparse infinity": (sparse.csr_array(with_value(np.inf)), Y, "infinity"),
+    "single nan": (with_value(np.nan).astype(np.float32), Y, "NaN"),
+    "one class": (X, [1, 1, 1, 1], "at least two classes. Got 1 class"),
+    "no rows": (np.empty((0, 2)), [], "0 sample"),
+    "no features": (np.empty((4, 0)), Y, "0 feature"),
+    "one dimension": ([1.0, 2.0, 3.0, 4.0], Y, "1D array"),
+    "three dimensions": (np.zeros((4, 2, 2)), Y, "dim 3"),
+    "complex": (np.array(X) * 1j, Y, "Complex"),
+    "strings": ([["a", "b"]] * 4, Y, "could not convert string"),
+    "no X": (None, Y, "Expected|None"),
+    "short y": (X, Y[:3], "inconsistent"),
+    "no y": (X, None, "requires y to be passed"),
+    "nan in y": (X, [1.0, 0.0, np.nan, 1.0], "NaN"),
+    "regression": (X, [0.1, 0.2, 0.35, 0.4], "[Cc]ontinuous"),
+    "labels of many columns": (X, [[0, 1], [1, 0], [0, 1], [1, 0]], "1d array|multilabel"),
+    "labels that cannot be sorted": (X, np.array([1, "a", None, 2], dtype=object), "label|NaN|None"),
+    "1e300": (
+        np.array(X) * 1e300,
+        Y,
+        r"absolute values up to .* Got a largest .* 2\.0e\+300",
+    ),
+    "1e-300": (np.array(X) * 1e-300, Y, r"Got a largest absolute value of 2\.0e-300 instead\. Divide X"),
+    "denormal": (np.array(X) * 1e-320, Y, "Got a largest absolute value of .* Divide X"),
+}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("rows", "labels", "message"), DATA.values(), ids=DATA)
+def test_bad_data_is_refused_by_fit_and_partial_fit(rows, labels, message, estimator):
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(rows, labels)
+    if "classes. Got 1" not in message and "label" not in message and "ontinuous" not in message:
+        with pytest.raises(ValueError, match=message):
+            estimator().partial_fit(rows, labels, classes=[0, 1])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_bad_rows_are_refused_by_predict(estimator):
+    model = estimator().fit(X, Y)
+    for bad, message in [
+        ([[1.0, 2.0, 3.0]], r"3 features.*2 features"),
+        ([[np.nan, 0.0]], "NaN"),
+        ([1.0, 2.0], "1D array"),
+        ([[1e300, 0.0]], "absolute values up to"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.predict(bad)
+    with pytest.raises(Exception, match="not fitted"):
+        estimator().predict(X)
+    with pytest.raises(AttributeError, match="no weights before fit"):
+        _ = estimator().coef_
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_bad_starts_are_refused(estimator):
+    for bad in ([1.0], [[1.0, 2.0]] * 3, [np.nan, 1.0], ["a", "b"], [1e300, 0.0]):
+        with pytest.raises(mm.InputError, match=r"^coef_init must hold 1 × 2 finite numbers.*Got "):
+            estimator().fit(X, Y, coef_init=bad)
+    for bad in ([1.0, 2.0], np.inf, "b"):
+        with pytest.raises(mm.InputError, match=r"^intercept_init must hold 1 × 1 finite numbers.*Got "):
+            estimator().fit(X, Y, intercept_init=bad)
+    with pytest.raises(mm.InputError, match="intercept_init must be None when fit_intercept=False"):
+        estimator(fit_intercept=False).fit(X, Y, intercept_init=1.0)
+
+
+@pytest.mark.parametrize("x", [[], [[1.0, 2.0]], "ab", 3.0, [1.0, "b"], None, [1j, 2.0]])
+def test_bad_vectors_are_refused_by_learn_one(x):
+    with pytest.raises(
+        mm.InputError, match=r"^x must be a vector of numbers or a dict of features\. Got "
+    ):
+        mm.Perceptron().learn_one(x, 1)
+
+
+def test_a_third_label_and_a_new_width_are_refused_by_learn_one():
+    model = mm.Perceptron().learn_one([1.0, 2.0], "a").learn_one([0.0, 1.0], "b")
+    with pytest.raises(
+        mm.InputError, match=r"labels must be among the classes \[.*'a'.*'b'.*\]\. Got .*'c'"
+    ):
+        model.learn_one([1.0, 1.0], "c")
+    with pytest.raises(mm.InputError, match=r"x must hold 2 features, as before\. Got 3 instead"):
+        model.learn_one([1.0, 1.0, 1.0], "a")
+    with pytest.raises(ValueError, match="NaN"):
+        model.learn_one([1.0, np.nan], "a")
