@@ -1,0 +1,148 @@
+"""What a stopping rule is, and how rules combine: ``|`` for any of them, ``&`` for all of them.
+
+A rule is a frozen value; ``watch()`` starts it for one run and returns a function that is called after
+every epoch with the run's :class:`Progress` and answers with a :class:`StopReason` or None.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+__all__ = ["Check", "Progress", "StopReason", "StoppingRule"]
+
+
+@dataclass(frozen=True)
+class StopReason:
+    """Why a run ended: the rule's name and a sentence that says what, why and what to do."""
+
+    rule: str
+    sentence: str
+    solved: bool = field(default=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Progress(NamedTuple):
+    """What a run knows at the end of an epoch."""
+
+    epoch: int
+    updates: int
+    mistakes: int
+    all_correct: bool
+    seconds: float
+    weights: np.ndarray
+    before: np.ndarray
+    training_error: float | None = None
+    validation_error: float | None = None
+    repeats: bool = True
+    threshold: float = 0.0
+
+
+Check = Callable[[Progress], StopReason | None]
+
+
+class StoppingRule(ABC):
+    """A rule that ends a run; see the module for how rules combine."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def watch(self) -> Check:
+        """Start watching one run."""
+
+    def requires(self, what: str) -> bool:
+        """Whether this rule reads ``what`` ("training_error" or "validation_error")."""
+        return what in self.needs
+
+    def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
+        return math.inf
+
+    def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
+        return math.inf
+
+    def validation_fraction(self) -> float | None:
+        """Share of rows to hold out if the user gave no validation set."""
+        return None
+
+    def __or__(self, other: StoppingRule) -> StoppingRule:
+        if not isinstance(other, StoppingRule):
+            return NotImplemented
+        return _Any((*_parts(self, _Any), *_parts(other, _Any)))
+
+    def __and__(self, other: StoppingRule) -> StoppingRule:
+        if not isinstance(other, StoppingRule):
+            return NotImplemented
+        return _All((*_parts(self, _All), *_parts(other, _All)))
+
+
+@dataclass(frozen=True)
+class _Combined(StoppingRule):
+    rules: tuple[StoppingRule, ...]
+
+    def requires(self, what: str) -> bool:
+        return any(rule.requires(what) for rule in self.rules)
+
+    def validation_fraction(self) -> float | None:
+        fractions = [rule.validation_fraction() for rule in self.rules]
+        return next((f for f in fractions if f is not None), None)
+
+
+def _parts(rule: StoppingRule, kind: type[_Combined]) -> tuple[StoppingRule, ...]:
+    return rule.rules if isinstance(rule, kind) else (rule,)
+
+
+class _Any(_Combined):
+    def watch(self) -> Check:
+        checks = [rule.watch() for rule in self.rules]
+
+        def check(p: Progress) -> StopReason | None:
+            first = None
+            for one in checks:  # all of them, so that each sees every epoch
+                reason = one(p)
+                if first is None:
+                    first = reason
+            return first
+
+        return check
+
+    def max_updates(self) -> float:
+        return min(rule.max_updates() for rule in self.rules)
+
+    def max_seconds(self) -> float:
+        return min(rule.max_seconds() for rule in self.rules)
+
+    def __str__(self) -> str:
+        return " | ".join(map(str, self.rules))
+
+
+class _All(_Combined):
+    def watch(self) -> Check:
+        checks = [rule.watch() for rule in self.rules]
+
+        def check(p: Progress) -> StopReason | None:
+            reasons = [reason for reason in [one(p) for one in checks] if reason is not None]
+            if len(reasons) < len(checks):
+                return None
+            name = " & ".join(reason.rule for reason in reasons)
+            sentence = " And: ".join(reason.sentence for reason in reasons)
+            return StopReason(name, sentence, any(reason.solved for reason in reasons))
+
+        return check
+
+    def max_updates(self) -> float:
+        return max(rule.max_updates() for rule in self.rules)
+
+    def max_seconds(self) -> float:
+        return max(rule.max_seconds() for rule in self.rules)
+
+    def __str__(self) -> str:
+        return "(" + " & ".join(map(str, self.rules)) + ")"
