@@ -192,6 +192,8 @@ def pocket_perceptron(
                 break
         pocket.judge()
         running.end_epoch()
+        if not running.mistakes[0]:  # nothing new will come from these weights
+            pocket.compare(state.Z[0])
         progress = Progress(
             epoch=epoch,
             updates=int(running.updates[0]),
