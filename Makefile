@@ -22,7 +22,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 bench: $(STAMP)             ## ratios against peers, interleaved, best of several
-	$(BIN)/pip install --quiet -e ".[bench]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]"
 	$(BIN)/python -m benchmarks
 
 format: $(STAMP)
@@ -33,7 +33,7 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 	  { echo "maxmargin needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -e ".[test]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test]"
 	@touch $(STAMP)
 
 clean:
