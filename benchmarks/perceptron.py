@@ -44,7 +44,7 @@ def dense(rng: np.random.Generator) -> Iterator[Row]:
     y = X @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n) > 0
     w = rng.standard_normal(d)
     runs = epochs(X, y, {}, {"shuffle": False})
-    times = best_of({"X @ w": lambda: X @ w, **runs})
+    times = best_of({"X @ w": lambda: X @ w, **runs}, rounds=10)
     ours, sk = per_epoch(times, "ours"), per_epoch(times, "sklearn")
     work = "dense 500,000×100, a cyclic epoch"
     yield at_most(work, ours, "one X @ w", times["X @ w"], 1.3)
@@ -60,7 +60,7 @@ def csr(rng: np.random.Generator) -> Iterator[Row]:
     X = sparse.csr_matrix((rng.standard_normal(n * k), indices.ravel(), ends), shape=(n, d))
     X.sum_duplicates()
     y = X @ rng.standard_normal(d) + rng.standard_normal(n) > 0
-    times = best_of(epochs(X, y, {}, {"shuffle": False}), rounds=4)
+    times = best_of(epochs(X, y, {}, {"shuffle": False}), rounds=6)
     ours, sk = per_epoch(times, "ours"), per_epoch(times, "sklearn")
     yield at_least("CSR 400,000×50,000, 75 a row, cyclic epoch", ours, "scikit-learn", sk, 1)
     shuffled = {"order": "shuffled", "random_state": 0}

@@ -136,6 +136,15 @@ def test_exact_steps_never_raise_the_risk_per_length(p, normalize):
     assert per_length[-1] <= per_length[0]
 
 
+@pytest.mark.parametrize("name", ["overlap", "virginica", "integer blobs"])
+@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
+def test_exact_steps_leave_the_length_of_the_weights_as_it_was(name):
+    p = problem(name)
+    lengths = np.linalg.norm(mm.BatchPerceptron(record=True).fit(p.X, p.y).trace_.weights, axis=1)
+    assert len(lengths) > 5
+    np.testing.assert_allclose(lengths, np.linalg.norm(p.A[0]), rtol=1e-9)
+
+
 def test_class_weight_weighs_the_terms_of_the_risk():
     p = problem("overlap")
     weighted, doubled = (

@@ -104,9 +104,13 @@ def test_ties_of_votes_are_broken_by_the_sum_at_any_scale(power):
 
 
 def test_a_pair_on_the_boundary_votes_for_the_smaller_class():
-    model = mm.Perceptron(multi_class="ovo", fit_intercept=False, max_iter=3).fit(np.eye(3), [0, 1, 2])
-    assert model.predict(np.zeros((1, 3))).tolist() == [0]
-    assert mm.Perceptron(max_iter=3).fit(np.eye(3), [5, 6, 7]).predict(np.zeros((1, 3))).shape == (1,)
+    # Each machine looks at one coordinate, and these rows are right from the start.
+    rows, labels = [[-1.0, -1.0, 0.0], [1.0, 0.0, -1.0], [0.0, 1.0, 1.0]], [0, 1, 2]
+    model = mm.Perceptron(multi_class="ovo", fit_intercept=False).fit(rows, labels, coef_init=np.eye(3))
+    assert model.coef_.tolist() == np.eye(3).tolist()
+    # f01 = 0 is a vote for 0, f02 = 5 one for 2, f12 = −1 one for 1; the sums are −5, 1 and 4.
+    assert model.predict([[0.0, 5.0, -1.0]]).tolist() == [2]
+    assert model.predict([[0.0, 0.0, 0.0]]).tolist() == [0]
 
 
 @pytest.mark.parametrize("name", ALL)

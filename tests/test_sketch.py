@@ -83,6 +83,43 @@ def test_sketch_errs_by_at_most_half_a_unit():
     assert np.all(np.abs(X - rows.unit * rows.sketch) <= 0.5000001 * rows.unit)
 
 
+def assert_mistake(row, start, pad=0.0):
+    """A row whose rounded sum looks right and whose true sum is not is a mistake, sketch or not."""
+    X = np.array([row, np.full(len(row), 32767.0)])  # the second row makes every unit 1
+    for z, row_, label in ((start, row, 1), (start, -np.array(row), 0)):
+        X[0] = row_
+        sign = 2 * label - 1
+        z = np.append(z[:-1], sign * z[-1])
+        assert sign * twins.decision(z[:-1], pad * z[-1], X[0].tolist()) <= 0
+        for sketched in (False, True):
+            _, _, counts = drive(X, [label, 1 - label], [0], start=[z], pad=pad, sketch=sketched)
+            assert counts["made"][0] == 1
+
+
+def test_half_a_unit_of_rounding_in_every_entry_is_allowed_for():
+    # Rounded to nine ones and eleven zeros, in truth below zero.
+    assert_mistake([0.51] * 9 + [-0.49] * 11, [1.0] * 20 + [0.0])
+
+
+def test_weights_that_vanish_in_single_precision_are_allowed_for():
+    assert_mistake([3e4], [-1e-46, 1e-45], pad=1.0)
+
+
+def test_a_sum_that_overflows_in_single_precision_decides_nothing():
+    assert_mistake([1.0, 1.0, 1.0], [3.5e38, -3e38, -1e38, 0.0])
+
+
+@given(st.data())
+def test_sketch_changes_nothing_where_rounding_is_worst(data):
+    n, d = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 12))
+    entry = st.tuples(st.integers(-2, 2), st.sampled_from([-0.499, 0.0, 0.499])).map(sum)
+    rows = data.draw(st.lists(st.lists(entry, min_size=d, max_size=d), min_size=n, max_size=n))
+    start = data.draw(st.lists(st.integers(-3, 3), min_size=d + 1, max_size=d + 1))
+    X = np.array([*rows, [32767.0] * d])
+    codes = data.draw(st.lists(st.integers(0, 1), min_size=n + 1, max_size=n + 1))
+    assert_same(X, codes, np.tile(np.arange(n), 3), start=[start])
+
+
 def test_only_large_dense_doubles_are_sketched():
     large = DenseRows(np.zeros((sketch.WORTH // 8, 8)))
     assert sketch.worth_sketching(large)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import maxmargin as mm
@@ -24,6 +26,15 @@ def test_vote_is_the_naive_vote_of_all_iterates(p):
     new = np.vstack([p.X[:12], p.X[:12] * [(-1) ** j for j in range(p.X.shape[1])]])
     expected = [1 if share(twin, x) > 0 else -1 for x in new]
     assert model.predict_voted(new).tolist() == expected
+
+
+@given(st.data())
+def test_vote_is_the_naive_vote_where_it_is_close(data):
+    numbers = st.lists(st.integers(-3, 3), min_size=5, max_size=5)
+    X = np.array([data.draw(numbers), data.draw(numbers)], dtype=float).T
+    model = mm.Perceptron(max_iter=data.draw(st.integers(1, 3)), record=True).fit(X, [1, -1, 1, -1, 1])
+    twin = twins.online(X, [1, -1, 1, -1, 1], [range(5)] * model.n_iter_)
+    assert model.predict_voted(X).tolist() == [1 if share(twin, x) > 0 else -1 for x in X]
 
 
 def test_vote_differs_from_the_last_weights():

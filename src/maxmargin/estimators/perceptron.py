@@ -231,6 +231,9 @@ class Perceptron(StreamPerceptron):
             recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
             order = next(epochs(self.order, members, rng))
             for piece in running.pieces(order):
-                for step, row in running.visit(piece, one_by_one=self.record):
+                if not self.record:
+                    running.visit_all(piece)
+                    continue
+                for step, row in running.visit(piece):
                     recorder.record(step, row, state.Z[0])
         return np.asarray(self._state.counts[:, MADE] - before)

@@ -178,7 +178,7 @@ class PocketPerceptron(StreamPerceptron):
             recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace, machine.members)
             earlier = state.Z[0].copy()
             for piece in running.pieces(next(epochs(self.order, np.arange(mine.rows.n), rng))):
-                for step, row in running.visit(piece, one_by_one=True):
+                for step, row in running.visit(piece):
                     if pocket is not None:
                         pocket.offer(int(running.updates[0]), state.Z[0])
                     if self.record:

@@ -16,6 +16,11 @@ ASKED = StopReason("callback", "A callback asked for the stop.")
 NAN = float("nan")
 
 
+def _length(w: np.ndarray) -> float:
+    """‖w‖; for long vectors not by BLAS, whose threads would go on spinning beside the next epoch."""
+    return math.sqrt(w @ w if len(w) < 1000 else np.square(w).sum())
+
+
 class Logbook:
     """Keeps the history of one machine and asks its stopping rule after every epoch."""
 
@@ -53,7 +58,7 @@ class Logbook:
                 progress.mistakes,
                 NAN if training_error is None else training_error,
                 NAN if progress.validation_error is None else progress.validation_error,
-                math.sqrt(z[:-1] @ z[:-1]),
+                _length(z[:-1]),
                 progress.seconds,
                 risk,
                 running_error,

@@ -54,13 +54,16 @@ def online_perceptron(
         running.begin_epoch()
         whole = True
         for piece in running.pieces(next(orders)):
-            for step, row in running.visit(piece, one_by_one=settings.record):
-                active[0].recorder.record(step, row, running.state.Z[0])
+            if not settings.record:
+                running.visit_all(piece)
+            else:
+                for step, row in running.visit(piece):
+                    active[0].recorder.record(step, row, running.state.Z[0])
             whole = time.perf_counter() - began < deadline
             if not whole:
                 break
         running.end_epoch()
-        asked = observer(epoch, int(running.mistakes.sum()), running.state.predictors)
+        asked = observer(epoch, sum(running.mistakes), running.state.predictors)
         errors: Sequence[float | None] = [None] * len(active)
         if track:
             Z = running.state.predictors()
@@ -109,7 +112,7 @@ class _Run:
         error: float | None,
     ) -> None:
         """Tell the logbook what happened in the epoch."""
-        mistakes = int(running.mistakes[k])
+        mistakes = running.mistakes[k]
         clean = whole and mistakes == 0 and running.went_through(k)
         spent = not running.went_through(k)
         if spent or (clean and self.settings.order == "random"):  # not every row was looked at

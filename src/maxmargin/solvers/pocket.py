@@ -182,7 +182,7 @@ def pocket_perceptron(
     for epoch, order in enumerate(epochs(settings.order, pocket.everything, rng), 1):
         running.begin_epoch()
         for piece in running.pieces(order):
-            for step, row in running.visit(piece, one_by_one=True):
+            for step, row in running.visit(piece):
                 pocket.offer(int(running.updates[0]), state.Z[0])
                 if recorder is not None:
                     recorder.record(step, row, state.Z[0])
@@ -197,7 +197,7 @@ def pocket_perceptron(
         progress = Progress(
             epoch=epoch,
             updates=int(running.updates[0]),
-            mistakes=int(running.mistakes[0]),
+            mistakes=running.mistakes[0],
             all_correct=pocket.errors == 0,
             seconds=time.perf_counter() - began,
             weights=state.Z[0],

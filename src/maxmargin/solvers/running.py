@@ -64,7 +64,7 @@ class State:
 class Running:
     """Some machines on shared rows, advanced together by visiting rows; ``state`` is updated."""
 
-    mistakes: np.ndarray  # updates in the last epoch, per machine
+    mistakes: list[int]  # updates in the last epoch, per machine
     before: np.ndarray  # weights at its beginning
 
     def __init__(
@@ -99,36 +99,30 @@ class Running:
     def end_epoch(self) -> None:
         """Count the mistakes; stop using a sketch that decided too little to pay for itself."""
         new = self.state.counts - self._counted
-        self.mistakes = new[:, MADE]
+        self.mistakes = new[:, MADE].tolist()
         if self.arrays is not self.rows.arrays and 2 * new[:, READ].sum() > new[:, SEEN].sum():
             self.arrays = self.rows.arrays
 
-    def visit(self, order: np.ndarray, one_by_one: bool = False) -> Iterator[tuple[int, int]]:
-        """Look at the rows in ``order``.
+    def visit_all(self, order: np.ndarray) -> None:
+        """Look at the rows in ``order``, all machines together."""
+        ex, st = self.examples, self.state
+        arrays = self.positives, ex.scale, order, st.Z, st.U, st.counts
+        sweep(self.arrays, ex.codes, *arrays, self.rule, self.tile)
 
-        With ``one_by_one`` (a single machine) yield the step and the row of each update, right after
-        it; otherwise make all updates at once and yield nothing.
-        """
-        if not one_by_one:
-            self._sweep(order)
-            return
+    def visit(self, order: np.ndarray) -> Iterator[tuple[int, int]]:
+        """Look at the rows in ``order`` with the only machine; yield step and row after each update."""
         count = self.state.counts[0]
         left = int(count[LEFT])
         while len(order) and left > 0:
             seen = int(count[SEEN])
             count[LEFT] = 1
-            self._sweep(order)
+            self.visit_all(order)
             step = int(count[SEEN])
             row, order = int(order[step - seen - 1]), order[step - seen :]
             if count[LEFT] == 0:
                 left -= 1
                 yield step, row
         count[LEFT] = left
-
-    def _sweep(self, order: np.ndarray) -> None:
-        ex, st = self.examples, self.state
-        arrays = self.positives, ex.scale, order, st.Z, st.U, st.counts
-        sweep(self.arrays, ex.codes, *arrays, self.rule, self.tile)
 
     @property
     def updates(self) -> np.ndarray:
