@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
+PAUSE = 0.1  # seconds between turns: threads of one's BLAS must not spin beside the next
+
+
 @dataclass
 class Row:
     """One line of the table: what was measured, against what, and what must be reached."""
@@ -30,6 +33,7 @@ def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 5) -> di
             run()  # compile, page in, fill caches
         for _ in range(rounds):
             for name, run in contestants.items():
+                time.sleep(PAUSE)
                 began = time.perf_counter()
                 run()
                 best[name] = min(best[name], time.perf_counter() - began)

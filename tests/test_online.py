@@ -127,9 +127,10 @@ def test_fit_forgets_the_stream_before_it(order):
     assert z_of(fresh) == z_of(used)
 
 
-def test_pocket_of_a_stream_keeps_the_weights_with_the_longest_run():
+@pytest.mark.parametrize("seed", range(6))
+def test_pocket_of_a_stream_keeps_the_weights_with_the_longest_run(seed):
     p = problem("virginica")
-    order = np.random.default_rng(5).permutation(100)
+    order = np.random.default_rng(seed).permutation(100)
     model = mm.PocketPerceptron()
     z, run, longest, kept = [0.0] * 5, 0, 0, [0.0] * 5
     for i in order:

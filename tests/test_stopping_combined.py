@@ -1,6 +1,8 @@
 """Rules that never end a separable run: the cycle detector; and rules combined by | and &."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import maxmargin as mm
 import twins
@@ -38,6 +40,41 @@ def test_a_cycle_is_proven_within_a_few_epochs(name):
 
 def test_xor_is_caught_in_the_first_epoch():
     assert fit(problem("xor")).n_iter_ == 1
+
+
+def test_xor_is_caught_from_a_start_at_minus_zero():
+    p = problem("xor")
+    model = mm.Perceptron(max_iter=None).fit(p.X, p.y, coef_init=[-0.0, -0.0], intercept_init=-0.0)
+    assert (model.stop_reason_.rule, model.n_iter_) == ("cycle", 1)
+
+
+LONG_CYCLES = [  # rows, labels, epochs before the cycle and in it
+    ([[-3, 3], [2, -3], [-1, 3], [0, -2], [-3, -3]], [1, 1, -1, -1, -1], 9, 30),
+    ([[1, -2], [-3, -2], [-1, 0], [-2, 3], [3, -3]], [-1, 1, 1, 1, 1], 5, 31),
+    ([[1, 3], [-3, -3], [0, -3], [3, -2]], [1, -1, 1, -1], 6, 32),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "before", "length"), LONG_CYCLES)
+def test_long_cycles_are_found_soon_after_their_second_turn(X, y, before, length):
+    model = mm.Perceptron(max_iter=None).fit(X, y)
+    ends = twins.online(X, y, [range(len(y))] * (before + length)).ends
+    assert ends[before - 1] == ends[-1]  # the cycle is as long as the table says
+    assert model.stop_reason_.rule == "cycle"
+    assert before + length <= model.n_iter_ <= 2 * max(before, length) + length
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=5), st.data())
+def test_integer_rows_end_in_separation_or_in_a_cycle(rows, data):
+    signs = st.lists(st.sampled_from([-1, 1]), min_size=len(rows) - 2, max_size=len(rows) - 2)
+    y = [1, -1, *data.draw(signs)]
+    model = mm.Perceptron(max_iter=10_000).fit(rows, y)
+    ends = [[0.0] * 3, *twins.online(rows, y, [range(len(y))] * model.n_iter_).ends]
+    if model.stop_reason_.rule == "all_correct":
+        assert twins.errors(rows, y, ends[-1][:-1], ends[-1][-1]) == 0
+    else:
+        assert model.stop_reason_.rule == "cycle"
+        assert ends[-1] in ends[:-1]
 
 
 @pytest.mark.parametrize("order", ["shuffled", "random"])
