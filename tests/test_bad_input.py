@@ -105,3 +105,12 @@ def test_a_third_label_and_a_new_width_are_refused_by_learn_one():
         model.learn_one([1.0, 1.0, 1.0], "a")
     with pytest.raises(ValueError, match="NaN"):
         model.learn_one([1.0, np.nan], "a")
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+def test_the_place_of_a_missing_value_is_named(form, value, word):
+    data = np.arange(12.0).reshape(4, 3)
+    data[2, 1] = value
+    with pytest.raises(mm.InputError, match=rf"Got {word} in row 2, column 1 instead"):
+        mm.Perceptron().fit(form(data), [0, 1, 0, 1])

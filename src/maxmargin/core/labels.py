@@ -29,7 +29,7 @@ def find_classes(y: Any) -> np.ndarray:
         ) from error
     if len(classes) < 2:
         raise InputError(
-            f"y must hold at least two classes. Got 1 class instead: {classes[0]!r}. "
+            f"y must hold at least two classes. Got 1 class instead: {classes.tolist()[0]!r}. "
             "A classifier needs examples of both sides."
         )
     return np.asarray(classes)

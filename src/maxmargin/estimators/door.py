@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from maxmargin.core.errors import InputError
-from maxmargin.rows import Rows, as_rows
+from maxmargin.rows import Csr, Rows, as_rows
 
 __all__ = ["LARGEST", "check_reach", "read_X", "read_Xy", "read_start"]
 
@@ -28,20 +27,24 @@ FORMAT = {
 def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     """Check X and wrap it as rows."""
     X = validate_data(estimator, X, reset=reset, **FORMAT)
-    return check_reach(as_rows(X), X)
+    return check_reach(as_rows(X))
 
 
 def read_Xy(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Rows, np.ndarray]:
     """Check X and y and wrap X as rows."""
     X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
-    return check_reach(as_rows(X), X), y
+    return check_reach(as_rows(X)), y
 
 
-def check_reach(rows: Rows, X: Any) -> Rows:
+def check_reach(rows: Rows) -> Rows:
     """Refuse nan, infinities, and numbers whose products leave the range of doubles."""
     reach = rows.column_reach
     if not np.all(np.isfinite(reach)):
-        assert_all_finite(X, input_name="X", estimator_name="maxmargin")
+        i, j, value = _first_not_finite(rows)
+        raise InputError(
+            f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
+            f"column {j} instead. Drop the row, or fill the gap."
+        )
     outside = np.flatnonzero((reach > LARGEST) | ((reach > 0) & (reach < SMALLEST)))
     if len(outside):
         j, size = int(outside[0]), float(reach[outside[0]])
@@ -52,6 +55,20 @@ def check_reach(rows: Rows, X: Any) -> Rows:
             f"Divide X[:, {j}], where it is, by {size:.0e}."
         )
     return rows
+
+
+def _first_not_finite(rows: Rows) -> tuple[int, int, float]:
+    """Row, column and value of the first entry that is nan or infinite."""
+    a = rows.arrays
+    if isinstance(a, Csr):
+        p = int(np.argmin(np.isfinite(a.data)))
+        return int(np.searchsorted(a.indptr, p, side="right")) - 1, int(a.indices[p]), float(a.data[p])
+    for where, _ in rows.blocks():
+        bad = np.argwhere(~np.isfinite(a.X[where]))
+        if len(bad):
+            i, j = where.start + int(bad[0, 0]), int(bad[0, 1])
+            return i, j, float(a.X[i, j])
+    raise AssertionError("every entry is finite")
 
 
 def read_start(

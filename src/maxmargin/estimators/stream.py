@@ -222,7 +222,7 @@ class StreamPerceptron(PerceptronBase):
                 raise InputError(
                     f"x must hold {self.n_features_in_} features, as before. Got {len(v)} instead."
                 )
-            return check_reach(DenseRows(v[None]), v[None])
+            return check_reach(DenseRows(v[None]))
         if self.record:
             raise InputError(
                 "record must be False when features come by name, since their number may grow. "
@@ -253,7 +253,7 @@ class StreamPerceptron(PerceptronBase):
         columns = np.array([names[name] for name in known], dtype=np.int64)
         order = np.argsort(columns)
         ends = np.array([0, len(columns)], dtype=np.int64)
-        return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)), values[:, None])
+        return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
 
     def _detach(self) -> None:
         """Go on with copies, so that a pass that is interrupted leaves the old state behind."""
