@@ -106,7 +106,7 @@ class Bundle:
 
 
 def _exact_step(z: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
-    """Z + t d, a hair beyond the crease so as to see its other side, at the length of z."""
+    """Return z + t d, a hair beyond the crease so as to see its other side, at the length of z."""
     length, reach = float(np.linalg.norm(z)), float(np.linalg.norm(d))
     if reach == 0:
         return z

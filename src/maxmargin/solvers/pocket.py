@@ -32,10 +32,10 @@ __all__ = ["Pocket", "pocket_perceptron", "polish"]
 
 BATCH = 64  # candidates judged together
 DIRECTIONS = 32  # directions per round of polishing
-PATIENCE = 20  # rounds of polishing without an improvement
-ROUNDS = 100  # and no more than these
-DESCENT = 50  # steps of descent before them
-WORTH = 0.998  # … that is worth the name: 0.2 % fewer errors
+DESCENT = 50  # steps of descent before the rounds
+PATIENCE = 20  # rounds without an improvement worth the name
+WORTH = 0.998  # … which is 0.2 % fewer errors
+ROUNDS = 100  # and no more rounds than these
 NEAREST = 4096  # breakpoints looked at along a direction
 
 

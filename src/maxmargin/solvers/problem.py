@@ -2,7 +2,8 @@
 
 A machine is one binary problem on shared rows. Its class ``positive`` counts as +1; ``negative`` is
 the class that counts as −1, or None for "all the rest". Binary, one-vs-rest and one-vs-one problems
-are all lists of machines, and no row is ever copied.
+are all lists of machines on the same rows. (The online perceptron copies none of them; the batch and
+pocket perceptrons copy the rows of a pair, or of a training split.)
 """
 
 from __future__ import annotations
