@@ -127,10 +127,10 @@ def test_fit_forgets_the_stream_before_it(order):
     assert z_of(fresh) == z_of(used)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(20))
 def test_pocket_of_a_stream_keeps_the_weights_with_the_longest_run(seed):
     p = problem("virginica")
-    order = np.random.default_rng(seed).permutation(100)
+    order = np.random.default_rng(seed).permutation(100)[: 10 + 4 * seed]  # short streams make ties
     model = mm.PocketPerceptron()
     z, run, longest, kept = [0.0] * 5, 0, 0, [0.0] * 5
     for i in order:
@@ -143,5 +143,4 @@ def test_pocket_of_a_stream_keeps_the_weights_with_the_longest_run(seed):
             run += 1
         if run > longest:
             longest, kept = run, before
-    assert longest > 3
     assert z_of(model) == kept

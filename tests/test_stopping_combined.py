@@ -27,7 +27,7 @@ def fit(p=OVERLAP, stop=None, max_iter=None, **settings):
 @pytest.mark.parametrize("name", ["xor", "signed xor", "touching", "touching hulls", "alternating"])
 def test_a_cycle_is_proven_within_a_few_epochs(name):
     p = problem(name)
-    model = fit(p)
+    model = fit(p, max_iter=100)
     ends = [(0.0,) * (p.X.shape[1] + 1)]
     ends += map(tuple, twins.online(p.X, p.y, [range(len(p.y))] * model.n_iter_).ends)
     assert model.stop_reason_.rule == "cycle"
@@ -39,12 +39,12 @@ def test_a_cycle_is_proven_within_a_few_epochs(name):
 
 
 def test_xor_is_caught_in_the_first_epoch():
-    assert fit(problem("xor")).n_iter_ == 1
+    assert fit(problem("xor"), max_iter=100).n_iter_ == 1
 
 
 def test_xor_is_caught_from_a_start_at_minus_zero():
     p = problem("xor")
-    model = mm.Perceptron(max_iter=None).fit(p.X, p.y, coef_init=[-0.0, -0.0], intercept_init=-0.0)
+    model = mm.Perceptron(max_iter=100).fit(p.X, p.y, coef_init=[-0.0, -0.0], intercept_init=-0.0)
     assert (model.stop_reason_.rule, model.n_iter_) == ("cycle", 1)
 
 
@@ -57,7 +57,7 @@ LONG_CYCLES = [  # rows, labels, epochs before the cycle and in it
 
 @pytest.mark.parametrize(("X", "y", "before", "length"), LONG_CYCLES)
 def test_long_cycles_are_found_soon_after_their_second_turn(X, y, before, length):
-    model = mm.Perceptron(max_iter=None).fit(X, y)
+    model = mm.Perceptron(max_iter=1000).fit(X, y)
     ends = twins.online(X, y, [range(len(y))] * (before + length)).ends
     assert ends[before - 1] == ends[-1]  # the cycle is as long as the table says
     assert model.stop_reason_.rule == "cycle"
@@ -68,7 +68,7 @@ def test_long_cycles_are_found_soon_after_their_second_turn(X, y, before, length
 def test_integer_rows_end_in_separation_or_in_a_cycle(rows, data):
     signs = st.lists(st.sampled_from([-1, 1]), min_size=len(rows) - 2, max_size=len(rows) - 2)
     y = [1, -1, *data.draw(signs)]
-    model = mm.Perceptron(max_iter=10_000).fit(rows, y)
+    model = mm.Perceptron(max_iter=2000).fit(rows, y)
     ends = [[0.0] * 3, *twins.online(rows, y, [range(len(y))] * model.n_iter_).ends]
     if model.stop_reason_.rule == "all_correct":
         assert twins.errors(rows, y, ends[-1][:-1], ends[-1][-1]) == 0

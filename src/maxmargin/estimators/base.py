@@ -47,7 +47,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     @abstractmethod
     def _weights(self) -> np.ndarray:
-        """Z = (w, b) of each machine, one per row."""
+        """Return z = (w, b) of each machine, one per row."""
 
     @property
     def _pad(self) -> float:

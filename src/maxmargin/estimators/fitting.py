@@ -63,7 +63,7 @@ class PerceptronBase(LinearClassifier):
 
     @abstractmethod
     def _running_weights(self) -> np.ndarray:
-        """Z of each machine as the algorithm left them: where a warm start goes on."""
+        """Return z of each machine as the algorithm left them: where a warm start goes on."""
 
     @abstractmethod
     def _attributes(self, Z: np.ndarray) -> dict[str, Any]:

@@ -207,7 +207,7 @@ class StreamPerceptron(PerceptronBase):
 
     @abstractmethod
     def _wide(self) -> np.ndarray:
-        """Z of each machine, with room for features to come."""
+        """Return z of each machine, with room for features to come."""
 
     def _weights(self) -> np.ndarray:
         Z = self._wide()
