@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
 PAUSE = 0.1  # seconds between turns: threads of one's BLAS must not spin beside the next
 
 
