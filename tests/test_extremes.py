@@ -71,6 +71,13 @@ def test_rows_of_any_length_are_normalised():
         np.testing.assert_allclose(np.linalg.norm(steps, axis=1), 1.0, rtol=1e-9)
 
 
+@pytest.mark.parametrize("tiny", [1e-100, 1e-150, 1e-310])
+def test_a_prediction_does_not_depend_on_the_rows_beside_it(tiny):
+    model = mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, 0])
+    X = np.array([[1.0, tiny], [-2.0, 3.0], [tiny, -4.0]])
+    assert model.predict(X).tolist() == [model.predict(X[[i]])[0] for i in range(3)]
+
+
 def test_rows_of_zeros_only_are_a_cycle():
     model = mm.Perceptron().fit(np.zeros((4, 2)), [0, 1, 0, 1])
     assert model.coef_.tolist() == [[0.0, 0.0]]

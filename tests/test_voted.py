@@ -51,6 +51,22 @@ def test_one_vs_rest_takes_the_largest_share():
     assert model.predict_voted(X[::6]).tolist() == expected
 
 
+def test_one_vs_one_takes_the_majority_of_pairs_and_breaks_ties_by_shares():
+    X, y = load_iris(return_X_y=True)
+    model = mm.Perceptron(max_iter=3, record=True, multi_class="ovo").fit(X, y)
+    runs = {}
+    for a, b in [(0, 1), (0, 2), (1, 2)]:
+        mine = (y == a) | (y == b)
+        epochs = [range(100)] * model.machines_[a, b].n_iter_
+        runs[a, b] = twins.online(X[mine], np.where(y[mine] == b, 1, -1), epochs)
+    # A machine whose decision value is the share itself, so that the twin counts the votes.
+    expected = [
+        twins.one_vs_one({pair: ([share(run, x)], 0.0) for pair, run in runs.items()}, [1.0])
+        for x in X[::6]
+    ]
+    assert model.predict_voted(X[::6]).tolist() == expected
+
+
 def test_start_weights_vote_until_the_first_update():
     p = problem("gaussian")
     start = [1.0, -2.0, 0.5, 1.0, 0.3]

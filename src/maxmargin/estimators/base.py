@@ -44,6 +44,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     multi_class: str
     classes_: np.ndarray
     n_features_in_: int
+    _fitted_scheme: dict[str, Any]
 
     @abstractmethod
     def _weights(self) -> np.ndarray:
@@ -52,6 +53,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     @property
     def _pad(self) -> float:
         return 1.0 if self.fit_intercept else 0.0
+
+    def _scheme(self) -> dict[str, Any]:
+        """Parameters on which the meaning of the weights depends: fixed once there are weights."""
+        return {"multi_class": self.multi_class, "fit_intercept": self.fit_intercept}
 
     @property
     def coef_(self) -> np.ndarray:
@@ -77,7 +82,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """
         check_is_fitted(self)
         rows = read_X(self, X)
-        return self._combined(Examples(rows, np.empty(0), self._pad).decisions(self._weights()))
+        return self._combined(Examples(rows, np.empty(0), 1.0).decisions(self._weights()))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""
@@ -87,7 +92,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Decision values for the user from those of the machines, one row each."""
         if len(self.classes_) <= 2:
             return np.asarray(F[0])
-        return decide_multiclass(F, len(self.classes_), self.multi_class)
+        return decide_multiclass(F, len(self.classes_), self._fitted_scheme["multi_class"])
 
     def _chosen(self, f: np.ndarray) -> np.ndarray:
         """Labels from decision values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,13 +109,7 @@ record, verbose
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        members = machines[0].members
-        part = Problem(
-            problem.training.restricted(members),
-            problem.validation,
-            problem.held_out,
-            track_error=False,
-        )
+        part = replace(problem, training=problem.training.restricted(machines[0].members))
         if start is None:
             start = self._first_rows(part.training, machines)
         return batch_perceptron(

@@ -33,11 +33,14 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
 def read_Xy(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Rows, np.ndarray]:
     """Check X and y and wrap X as rows."""
     X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
-    return check_reach(as_rows(X)), y
+    return check_reach(as_rows(X), training=True), y
 
 
-def check_reach(rows: Rows) -> Rows:
-    """Refuse nan, infinities, and numbers whose products leave the range of doubles."""
+def check_reach(rows: Rows, *, training: bool = False) -> Rows:
+    """Refuse nan, infinities, and numbers whose products leave the range of doubles.
+
+    That a whole column is too small can be said only of many rows together, not of a new one.
+    """
     reach = rows.column_reach
     if not np.all(np.isfinite(reach)):
         i, j, value = _first_not_finite(rows)
@@ -45,7 +48,8 @@ def check_reach(rows: Rows) -> Rows:
             f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
             f"column {j} instead. Drop the row, or fill the gap."
         )
-    outside = np.flatnonzero((reach > LARGEST) | ((reach > 0) & (reach < SMALLEST)))
+    too_small = (reach > 0) & (reach < SMALLEST) if training else np.zeros(len(reach), dtype=bool)
+    outside = np.flatnonzero((reach > LARGEST) | too_small)
     if len(outside):
         j, size = int(outside[0]), float(reach[outside[0]])
         allowed = f"absolute values up to {LARGEST:.1e}, the largest of a column 0 or ≥ {SMALLEST:.1e}"

@@ -159,7 +159,8 @@ class PerceptronBase(LinearClassifier):
         def attributes(Z: np.ndarray) -> dict[str, Any] | None:
             if len(Z) < len(machines):  # some have stopped, or run on their own
                 return None
-            return {"classes_": classes, "n_features_in_": rows.d, **self._attributes(Z.copy())}
+            fitted = {"classes_": classes, "n_features_in_": rows.d, "_fitted_scheme": self._scheme()}
+            return fitted | self._attributes(Z.copy())
 
         with Watch(self, X, y, self._max_epochs, attributes) as watch:
             solutions = self._solve_groups(problem, machines, start, rng, watch.epoch)
@@ -229,6 +230,7 @@ class PerceptronBase(LinearClassifier):
 
     def _finish(self, machines: list[Machine], solutions: list[Solution]) -> None:
         self._logs = [Log(m.label, s) for m, s in zip(machines, solutions, strict=True)]
+        self._fitted_scheme = self._scheme()
         self._keep(solutions)
         self.n_iter_ = max(len(s.history) for s in solutions)
         self.n_mistakes_ = sum(s.mistakes for s in solutions)
@@ -255,6 +257,6 @@ class PerceptronBase(LinearClassifier):
         return {log.label: log.machine(z) for log, z in zip(self._logs, weights, strict=True)}
 
     def _warn(self) -> None:
-        """Say it if the budget of epochs ended the run; a rule the user asked for is no surprise."""
+        """Say it if a budget of epochs ended the run."""
         if "max_epochs" in self.stop_reason_.rule.split(" + "):
             warnings.warn(str(self.stop_reason_), BudgetWarning, stacklevel=5)

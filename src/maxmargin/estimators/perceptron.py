@@ -156,6 +156,9 @@ class Perceptron(StreamPerceptron):
             return rows.entries <= CHEAP_ENTRIES
         return bool(self.track_error)
 
+    def _scheme(self) -> dict[str, Any]:
+        return {**super()._scheme(), "average": self.average}
+
     def _settings(self) -> Settings:
         return Settings(float(self.threshold), float(self.eta0), self.order, self.average, self.record)
 
@@ -187,7 +190,7 @@ class Perceptron(StreamPerceptron):
                 "Got a model without traces. Fit again with record=True."
             )
         rows = read_X(self, X)
-        examples = Examples(rows, np.empty(0), self._pad)
+        examples = Examples(rows, np.empty(0), 1.0)
         shares = [
             vote(examples, trace, int(steps))
             for trace, steps in zip(traces, self._state.counts[:, SEEN], strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,8 +55,9 @@ class PocketPerceptron(StreamPerceptron):
 
     Notes
     -----
-    ``partial_fit`` judges the pocket and the new candidates on the rows of that call. ``learn_one``
-    keeps the weights with the longest run of correct predictions, Gallant's rule for streams.
+    ``partial_fit`` judges the pocket and the new candidates on the rows of that call, to which
+    ``best_error_`` then refers. ``learn_one`` keeps the weights with the longest run of correct
+    predictions, Gallant's rule for streams, and leaves ``best_error_`` at nan.
 
     Examples
     --------
@@ -123,7 +125,7 @@ class PocketPerceptron(StreamPerceptron):
         observer: Observer,
     ) -> list[Solution]:
         training = problem.training.restricted(machines[0].members)
-        part = Problem(training, problem.validation, problem.held_out, track_error=False)
+        part = replace(problem, training=training)
         if start is None:
             start = np.zeros((len(machines), training.rows.d + 1))
         return [
@@ -168,6 +170,7 @@ class PocketPerceptron(StreamPerceptron):
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
         before = self._state.counts[:, MADE].copy()
+        judged = np.full(len(machines), np.nan)
         for k, machine in enumerate(machines):
             if not len(machine.members):
                 continue
@@ -187,8 +190,11 @@ class PocketPerceptron(StreamPerceptron):
             if pocket is not None:
                 pocket.judge()
                 self._pocket[k] = pocket.z
+                judged[k] = pocket.errors / pocket.total
             else:
                 self._count_run(k, earlier, mistake=bool(running.mistakes[0]))
+        errors = dict(zip([log.label for log in self._logs], judged.tolist(), strict=True))
+        self.best_error_ = self.unpolished_error_ = self._by_label(errors)
         return np.asarray(self._state.counts[:, MADE] - before)
 
     def _count_run(self, k: int, z: np.ndarray, mistake: bool) -> None:

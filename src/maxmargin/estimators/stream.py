@@ -88,6 +88,7 @@ class StreamPerceptron(PerceptronBase):
                 f"`classes` must be the same in every call, {self.classes_.tolist()}. "
                 f"Got {np.unique(classes).tolist()} instead: it is not the same as on last call."
             )
+        self._check_scheme()
         self._detach()
         self._learn(rows, encode(y, self.classes_), passes=1)
         return self
@@ -116,6 +117,7 @@ class StreamPerceptron(PerceptronBase):
             self._begin(known, 0 if isinstance(x, Mapping) else len(_vector(x)))
             if isinstance(x, Mapping):
                 self.feature_index_: dict[Any, int] = {}
+        self._check_scheme()
         labels = self.classes_.tolist()
         if len(labels) > 1 and y not in labels:
             encode(np.array([y]), self.classes_)  # refuses it, before anything changes
@@ -129,8 +131,18 @@ class StreamPerceptron(PerceptronBase):
         """Return the label of one example (vector or dict); None before any label is known."""
         if "classes_" not in vars(self):
             return None
-        F = Examples(self._one_row(x, grow=False), np.empty(0), self._pad).decisions(self._wide())
+        F = Examples(self._one_row(x, grow=False), np.empty(0), 1.0).decisions(self._wide())
         return self._chosen(self._combined(F)).tolist()[0]
+
+    def _check_scheme(self) -> None:
+        """Refuse to go on with parameters under which the weights at hand mean something else."""
+        now = self._scheme()
+        for name, before in self._fitted_scheme.items():
+            if now[name] != before:
+                raise InputError(
+                    f"{name} must stay as it was when learning began, {before!r}. "
+                    f"Got {now[name]!r} instead. Set it back, or fit anew."
+                )
 
     def _begin(self, classes: np.ndarray, width: int) -> None:
         """Start from zero weights."""

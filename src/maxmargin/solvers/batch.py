@@ -127,7 +127,7 @@ def batch_perceptron(
     record: bool,
 ) -> list[Solution]:
     """Descend for machines that share their rows, until each has a reason to stop."""
-    began = time.perf_counter()
+    began = problem.began
     n = problem.training.rows.n
     risk = Risk(problem.training, machines)
     logs = [Logbook(problem, m, stop) for m in machines]

@@ -40,7 +40,7 @@ def online_perceptron(
     ``start`` holds one z per machine. All machines visit the rows in the same order, so that each
     row is loaded once for all of them; every machine makes the updates it would make alone.
     """
-    began = time.perf_counter()
+    began = problem.began
     state = State.begin(start, settings.average, stop.max_updates())
     running = Running(problem.training, machines, state, settings)
     if worth_sketching(problem.training.rows):

@@ -170,7 +170,7 @@ def pocket_perceptron(
     polishing: bool,
 ) -> Solution:
     """Run one machine until a rule fires (one of them should be a budget of updates)."""
-    began = time.perf_counter()
+    began = problem.began
     deadline = began + stop.max_seconds()
     pocket = Pocket(problem.training, machine, start)
     state = State.begin(start[None], average=False, max_updates=stop.max_updates())

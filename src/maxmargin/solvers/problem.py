@@ -8,6 +8,7 @@ pocket perceptrons copy the rows of a pair, or of a training split.)
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -130,6 +131,7 @@ class Problem:
     validation: Examples | None
     held_out: np.ndarray  # rows of ``validation`` that validate (all of them, or the split)
     track_error: bool  # measure E_in after every epoch
+    began: float = field(default_factory=time.perf_counter)  # for budgets of seconds
 
     def validation_rows(self, machine: Machine) -> np.ndarray:
         """Rows that validate this machine: its own classes only, in one-vs-one."""
