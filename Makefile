@@ -10,10 +10,10 @@ demo: $(STAMP)              ## the main job, told on data that ships with scikit
 	$(BIN)/maxmargin demo
 
 test: lint                  ## lint, types, layers, and the whole suite
-	$(BIN)/python -m pytest -n 2 -m "not slow"
-
-test-all: lint              ## the same with the exhaustive versions
 	$(BIN)/python -m pytest -n 2
+
+test-all: lint              ## the same with fifty times as many examples per property
+	MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

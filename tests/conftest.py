@@ -1,20 +1,23 @@
 """Fresh kernels and repeatable examples for every run of the suite."""
 
+import os
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
 
-# Shared machines stall now and then: a slow example is no failure, so there is no deadline.
-settings.register_profile(
-    "suite",
-    derandomize=True,
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("suite")
+# Examples per property test: a bounded number by default, many for `make test-all`. Shared machines
+# stall now and then: a slow example is no failure, so there is no deadline.
+for name, examples in {"bounded": 60, "thorough": 3000}.items():
+    settings.register_profile(
+        name,
+        derandomize=True,
+        deadline=None,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("MAXMARGIN_TESTS", "bounded"))
 
 
 def pytest_configure(config):
