@@ -135,7 +135,7 @@ def test_fit_is_the_same_with_and_without_a_sketch(monkeypatch, settings):
     with pytest.warns(mm.BudgetWarning):
         model.fit(X, y)
     used = []
-    monkeypatch.setattr("maxmargin.solvers.online.worth_sketching", lambda rows: used.append(rows) or 1)
+    monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: used.append(rows) or 1)
     other = mm.Perceptron(max_iter=7, **settings)
     with pytest.warns(mm.BudgetWarning):
         other.fit(X, y)
@@ -159,3 +159,16 @@ def test_sketch_changes_nothing_on_any_rows(data):
     codes = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
     delta = data.draw(st.sampled_from([0.0, 1.0, 1e50]))
     assert_same(X, codes, np.tile(np.arange(n), 4), delta=delta)
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
+def test_one_sketch_serves_all_pairs(monkeypatch):
+    made = []
+    monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: True)
+    real = sketch.with_sketch
+    monkeypatch.setattr(
+        "maxmargin.solvers.problem.with_sketch", lambda rows: made.append(rows) or real(rows)
+    )
+    rng = np.random.default_rng(0)
+    mm.Perceptron(multi_class="ovo", max_iter=3).fit(rng.standard_normal((60, 3)), np.arange(60) % 4)
+    assert len(made) == 1

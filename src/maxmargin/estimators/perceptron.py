@@ -231,12 +231,11 @@ class Perceptron(StreamPerceptron):
             members = machines[group][0].members
             state, settings = self._state.part(group), self._settings()
             running = Running(examples, machines[group], state, settings)
-            recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
-            order = next(epochs(self.order, members, rng))
-            for piece in running.pieces(order):
-                if not self.record:
+            for piece in running.pieces(next(epochs(self.order, members, rng))):
+                if self.record:
+                    recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
+                    for step, row in running.visit(piece):
+                        recorder.record(step, row, state.Z[0])
+                else:  # nothing here may cost O(d): a stream comes by one example at a time
                     running.visit_all(piece)
-                    continue
-                for step, row in running.visit(piece):
-                    recorder.record(step, row, state.Z[0])
         return np.asarray(self._state.counts[:, MADE] - before)

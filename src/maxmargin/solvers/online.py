@@ -17,7 +17,6 @@ import numpy as np
 
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.kernels.sketch import with_sketch, worth_sketching
 from maxmargin.solvers.logbook import Logbook
 from maxmargin.solvers.orders import epochs
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
@@ -43,8 +42,7 @@ def online_perceptron(
     began = problem.began
     state = State.begin(start, settings.average, stop.max_updates())
     running = Running(problem.training, machines, state, settings)
-    if worth_sketching(problem.training.rows):
-        running.arrays = with_sketch(problem.training.rows).arrays
+    running.arrays = problem.training.sketched
     runs = [_Run(problem, m, z, stop, settings) for m, z in zip(machines, start, strict=True)]
     active, members = runs, machines[0].members
     deadline = stop.max_seconds()
@@ -113,8 +111,8 @@ class _Run:
     ) -> None:
         """Tell the logbook what happened in the epoch."""
         mistakes = running.mistakes[k]
-        clean = whole and mistakes == 0 and running.went_through(k)
         spent = not running.went_through(k)
+        clean = whole and mistakes == 0 and not spent
         if spent or (clean and self.settings.order == "random"):  # not every row was looked at
             m = self.problem.training.margins(self.machine, running.state.Z[k], self.machine.members)
             clean = bool(np.all(m > self.settings.threshold))

@@ -20,7 +20,8 @@ from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.kernels.decision import count_errors, decide
 from maxmargin.kernels.ordered import combine, products
-from maxmargin.rows import Rows
+from maxmargin.kernels.sketch import with_sketch, worth_sketching
+from maxmargin.rows import Csr, Dense, Rows
 
 __all__ = ["TILE_ENTRIES", "Examples", "Machine", "Observer", "Problem", "Solution"]
 
@@ -54,6 +55,12 @@ class Examples:
     codes: np.ndarray
     pad: float  # the fictitious coordinate: 1 if the bias is learned, else 0
     scale: np.ndarray = field(default_factory=lambda: np.empty(0))  # 1/‖(x_i, 1)‖, or nothing
+
+    @cached_property
+    def sketched(self) -> Dense | Csr:
+        """The rows' arrays, with a sketch beside them where it pays; made once for all machines."""
+        rows = self.rows
+        return with_sketch(rows).arrays if worth_sketching(rows) else rows.arrays
 
     def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """f_k(x_i) as a (machines, rows) array."""
