@@ -17,32 +17,52 @@ from maxmargin._version import __version__
 
 if TYPE_CHECKING:
     from maxmargin import stopping
-    from maxmargin.core.errors import BudgetWarning, InputError, MaxMarginError
+    from maxmargin.certificates.certificate import Certificate
+    from maxmargin.core.errors import BudgetWarning, InputError, MaxMarginError, NotSeparableError
+    from maxmargin.core.witness import Witness
+    from maxmargin.estimators.audit import certify
     from maxmargin.estimators.batch import BatchPerceptron
     from maxmargin.estimators.bound import MistakeBound, mistake_bound
+    from maxmargin.estimators.hardmargin import HardMarginSVC
     from maxmargin.estimators.perceptron import Perceptron
     from maxmargin.estimators.pocket import PocketPerceptron
+    from maxmargin.estimators.softmargin import SoftMarginSVC
+    from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 
 _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch",
     "BudgetWarning": "maxmargin.core.errors",
+    "Certificate": "maxmargin.certificates.certificate",
+    "HardMarginSVC": "maxmargin.estimators.hardmargin",
     "InputError": "maxmargin.core.errors",
     "MaxMarginError": "maxmargin.core.errors",
     "MistakeBound": "maxmargin.estimators.bound",
+    "NotSeparableError": "maxmargin.core.errors",
     "Perceptron": "maxmargin.estimators.perceptron",
     "PocketPerceptron": "maxmargin.estimators.pocket",
+    "SoftMarginSVC": "maxmargin.estimators.softmargin",
+    "SoftMarginSVCCV": "maxmargin.estimators.softmargincv",
+    "Witness": "maxmargin.core.witness",
+    "certify": "maxmargin.estimators.audit",
     "mistake_bound": "maxmargin.estimators.bound",
 }
 
 __all__ = [
     "BatchPerceptron",
     "BudgetWarning",
+    "Certificate",
+    "HardMarginSVC",
     "InputError",
     "MaxMarginError",
     "MistakeBound",
+    "NotSeparableError",
     "Perceptron",
     "PocketPerceptron",
+    "SoftMarginSVC",
+    "SoftMarginSVCCV",
+    "Witness",
     "__version__",
+    "certify",
     "mistake_bound",
     "stopping",
 ]

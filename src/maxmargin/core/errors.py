@@ -1,16 +1,23 @@
 """Errors and warnings, in one voice: what is allowed, what was given, what to do.
 
 MaxMarginError
-└── InputError (also a ValueError)          a parameter or the data is not usable as given
+├── InputError (also a ValueError)          a parameter or the data is not usable as given
+└── NotSeparableError (also a ValueError)   no plane separates the classes; carries the witness
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["BudgetWarning", "InputError", "MaxMarginError"]
+if TYPE_CHECKING:
+    from maxmargin.core.witness import Witness
+
+__all__ = ["BudgetWarning", "InputError", "MaxMarginError", "NotSeparableError"]
 
 
 class MaxMarginError(Exception):
@@ -21,5 +28,26 @@ class InputError(MaxMarginError, ValueError):
     """A parameter or the data cannot be used as given; the message says what can."""
 
 
+class NotSeparableError(MaxMarginError, ValueError):
+    """No plane separates the classes.
+
+    Attributes
+    ----------
+    witness : Witness
+        Rows of both classes whose weighted means are the same point, which rules out any plane; of the
+        first machine, if there are several.
+    witnesses : dict
+        The witness of every class (one-vs-rest) or pair of classes (one-vs-one) that is not separable.
+    """
+
+    def __init__(self, message: str, witnesses: Mapping[Hashable, Witness]) -> None:
+        super().__init__(message)
+        self.witnesses = dict(witnesses)
+        self.witness = next(iter(self.witnesses.values()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.witnesses)
+
+
 class BudgetWarning(ConvergenceWarning):
-    """A budget of epochs, updates or seconds ended before every training point was correct."""
+    """A budget of epochs, updates, passes or seconds ended before the work was done."""

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.core.errors import InputError
 
+FEW = 8  # classes that are found one by one
 LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
 
 __all__ = ["class_weights", "encode", "find_classes"]
@@ -18,6 +19,9 @@ __all__ = ["class_weights", "encode", "find_classes"]
 
 def find_classes(y: Any) -> np.ndarray:
     """Return the sorted classes of ``y``: two or more."""
+    few = _few_distinct(np.asarray(y))
+    if few is not None:
+        return few
     if np.asarray(y).dtype.kind not in "biuSU":  # integers and strings are labels as they are
         check_classification_targets(y)
     try:
@@ -35,8 +39,27 @@ def find_classes(y: Any) -> np.ndarray:
     return np.asarray(classes)
 
 
+def _few_distinct(y: np.ndarray) -> np.ndarray | None:
+    """Return the sorted classes if they are two to eight whole numbers, without sorting all of y."""
+    if y.ndim != 1 or y.dtype.kind not in "biuf":
+        return None
+    classes: list[Any] = []
+    rest = y
+    while len(rest) and len(classes) < FEW:
+        first = rest[0]
+        if y.dtype.kind == "f" and first != np.floor(first):  # nan and inf - inf included
+            return None
+        classes.append(first)
+        rest = rest[rest != first]
+    return np.sort(np.array(classes, dtype=y.dtype)) if not len(rest) and len(classes) > 1 else None
+
+
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the position of each label in the sorted ``classes``."""
+    if len(classes) == 2:
+        codes = y == classes[1]
+        if np.all(codes | (y == classes[0])):
+            return np.asarray(codes, dtype=np.int32)
     codes = np.searchsorted(classes, y)
     known = classes[np.minimum(codes, len(classes) - 1)] == y
     if not np.all(known):

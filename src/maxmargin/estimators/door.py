@@ -30,10 +30,13 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     return check_reach(as_rows(X))
 
 
-def read_Xy(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Rows, np.ndarray]:
-    """Check X and y and wrap X as rows."""
+def read_Xy(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True, check: bool = True
+) -> tuple[Rows, np.ndarray]:
+    """Check X and y and wrap X as rows; with ``check=False`` the values of X are left to the caller."""
     X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
-    return check_reach(as_rows(X), training=True), y
+    rows = as_rows(X)
+    return check_reach(rows, training=True) if check else rows, y
 
 
 def check_reach(rows: Rows, *, training: bool = False) -> Rows:

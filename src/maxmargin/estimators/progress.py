@@ -75,17 +75,21 @@ class Watch:
 
     def epoch(self, epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
         """Report the end of an epoch; True if a callback asks to stop."""
+        return self.step("epoch", epoch, f"{mistakes} mistakes in it", weights)
+
+    def step(self, unit: str, number: int, note: str, weights: Callable[[], np.ndarray]) -> bool:
+        """Report the end of an epoch or a pass; True if a callback asks to stop."""
         if self.estimator.verbose and time.perf_counter() - self._began > PATIENCE:
-            self._show(epoch, mistakes)
+            self._show(number, f"{unit} {number}, {note}")
         if self._context is None:
             return False
         given: dict[str, Any] = {"estimator": self.estimator, "X": self.X, "y": self.y}
-        task = self._context.subcontext(task_name="epoch")
+        task = self._context.subcontext(task_name=unit)
         task.call_on_fit_task_begin(**given)
         attributes = self.attributes(weights())
         return bool(task.call_on_fit_task_end(**given, reconstruction_attributes=attributes))
 
-    def _show(self, epoch: int, mistakes: int) -> None:
+    def _show(self, number: int, note: str) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -101,5 +105,4 @@ class Watch:
             name = type(self.estimator).__name__
             self._task = self._bar.add_task(name, total=self.total, note="")
         assert self._task is not None
-        note = f"epoch {epoch}, {mistakes} mistakes in it"
-        self._bar.update(self._task, completed=epoch, note=note)
+        self._bar.update(self._task, completed=number, note=note)

@@ -50,6 +50,10 @@ class Rows(ABC):
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V for a d × k matrix V of doubles."""
 
+    @abstractmethod
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """C X for a k × n matrix C of doubles: k weighted sums of all rows."""
+
     @property
     @abstractmethod
     def column_reach(self) -> np.ndarray:

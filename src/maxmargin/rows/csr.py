@@ -67,6 +67,11 @@ class CsrRows(Rows):
         """X V, block by block."""
         return np.concatenate(self.map(lambda _, block: np.asarray(block.matrix @ V)))
 
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """C X, block by block."""
+        parts = self.map(lambda where, block: np.asarray((block.matrix.T @ C[:, where].T).T))
+        return np.asarray(sum(parts, start=np.zeros((len(C), self.d))))
+
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j."""

@@ -59,6 +59,13 @@ class DenseRows(Rows):
             np.matmul(self._wide(where), V, out=out[where])
         return out
 
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """C X, block by block."""
+        out = np.zeros((len(C), self.d))
+        for where, _ in self.blocks(WIDE_ENTRIES):
+            out += C[:, where] @ self._wide(where)
+        return out
+
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j, through temporaries that stay in the cache."""

@@ -1,0 +1,1 @@
+"""Certificates: how good a plane is, measured from the original data by code that imports no solver."""

@@ -1,0 +1,130 @@
+"""Measure a plane and multipliers on the original rows, block by block.
+
+A block gives a small :class:`Summary`, a pure function of the block and the point; summaries add up. No
+solver is imported here: whoever found (w, b) and α, they are judged by the same few lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.certificates.certificate import Certificate
+from maxmargin.rows import Rows
+
+__all__ = ["Point", "certificate"]
+
+FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
+
+
+class Point(NamedTuple):
+    """What is to be judged: a plane, slacks and multipliers, with labels ±1 and the bounds C_i."""
+
+    w: np.ndarray
+    b: float
+    y: np.ndarray
+    alpha: np.ndarray
+    slack: np.ndarray
+    C: np.ndarray  # infinite for a hard margin
+    fit_intercept: bool = True
+
+
+class Summary(NamedTuple):
+    """What a block contributes."""
+
+    slack: float  # Σ C_i ξ_i
+    alpha: float  # Σ α_i
+    balance: float  # Σ α_i y_i
+    v: np.ndarray  # Σ α_i y_i x_i
+    violation: float  # max(1 − ξ_i − m_i, −ξ_i, 0)
+    outside: float  # max(−α_i, α_i − C_i, 0) in proportion
+    complementarity: float
+    least: float  # min m_i
+
+
+def certificate(rows: Rows, point: Point, problem: str, passes: int) -> Certificate:
+    """Judge a point; ``passes`` were spent on finding it."""
+    parts = rows.map(lambda where, block: _summary(block, where, point))
+    s = _total(parts)
+    hard = bool(np.isinf(point.C[0])) if len(point.C) else False
+    square = float(point.w @ point.w)
+    primal = 0.5 * square + (0.0 if hard else s.slack)
+    dual = s.alpha - 0.5 * float(s.v @ s.v)
+    margin = None
+    if hard:
+        length = math.sqrt(square)
+        attained = s.least / length if length > 0 else 0.0
+        margin = attained, 1.0 / math.sqrt(2.0 * dual) if dual > 0 else math.inf
+        if s.least <= 0:
+            primal = math.inf
+    balance = abs(s.balance) if point.fit_intercept else 0.0
+    read_again = 1 if FEW * np.count_nonzero(point.alpha) > rows.n else 0
+    return Certificate(
+        problem=problem,
+        primal=primal,
+        dual=dual,
+        stationarity=_share(float(np.linalg.norm(point.w - s.v)), math.sqrt(square)),
+        primal_infeasibility=s.violation,
+        dual_infeasibility=max(_share(balance, s.alpha), s.outside),
+        complementarity=_share(s.complementarity, primal),
+        n_passes=passes + 1 + read_again,
+        margin=margin,
+    )
+
+
+def _summary(rows: Rows, where: slice, point: Point) -> Summary:
+    y, alpha, slack, C = point.y[where], point.alpha[where], point.slack[where], point.C[where]
+    m = rows.times(point.w[:, None])[:, 0]
+    m += point.b
+    m *= y
+    excess = m - 1.0
+    excess += slack
+    some = np.flatnonzero(alpha)
+    signed = alpha[some] * y[some]
+    few = FEW * len(some) < rows.n
+    v = signed @ rows.take(some) if few else rows.combine((alpha * y)[None])[0]
+    bounded = np.isfinite(C)
+    late = np.flatnonzero(slack)
+    free = np.abs(excess[some] * alpha[some])
+    held = np.abs((C[late] - alpha[late]) * slack[late])
+    outside = max(0.0, -_least(alpha))
+    if bounded.any():
+        over = (alpha[bounded] - C[bounded]) / np.maximum(C[bounded], 1e-300)
+        outside = max(outside, float(over.max()))
+    return Summary(
+        slack=float(C[late] @ slack[late]) if len(late) else 0.0,
+        alpha=float(alpha.sum()),
+        balance=float(signed.sum()),
+        v=v,
+        violation=max(0.0, -_least(excess), -_least(slack)),
+        outside=outside,
+        complementarity=max(float(free.max(initial=0.0)), float(held.max(initial=0.0))),
+        least=_least(m),
+    )
+
+
+def _total(parts: Iterable[Summary]) -> Summary:
+    columns = Summary(*zip(*parts, strict=True))
+    return Summary(
+        slack=math.fsum(columns.slack),  # type: ignore[arg-type]
+        alpha=math.fsum(columns.alpha),  # type: ignore[arg-type]
+        balance=math.fsum(columns.balance),  # type: ignore[arg-type]
+        v=np.sum(columns.v, axis=0),
+        violation=max(columns.violation),  # type: ignore[call-overload]
+        outside=max(columns.outside),  # type: ignore[call-overload]
+        complementarity=max(columns.complementarity),  # type: ignore[call-overload]
+        least=min(columns.least),  # type: ignore[call-overload]
+    )
+
+
+def _least(values: np.ndarray) -> float:
+    return float(values.min(initial=math.inf))
+
+
+def _share(part: float, whole: float) -> float:
+    if part == 0.0:
+        return 0.0
+    return part / whole if whole > 0.0 else math.inf

@@ -1,0 +1,264 @@
+"""``fit`` of the margin machines: from labels to machines, through the solvers, to certificates."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from maxmargin.certificates.measure import Point, certificate
+from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
+from maxmargin.core.labels import encode, find_classes
+from maxmargin.core.params import check_bool, check_choice, check_count, check_number
+from maxmargin.core.witness import Witness
+from maxmargin.estimators.base import unchanged_on_error
+from maxmargin.estimators.door import check_reach, read_Xy
+from maxmargin.estimators.machines import build_machines
+from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
+from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.rows import Rows
+from maxmargin.solvers.frame import NotFiniteError
+from maxmargin.solvers.margin import Solved, Start, Task, solve_margins
+from maxmargin.solvers.passes import Budget, MarginPoint
+from maxmargin.solvers.problem import Machine
+
+__all__ = ["MarginClassifier"]
+
+
+class MarginClassifier(MarginAttributes):
+    """Common parameters and ``fit``; see the two subclasses."""
+
+    tol: float
+    max_passes: int | None
+    max_seconds: float | None
+    verbose: int
+
+    @abstractmethod
+    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """C_i for each row of a machine, or None for a hard margin."""
+
+    @abstractmethod
+    def _problem(self) -> str:
+        """The problem in words, for the certificate."""
+
+    def _starts(self, machines: Sequence[Machine], rows: Rows) -> list[Start | None]:
+        """Where each machine may begin."""
+        return [None] * len(machines)
+
+    def _class_weights(self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """One factor per class."""
+        return np.ones(len(classes))
+
+    def _check_params(self) -> None:
+        check_bool("fit_intercept", self.fit_intercept)
+        check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
+        check_number("tol", self.tol, above=0, below=1)
+        check_count("max_passes", self.max_passes, none="no limit")
+        check_count("verbose", self.verbose, least=0)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, above=0, remedy="None means no limit.")
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to training rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Training rows; float32 and float64 are used as they are, CSR without a copy. All arithmetic
+            is in doubles, so float32 data has the certificate of the same numbers as doubles.
+        y : array-like of shape (n,)
+            Labels; two or more distinct values.
+        sample_weight : array-like of shape (n,), optional
+            Weights ≥ 0: a weight of 2 is the same as the row given twice, 0 as leaving it out.
+
+        Returns
+        -------
+        self
+            Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+        """
+        self._check_params()
+        rows, y = read_Xy(self, X, y, check=False)
+        weight = self._read_weight(sample_weight, rows)
+        self._fit_rows(X, y, rows, weight)
+        return self
+
+    def _read_weight(self, sample_weight: Any, rows: Rows) -> np.ndarray:
+        if sample_weight is None:
+            return np.ones(rows.n)
+        weight = _check_sample_weight(sample_weight, np.empty((rows.n, 0)), dtype=np.float64)
+        if not np.all(weight >= 0.0):
+            worst = float(weight.min())
+            raise InputError(f"sample_weight must hold numbers ≥ 0. Got {worst!r} among them instead.")
+        if not np.any(weight > 0.0):
+            raise InputError("sample_weight must hold a number > 0. Got only zeros instead.")
+        return np.asarray(weight)
+
+    def _fit_rows(self, X: Any, y: np.ndarray, rows: Rows, weight: np.ndarray) -> None:
+        kept = np.flatnonzero(weight) if not weight.all() else np.arange(rows.n)
+        classes = find_classes(y[kept]) if len(kept) < rows.n else find_classes(y)
+        codes = np.zeros(rows.n, dtype=np.int32)
+        codes[kept] = encode(y[kept], classes) if len(kept) < rows.n else encode(y, classes)
+        factors = self._class_weights(classes, codes[kept], weight[kept])
+        machines = build_machines(classes, codes, self.multi_class, kept, factors)
+        self.classes_ = classes
+
+        def attributes(Z: np.ndarray) -> dict[str, Any] | None:
+            if len(Z) < len(machines):
+                return None
+            fitted = {"classes_": classes, "n_features_in_": rows.d, "_fitted_scheme": self._scheme()}
+            return {**fitted, "_Z": Z.copy()}
+
+        with Watch(self, X, y, None, attributes) as watch:
+            try:
+                solved = self._solve(rows, codes, weight, machines, watch)
+            except NotFiniteError:
+                check_reach(rows)  # says where
+                raise InputError(
+                    "X must hold numbers whose products stay within the range of doubles. "
+                    "Got some that do not instead. Scale the largest features down."
+                ) from None
+        self._refuse(machines, solved)
+        self._publish(machines, solved, rows, codes, weight)
+        self._warn()
+
+    def _solve(
+        self,
+        rows: Rows,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        machines: list[Machine],
+        watch: Watch,
+    ) -> list[Solved]:
+        """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
+        starts = self._starts(machines, rows)
+        together = machines[0].members is machines[-1].members
+        groups = [machines] if together else [[m] for m in machines]
+        deadline = math.inf
+        if self.max_seconds is not None:
+            deadline = time.perf_counter() + self.max_seconds
+        solved: list[Solved] = []
+        for group in groups:
+            members = group[0].members
+            part = rows if len(members) == rows.n else rows.select(members)
+            tasks: list[Task] = []
+            for machine in group:
+                start = starts[len(solved) + len(tasks)]
+                if start is not None:
+                    start = Start(start.w, start.b, start.alpha[members])
+                bounds = self._bounds(machine, codes[members], weight[members])
+                tasks.append(Task(machine.signs(codes[members]), bounds, start))
+            alone = len(machines) == 1
+
+            def report(point: MarginPoint, alone: bool = alone) -> bool:
+                note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+                z = np.append(point.w, point.b)[None]
+                return watch.step("pass", point.passes, note, lambda: z if alone else z[:0])
+
+            passes = math.inf if self.max_passes is None else self.max_passes
+            budget = Budget(passes, deadline, report)
+            solved += solve_margins(part, tasks, self._pad, self.tol, budget)
+        return solved
+
+    def _refuse(self, machines: list[Machine], solved: list[Solved]) -> None:
+        """Raise if some machine has no solution."""
+        pairs = zip(machines, solved, strict=True)
+        bad = {m.label: _globally(s, m) for m, s in pairs if s.witness is not None}
+        if not bad:
+            return
+        remedy = "Use SoftMarginSVC(C=…), which allows for slack."
+        if len(machines) == 1:
+            message = f"no plane separates the two classes: {next(iter(bad.values()))}. {remedy}"
+            raise NotSeparableError(message, bad)
+        some = ", ".join(map(repr, list(bad)[:5])) + (", …" if len(bad) > 5 else "")
+        kind = "classes are not separable from the rest"
+        if self.multi_class == "ovo":
+            kind = "pairs of classes are not separable"
+        message = f"{len(bad)} of {len(machines)} {kind}: {some}. {remedy}"
+        raise NotSeparableError(message, bad)
+
+    def _publish(
+        self,
+        machines: list[Machine],
+        solved: list[Solved],
+        rows: Rows,
+        codes: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        self.machines_ = {}
+        for machine, result in zip(machines, solved, strict=True):
+            members = machine.members
+            part = rows if len(members) == rows.n else rows.select(members)
+            y = machine.signs(codes[members])
+            C = self._bounds(machine, codes[members], weight[members])
+            self.machines_[machine.label] = self._machine(machine, result, part, y, C, rows.n)
+        self._Z = np.array([np.append(m.coef_, m.intercept_) for m in self.machines_.values()])
+        self._fitted_scheme = self._scheme()
+        self.n_passes_ = max(m.n_passes_ for m in self.machines_.values())
+        self.n_iter_ = self.n_passes_
+
+    def _machine(
+        self,
+        machine: Machine,
+        result: Solved,
+        rows: Rows,
+        y: np.ndarray,
+        C: np.ndarray | None,
+        n: int,
+    ) -> MarginMachine:
+        slack = np.zeros(rows.n)
+        passes = result.passes
+        if C is not None:
+            slack = np.maximum(1.0 - y * (rows.times(result.w[:, None])[:, 0] + result.b), 0.0)
+            passes += 1
+        bounds = np.full(rows.n, math.inf) if C is None else C
+        point = Point(result.w, result.b, y, result.alpha, slack, bounds, self.fit_intercept)
+        proof = certificate(rows, point, self._problem(), passes)
+        support = np.flatnonzero((result.alpha > 0.0) | (slack > 0.0))
+        alpha = result.alpha[support]
+        return MarginMachine(
+            label=machine.label,
+            coef_=result.w,
+            intercept_=result.b,
+            support_=machine.members[support],
+            support_dual_=alpha,
+            support_slack_=slack[support],
+            support_bound_=alpha >= bounds[support],
+            certificate_=proof,
+            n_passes_=proof.n_passes,
+            n_rows=n,
+        )
+
+    def _warn(self) -> None:
+        """Say it if a budget ended the work, or rounding did."""
+        worst = self.certificate_.relative_gap
+        if worst <= self.tol:
+            return
+        far = "no bound is known yet" if math.isinf(worst) else f"at most {100 * worst:.3g} %"
+        warnings.warn(
+            f"{type(self).__name__} stopped before the relative gap was {self.tol:g}: the objective is "
+            f"above the optimum by {far}, after {self.n_passes_} passes. {self._remedy()}",
+            BudgetWarning,
+            stacklevel=6,
+        )
+
+    def _remedy(self) -> str:
+        if self.max_passes is not None or self.max_seconds is not None:
+            return "Raise max_passes or max_seconds, or raise tol."
+        return "This is as far as doubles go on this data: scale the features alike, or raise tol."
+
+
+def _globally(solved: Solved, machine: Machine) -> Witness:
+    """The witness with rows of the whole training set."""
+    witness = solved.witness
+    assert witness is not None
+    members = machine.members
+    return replace(witness, positive=members[witness.positive], negative=members[witness.negative])

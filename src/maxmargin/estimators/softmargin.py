@@ -1,0 +1,177 @@
+"""The soft-margin machine: slack at a price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.labels import class_weights
+from maxmargin.core.params import check_bool, check_number
+from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.margin import MarginClassifier
+from maxmargin.rows import Rows
+from maxmargin.solvers.margin import Start
+from maxmargin.solvers.problem import Machine
+
+__all__ = ["SoftMarginSVC"]
+
+
+class SoftMarginSVC(MarginClassifier):
+    """Minimise ½‖w‖² + C Σ ξ_i subject to y_i (w·x_i + b) ≥ 1 − ξ_i and ξ_i ≥ 0, with b free.
+
+    Parameters
+    ----------
+    C : float > 0, default 1.0
+        The price of slack; it multiplies the sum, as in scikit-learn.
+    fit_intercept, multi_class, max_passes, max_seconds, verbose
+        As for :class:`maxmargin.HardMarginSVC`.
+    class_weight : None, "balanced" or dict, default None
+        Factors on C by class. In one-vs-rest the rest has factor 1.
+    tol : float in (0, 1), default 1e-6
+        Relative gap between primal and dual value at which to stop; 1e-9 is within reach.
+    warm_start : bool, default False
+        Begin at the last solution, if the number of rows and the classes are the same. It saves time and
+        changes the result by no more than the gap.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        As in scikit-learn.
+    dual_ : array of shape (n,)
+        α_i in [0, C_i] per training row; (machines, n) for more than two classes.
+    slack_ : array of shape (n,)
+        ξ_i per training row, likewise.
+    support_ : array of int
+        Training rows with α_i > 0.
+    free_support_, bound_support_ : array of int
+        Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
+    margin_, slab_width_, certificate_, n_passes_, machines_
+        As for :class:`maxmargin.HardMarginSVC`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [1.5]], [-1, -1, 1, 1, -1]
+    >>> model = mm.SoftMarginSVC(C=1.0).fit(X, y)
+    >>> model.predict([[0.5], [2.5]])
+    array([-1,  1])
+    >>> model.certificate_.relative_gap < 1e-6
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_number("C", self.C, above=0, remedy="For C → ∞ use HardMarginSVC.")
+        check_bool("warm_start", self.warm_start)
+
+    def _class_weights(self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            total = np.bincount(codes, weights=weight, minlength=len(classes))
+            return np.asarray(weight.sum() / (len(classes) * total))
+        return class_weights(self.class_weight, classes, codes)
+
+    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.asarray(self.C * weight * machine.class_weight[codes])
+
+    def _problem(self) -> str:
+        through = "" if self.fit_intercept else " through the origin"
+        return f"soft margin{through}, C = {self.C:g}"
+
+    def _starts(self, machines: Sequence[Machine], rows: Rows) -> list[Start | None]:
+        """The last solution, with multipliers in proportion to C."""
+        known = getattr(self, "machines_", {}) if self.warm_start else {}
+        starts: list[Start | None] = []
+        for machine in machines:
+            old = known.get(machine.label)
+            if old is None or old.n_rows != rows.n or len(old.coef_) != rows.d:
+                starts.append(None)
+                continue
+            alpha = old.dual_ * (self.C / self._fitted_C)
+            starts.append(Start(old.coef_, old.intercept_, alpha))
+        return starts
+
+    def _publish(self, *args: Any) -> None:
+        super()._publish(*args)
+        self._fitted_C = float(self.C)
+
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SoftMarginSVC]:
+        """Follow a list of C, each solution starting from the one before it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``.
+        Cs : sequence of float > 0
+            The values of C, in any order; they are solved from the smallest to the largest.
+
+        Returns
+        -------
+        list of SoftMarginSVC
+            A fitted machine for each C, in the order given, each with its own certificate.
+
+        Examples
+        --------
+        >>> import maxmargin as mm
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0], [1.5]], [-1, -1, 1, 1, -1]
+        >>> path = mm.SoftMarginSVC().path(X, y, [0.1, 1.0, 10.0])
+        >>> [bool(m.certificate_.relative_gap < 1e-6) for m in path]
+        [True, True, True]
+        """
+        values = read_Cs(Cs)
+        model = clone(self)
+        model._check_params()
+        rows, y = read_Xy(model, X, y, check=False)
+        weight = model._read_weight(sample_weight, rows)
+        found: dict[float, SoftMarginSVC] = {}
+        for C in sorted(set(values)):
+            model = _next(model, C)
+            model._fit_rows(X, y, rows, weight)
+            model.warm_start = self.warm_start
+            found[C] = model
+        return [found[C] for C in values]
+
+
+def _next(model: SoftMarginSVC, C: float) -> SoftMarginSVC:
+    """A model that goes on where this one is, with another C."""
+    following: SoftMarginSVC = clone(model).set_params(C=C, warm_start=True)
+    fitted = {k: v for k, v in vars(model).items() if k not in model.get_params()}
+    following.__dict__.update(fitted)
+    return following
+
+
+def read_Cs(Cs: Any) -> list[float]:
+    """Check a list of C."""
+    try:
+        values = [check_number("each of Cs", C, above=0) for C in Cs]
+    except TypeError:
+        raise InputError(f"Cs must be a list of numbers > 0. Got {Cs!r} instead.") from None
+    if not values:
+        raise InputError("Cs must hold at least one number > 0. Got none instead.")
+    return values

@@ -1,0 +1,141 @@
+"""Choose C by cross-validation over warm-started paths."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.params import check_count
+from maxmargin.estimators.base import unchanged_on_error
+from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.marginmachine import MarginAttributes
+from maxmargin.estimators.softmargin import SoftMarginSVC, read_Cs
+
+__all__ = ["SoftMarginSVCCV"]
+
+
+class SoftMarginSVCCV(MarginAttributes):
+    """A soft-margin machine whose C is chosen by cross-validation.
+
+    On every fold the path over all C is followed from the smallest to the largest, each solution
+    starting from the one before it. The C with the best mean score wins, the smallest of several; then
+    the machine is fitted to all rows.
+
+    Parameters
+    ----------
+    Cs : int or list of float, default 10
+        The values of C, or how many, on a logarithmic scale from 1e-4 to 1e4.
+    cv : int, splitter or iterable, optional
+        As in scikit-learn: None means 5 stratified folds.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; accuracy by default.
+    fit_intercept, multi_class, class_weight, tol, max_passes, max_seconds, verbose
+        As for :class:`maxmargin.SoftMarginSVC`.
+    n_jobs : int, optional
+        Folds that run side by side, in threads.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen C.
+    Cs_ : array
+        The values of C that were tried, ascending.
+    scores_ : array of shape (folds, Cs)
+        The score of each C on each fold.
+    coef_, intercept_, classes_, dual_, slack_, support_, margin_, certificate_, n_passes_, machines_
+        Of the final machine, as for :class:`maxmargin.SoftMarginSVC`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from sklearn.datasets import load_iris
+    >>> model = mm.SoftMarginSVCCV(Cs=[0.01, 1.0, 100.0]).fit(*load_iris(return_X_y=True))
+    >>> model.C_, model.scores_.shape
+    (1.0, (5, 3))
+    """
+
+    def __init__(
+        self,
+        Cs: Any = 10,
+        *,
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @unchanged_on_error
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose C, then fit to all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`SoftMarginSVC.fit`; the weights also count in the scores.
+
+        Returns
+        -------
+        self
+        """
+        machine = self._machine()
+        machine._check_params()
+        read_Xy(self, X, y)
+        y = np.asarray(y)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        Cs = np.unique(self._Cs())
+        scorer = check_scoring(machine, scoring=self.scoring)
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+
+        def scores(train: np.ndarray, test: np.ndarray) -> list[float]:
+            given = None if weight is None else weight[train]
+            models = machine.path(_safe_indexing(X, train), y[train], Cs, given)
+            extra = {} if weight is None else {"sample_weight": weight[test]}
+            part = _safe_indexing(X, test)
+            return [float(scorer(model, part, y[test], **extra)) for model in models]
+
+        jobs = (delayed(scores)(*fold) for fold in folds)
+        self.scores_ = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
+        self.Cs_ = Cs
+        self.C_ = float(Cs[int(np.argmax(self.scores_.mean(axis=0)))])
+        final = machine.set_params(C=self.C_).fit(X, y, sample_weight)
+        parameters = final.get_params()
+        self.__dict__.update({k: v for k, v in vars(final).items() if k not in parameters})
+        return self
+
+    def _machine(self) -> SoftMarginSVC:
+        names = SoftMarginSVC().get_params()
+        return SoftMarginSVC(**{k: v for k, v in self.get_params(deep=False).items() if k in names})
+
+    def _Cs(self) -> list[float]:
+        if isinstance(self.Cs, (list, tuple, np.ndarray)):
+            return read_Cs(self.Cs)
+        try:
+            count = check_count("Cs", self.Cs)
+        except InputError:
+            message = f"Cs must be an integer ≥ 1 or a list of numbers > 0. Got {self.Cs!r} instead."
+            raise InputError(message) from None
+        assert count is not None
+        return [float(C) for C in np.logspace(-4, 4, count)]

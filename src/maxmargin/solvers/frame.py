@@ -1,0 +1,141 @@
+"""The rows as a margin machine works on them: signed, centred and scaled.
+
+a_i = y_i (x_i − c)/s with a centre c and a power of two s. Moving the origin changes only b, and
+scaling by s changes w by 1/s and C by s², so nothing is lost; but sums no longer cancel, and products
+stay within the range of doubles. In these coordinates the margin of row i is m_i = a_i·w + y_i b.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.kernels.multipliers import sign
+from maxmargin.rows import CsrRows, DenseRows, Rows
+
+__all__ = ["CHUNK", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
+
+SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
+DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
+UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
+CHUNK = 4_096  # rows taken at a time
+
+
+class NotFiniteError(ArithmeticError):
+    """A row holds nan or an infinity, or a number so large that its products do."""
+
+
+class Scene(NamedTuple):
+    """Where the coordinates of the solver lie in those of the user."""
+
+    centre: np.ndarray
+    scale: float
+    uneven: bool = False  # whether features differ much in scale
+
+    def outside(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+        """Return (w, b) in the user's coordinates."""
+        w = w / self.scale
+        return w, float(b - w @ self.centre)
+
+    def inside(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+        """Return (w, b) in the solver's coordinates."""
+        return w * self.scale, float(b + w @ self.centre)
+
+
+def draw(n: int, size: int) -> np.ndarray:
+    """Return some rows, in order; drawn at random, and always the same."""
+    if size >= n:
+        return np.arange(n)
+    return np.unique(np.random.default_rng(0).integers(n, size=size))
+
+
+def set_scene(rows: Rows, pad: float) -> Scene:
+    """Choose centre and scale; through the origin (pad = 0) the centre has to stay where it is."""
+    X = rows.take(draw(rows.n, SAMPLE))
+    centre = X.mean(axis=0) if pad and isinstance(rows, DenseRows) else np.zeros(rows.d)
+    reach = np.max(np.abs(X - centre), axis=0, initial=0.0)
+    reach = reach[reach > 0]
+    if not len(reach):
+        return Scene(centre, 1.0)
+    uneven = bool(reach.max() > UNEVEN * reach.min())
+    return Scene(centre, float(2.0 ** np.round(np.log2(reach.max()))), uneven)
+
+
+class Frame:
+    """Rows a_i = y_i (x_i − c)/s, and the column y that the bias sees (zero without a bias)."""
+
+    def __init__(self, rows: Rows, y: np.ndarray, pad: float, scene: Scene, ready: bool = False) -> None:
+        self.rows = rows
+        self.y = y
+        self.bias = y * pad
+        self.pad = pad
+        self.scene = scene
+        self.ready = ready  # the rows are signed, centred and scaled already
+        self.n, self.d = rows.n, rows.d
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """max_i |a_ij| for every feature j, or somewhat more."""
+        reach = self.rows.column_reach
+        if not self.ready:
+            reach = (reach + np.abs(self.scene.centre)) / self.scene.scale
+        return np.asarray(reach)
+
+    def values(self, w: np.ndarray, b: float) -> np.ndarray:
+        """The margins m_i = a_i·w + y_i b: one pass."""
+        if self.ready:
+            f = self.rows.times(w[:, None])[:, 0]
+            return f + b * self.bias if b else f
+        v = w / self.scene.scale
+        f = self.rows.times(v[:, None])[:, 0]
+        sign(f, self.y, self.pad * b - float(v @ self.scene.centre))
+        return f
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """Σ α_i a_i: one pass, or less if most α are zero."""
+        some = np.flatnonzero(alpha)
+        if 8 * len(some) < self.n:
+            return self.pull_of(some, alpha[some])
+        if self.ready:
+            return np.asarray(self.rows.combine(alpha[None])[0])
+        signed = alpha * self.y
+        total = self.rows.combine(signed[None])[0] - float(signed.sum()) * self.scene.centre
+        return np.asarray(total / self.scene.scale)
+
+    def pull_of(self, which: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Σ α_i a_i over a few rows."""
+        total = np.zeros(self.d)
+        for start in range(0, len(which), CHUNK):
+            part = slice(start, start + CHUNK)
+            total += alpha[part] @ self.take(which[part])
+        return total
+
+    def take(self, which: np.ndarray) -> np.ndarray:
+        """A few rows a_i, as a dense matrix."""
+        A = self.rows.take(which)
+        if not self.ready:
+            A -= self.scene.centre
+            A *= (self.y[which] / self.scene.scale)[:, None]
+        return A
+
+    def restricted(self, which: np.ndarray) -> Frame:
+        """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
+        y, pad = self.y[which], self.pad
+        if isinstance(self.rows, CsrRows):
+            rows = self.rows.select(which)
+            if rows.entries < DENSE_SHARE * rows.n * rows.d:
+                _check(rows.arrays.data)
+                return Frame(rows, y, pad, self.scene)
+        A = np.empty((len(which), self.d))
+        for start in range(0, len(which), CHUNK):
+            part = slice(start, start + CHUNK)
+            A[part] = self.take(which[part])
+        _check(A)
+        return Frame(DenseRows(A), y, pad, self.scene, ready=True)
+
+
+def _check(values: np.ndarray) -> None:
+    if not np.isfinite(values.sum()):
+        raise NotFiniteError

@@ -1,0 +1,58 @@
+"""More features than rows: work in n coordinates instead of d.
+
+The optimal w is a combination of the rows, so nothing but their inner products matters. With the Gram
+matrix K = X Xᵀ = L Lᵀ (Cholesky) the rows of L have the same inner products as those of X, and a machine
+on L is the machine on X, in n coordinates. K is computed once, for all machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+
+from maxmargin.rows import DenseRows
+from maxmargin.solvers.frame import Frame, Scene
+
+__all__ = ["gram_frames", "worth_gram"]
+
+MOST = 4_000  # rows; beyond, the matrix no longer pays
+COLUMNS = 1 << 20  # entries of X that are centred at a time
+JITTER = 1e-15  # added to the diagonal, as a share of the largest entry, where K is singular
+
+
+def worth_gram(frame: Frame) -> bool:
+    """Whether there are so many more features than rows that their Gram matrix is the better data."""
+    return 2 <= frame.n <= MOST and 2 * frame.n < frame.d and not frame.scene.uneven
+
+
+def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """Return the frames of the same machines in n coordinates."""
+    K = _inner_products(frames[0])
+    largest = float(np.max(np.diag(K), initial=0.0)) or 1.0
+    jitter = 0.0
+    while True:
+        L, failed = dpotrf(K + jitter * largest * np.eye(len(K)), lower=1, clean=1)
+        if not failed:
+            break
+        jitter = max(4.0 * jitter, JITTER)
+    rows = DenseRows(np.ascontiguousarray(L))
+    scene = Scene(np.zeros(rows.d), 1.0)
+    return [Frame(rows, f.y, f.pad, scene) for f in frames]
+
+
+def _inner_products(frame: Frame) -> np.ndarray:
+    """K = X̃ X̃ᵀ of the centred and scaled rows."""
+    scene = frame.scene
+    K = np.zeros((frame.n, frame.n))
+    if not isinstance(frame.rows, DenseRows):
+        X = frame.rows.matrix  # type: ignore[attr-defined]  # not centred, see set_scene
+        return np.asarray((X @ X.T).toarray(), dtype=np.float64) / scene.scale**2
+    width = max(1, COLUMNS // frame.n)
+    for start in range(0, frame.d, width):
+        part = slice(start, start + width)
+        B = frame.rows.X[:, part] - scene.centre[part]
+        B /= scene.scale
+        K += B @ B.T
+    return K

@@ -1,0 +1,92 @@
+"""The hard margin: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1, over a pool of rows.
+
+Only few rows matter, and any set of rows gives a bound: the optimum on a *pool* of rows is no larger
+than the optimum on all. So solve on a pool, measure all rows in one pass, take the most violated ones
+into the pool, and go on. No row is ever dropped, which keeps the number of passes small. Both bounds are
+known after every pass: with any α ≥ 0 that balances,
+
+    ½‖w‖²/(min_i m_i)²  ≥  optimum  ≥  ½ (Σ α_i)²/‖Σ α_i a_i‖².
+
+If the pool alone cannot be separated, neither can the data, and the multipliers say why: scaled to sum
+to one in each class they are convex weights whose two combinations are the same point.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
+from maxmargin.solvers.passes import Budget, Course, MarginPoint
+
+__all__ = ["hard_margin"]
+
+POOL = 1_000  # rows to begin with, and to add after a pass
+ROUGH = 1e-2  # gap that will do on a pool while many rows are still violated
+CLOSE = 0.25
+STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
+
+
+def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
+    """Solve one machine; see the module for the idea."""
+    size = min(frame.n, max(POOL, 4 * (frame.d + 1)))
+    pool = _first_pool(frame, size)
+    work = frame if len(pool) == frame.n else frame.restricted(pool)
+    point = Iterate(np.zeros(frame.d), 0.0, np.zeros(len(pool)), _first_sigma(work))
+    zero = np.zeros(frame.d)
+    best = MarginPoint(zero, 0.0, np.zeros(frame.n), zero)
+    close = len(pool) == frame.n
+    passes = 0
+    while True:
+        problem = Reduced(work, np.full(work.n, math.inf), zero)
+        point = minimise(problem, point, 0.1 * tol if close else ROUGH, budget.deadline)
+        alpha = np.zeros(frame.n)
+        alpha[pool] = point.alpha
+        v = work.pull(point.alpha)
+        if point.meets:
+            return MarginPoint(zero, 0.0, alpha, v, passes=passes, meets=True)
+        m = yield point.w, point.b
+        passes += 1
+        least = float(m.min())
+        scale = least if least > 0.0 else 1.0
+        w, b = point.w / scale, point.b / scale
+        primal = 0.5 * float(w @ w) if least > 0.0 else math.inf
+        now = MarginPoint(w, b, alpha, v, 0.0, passes, primal, point.dual)
+        best = best.joined(now)
+        if best.gap <= tol or budget.ended(best):
+            break
+        m[pool] = math.inf
+        fresh = np.flatnonzero(m < 1.0)
+        if not len(fresh) and close:
+            break
+        close = len(fresh) < CLOSE * size
+        if len(fresh) > size:
+            fresh = fresh[np.argpartition(m[fresh], size)[:size]]
+        pool = np.concatenate([pool, fresh])
+        work = frame.restricted(pool)
+        mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
+        alpha = np.concatenate([point.alpha, np.zeros(len(fresh))])
+        point = Iterate(point.w, point.b, alpha, STIFF * mean)
+    return best
+
+
+def _first_pool(frame: Frame, size: int) -> np.ndarray:
+    """Half of the rows from each class, drawn at random (always the same draw)."""
+    if size >= frame.n:
+        return np.arange(frame.n)
+    rng = np.random.default_rng(0)
+    drawn = []
+    for sign in (1.0, -1.0):
+        rows = np.flatnonzero(frame.y == sign)
+        some = np.unique(rng.integers(len(rows), size=size // 2)) if len(rows) > size // 2 else ...
+        drawn.append(rows[some])
+    return np.sort(np.concatenate(drawn))
+
+
+def _first_sigma(frame: Frame) -> float:
+    """1/mean‖a_i‖²."""
+    A = frame.take(np.arange(min(frame.n, POOL)))
+    size = float(np.mean(np.einsum("ij,ij->i", A, A)))
+    return 1.0 / size if size > 0 else 1.0

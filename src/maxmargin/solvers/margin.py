@@ -1,0 +1,130 @@
+"""Margin machines on shared rows: from the user's coordinates to the solver's, and back.
+
+The dual point that comes back is feasible: its multipliers lie within their bounds and balance,
+Σ α_i y_i = 0, to rounding; so its value is a true bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.core.witness import Witness
+from maxmargin.rows import Rows
+from maxmargin.solvers.frame import Frame, set_scene
+from maxmargin.solvers.gram import gram_frames, worth_gram
+from maxmargin.solvers.hardmargin import hard_margin
+from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
+from maxmargin.solvers.softmargin import soft_margin
+from maxmargin.solvers.witness import find_witness
+
+__all__ = ["Solved", "Start", "Task", "solve_margins"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a warm start begins: a plane and its multipliers."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+
+
+@dataclass(frozen=True)
+class Task:
+    """One machine: labels ±1, and the bounds C_i on the multipliers, or None for a hard margin."""
+
+    y: np.ndarray
+    C: np.ndarray | None
+    start: Start | None = None
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The optimum of one machine in the user's coordinates, or the witness that there is none."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    passes: int
+    witness: Witness | None = None
+
+
+def solve_margins(
+    rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget
+) -> list[Solved]:
+    """Solve machines on the same rows together."""
+    scene = set_scene(rows, pad)
+    frames = [Frame(rows, task.y, pad, scene) for task in tasks]
+    work = gram_frames(frames) if worth_gram(frames[0]) else frames
+    courses = [
+        _course(inner, frame, task, tol, budget)
+        for inner, frame, task in zip(work, frames, tasks, strict=True)
+    ]
+    found = run_together(work, courses)
+    return [
+        _outside(frame, task, point, inner is not frame)
+        for frame, inner, task, point in zip(frames, work, tasks, found, strict=True)
+    ]
+
+
+def _course(work: Frame, frame: Frame, task: Task, tol: float, budget: Budget) -> Course:
+    if task.C is None:
+        return hard_margin(work, tol, budget)
+    unit = frame.scene.scale**2  # multipliers and their bounds are larger by this factor inside
+    start = None
+    if task.start is not None and work is frame:
+        w, b = frame.scene.inside(task.start.w, task.start.b)
+        alpha = np.clip(task.start.alpha, 0.0, task.C) * unit
+        start = MarginPoint(w, b, alpha, frame.pull(alpha))
+    return soft_margin(work, task.C * unit, tol, budget, start)
+
+
+def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> Solved:
+    """Return to the user's coordinates, with balanced multipliers."""
+    unit = frame.scene.scale**2
+    alpha, passes = point.alpha, point.passes
+    if point.meets:
+        support = np.flatnonzero(alpha)
+        witness = find_witness(frame, support, alpha[support])
+        return Solved(np.zeros(frame.d), 0.0, alpha / unit, passes, witness)
+    C = None if task.C is None else task.C * unit
+    if frame.pad:
+        alpha = balanced(alpha, frame.y, C)
+    w, b = point.w, point.b
+    if combined:  # n coordinates: w is known through its combination of rows only
+        w = frame.pull(alpha)
+        passes += 1
+    if C is None:
+        v = w if combined else frame.pull(alpha)
+        length = float(v @ v)
+        if length > 0.0:
+            alpha = alpha * (float(alpha.sum()) / length)
+        if combined:
+            least = float(frame.values(w, b).min())
+            passes += 1
+            if least > 0.0:
+                w, b = w / least, b / least
+    w, b = frame.scene.outside(w, b)
+    alpha = alpha / unit
+    if task.C is not None:
+        alpha = np.minimum(alpha, task.C)
+    return Solved(w, b if frame.pad else 0.0, alpha, passes)
+
+
+def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray | None) -> np.ndarray:
+    """Make Σ α_i y_i = 0 by taking from the heavier side: from its free rows, if they suffice."""
+    excess = math.fsum(alpha * y)
+    if excess == 0.0:
+        return alpha
+    side = (alpha > 0.0) & (y * excess > 0.0)
+    if C is not None:
+        free = side & (alpha < C)
+        if float(alpha[free].sum()) > 2.0 * abs(excess):
+            side = free
+    alpha = alpha.copy()
+    alpha[side] *= 1.0 - abs(excess) / float(alpha[side].sum())
+    return alpha

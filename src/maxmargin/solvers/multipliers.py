@@ -1,0 +1,231 @@
+"""The method of multipliers with Newton steps: the small problems inside both margin machines.
+
+The problem, on rows a_i with m_i = a_i·w + y_i b and r_i = 1 − m_i,
+
+    minimise  ½‖w‖² − v₀·w − s₀ b + Σ C_i max(0, r_i),                    C_i = ∞: r_i ≤ 0 must hold,
+
+where v₀ = Σ α_j a_j and s₀ = Σ α_j y_j stand for rows left out, whose multipliers are fixed at 0 or C.
+
+Each round has multipliers a and a stiffness σ, and minimises the augmented Lagrangian
+
+    ½‖w‖² − v₀·w − s₀ b + Σ max_{0 ≤ α ≤ C_i} (α r_i − (α − a_i)²/2σ),   attained at clip(a_i + σ r_i),
+
+a smooth, convex, piecewise quadratic function, by Newton steps with an exact line search; only the rows
+strictly between the bounds, the *band*, have curvature. Then a ← α and σ ← 10 σ. The multipliers make
+the method exact at finite σ (Rockafellar 1976): there is no smoothing left to remove, and once the band
+is the free support the next round ends at the optimum. For support vector
+machines see Yan and Li (2020).
+
+A round need not be solved exactly: it ends when the Newton decrement is small against ‖α − a‖²/σ
+(Rockafellar's criterion B).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxmargin.kernels.multipliers import clip_multipliers, slope
+from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.newton import direction
+
+__all__ = ["Iterate", "Reduced", "minimise"]
+
+GROW = 10.0  # factor on σ after each round
+ROUNDS = 60
+STEPS = 60  # Newton steps in a round
+LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE ‖α − a‖²/σ
+LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
+MEET = 1e-14  # |v_j| against Σα max|a_ij| below which two hulls meet to rounding
+ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
+STALLED = 4  # rounds without a better gap
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The problem on the rows at hand."""
+
+    frame: Frame
+    C: np.ndarray
+    v0: np.ndarray
+    s0: float = 0.0
+    fixed: float = 0.0  # Σ α_j of the rows left out
+
+    @property
+    def hard(self) -> bool:
+        """Whether the constraints must hold."""
+        return bool(np.isinf(self.C[0]))
+
+
+@dataclass
+class Iterate:
+    """A point: weights, multipliers, and what follows from them."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    sigma: float
+    primal: float = math.inf
+    dual: float = -math.inf
+    meets: bool = False  # the hulls of the two classes meet to rounding: no plane separates
+    steps: int = 0
+
+    @property
+    def gap(self) -> float:
+        """The relative gap."""
+        if not self.primal < math.inf:
+            return math.inf
+        return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
+
+    def joined(self, other: Iterate) -> Iterate:
+        """Return the better plane and the better multipliers of two points."""
+        plane = other if other.primal <= self.primal else self
+        bound = other if other.dual >= self.dual or other.meets else self
+        return replace(
+            other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
+        )
+
+
+def minimise(problem: Reduced, start: Iterate, tol: float, deadline: float = math.inf) -> Iterate:
+    """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress."""
+    run = _Run(problem, start)
+    best = start
+    waited = 0
+    for _ in range(ROUNDS):
+        run.round(deadline)
+        now = run.iterate()
+        before = best.gap, best.dual
+        best = best.joined(now)
+        better = best.gap < 0.7 * before[0] or (problem.hard and best.dual > 1.1 * before[1])
+        waited = 0 if better else waited + 1
+        if best.meets or best.gap <= tol or waited == STALLED or time.perf_counter() > deadline:
+            break
+        run.tighten()
+    best.sigma, best.steps = run.sigma, run.steps
+    return best
+
+
+class _Run:
+    """The state of one call of :func:`minimise`."""
+
+    def __init__(self, problem: Reduced, start: Iterate) -> None:
+        self.problem, self.frame = problem, problem.frame
+        self.w, self.b, self.sigma = start.w, start.b, start.sigma
+        self.centre = start.alpha  # the multipliers a of this round
+        self.alpha = np.empty(self.frame.n)
+        self.band = np.empty(self.frame.n, dtype=np.int64)
+        self.m = self.frame.values(self.w, self.b)
+        self.steps = 0
+        self._clip()
+        self._pull_afresh()
+
+    def _clip(self) -> None:
+        inside = clip_multipliers(self.m, self.centre, self.problem.C, self.sigma, self.alpha, self.band)
+        self.inside = self.band[:inside]
+
+    def _pull_afresh(self) -> None:
+        """V = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i."""
+        self.v = self.problem.v0 + self.frame.pull(self.alpha)
+        self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
+        self._pulled = self.alpha.copy()
+
+    def _pull(self) -> None:
+        """The same, from the rows whose multipliers have changed."""
+        change = self.alpha - self._pulled
+        some = np.flatnonzero(change)
+        if 3 * len(some) > self.frame.n:
+            self._pull_afresh()
+            return
+        self.v = self.v + self.frame.pull_of(some, change[some])
+        self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
+        self._pulled[some] = self.alpha[some]
+
+    def tighten(self) -> None:
+        """Begin the next round: a ← α, σ ← 10 σ."""
+        self.centre, self.alpha = self.alpha, self.centre.copy()
+        self.sigma *= GROW
+        self._clip()
+        self._pull()
+
+    def round(self, deadline: float) -> None:
+        """Minimise the augmented Lagrangian by Newton steps."""
+        for _ in range(STEPS):
+            decrement = self._step()
+            move = self.alpha - self.centre
+            enough = decrement <= LOOSE * float(move @ move) / self.sigma
+            rounding = decrement <= ROUNDING * float(self.w @ self.w)
+            if (enough and self._balanced()) or rounding or time.perf_counter() > deadline:
+                break
+        self._pull_afresh()
+
+    def _balanced(self) -> bool:
+        """Whether Σ α_i y_i = 0 up to what a later correction changes nothing by."""
+        level = LEVEL * (float(self.alpha.sum()) + self.problem.fixed)
+        return not self.frame.pad or abs(self.s) <= level
+
+    def _step(self) -> float:
+        """One Newton step; returns the Newton decrement before it."""
+        gw, gb = self.w - self.v, -self.s * self.frame.pad
+        if len(self.inside):
+            dw, db = direction(self.frame, self.inside, self.sigma, gw, gb)
+        elif gb:
+            dw, db = np.zeros_like(gw), -gb
+        else:
+            dw, db = -gw, 0.0
+        decrement = -float(gw @ dw + gb * db)
+        if not decrement > 0.0:
+            return 0.0
+        u = self.frame.values(dw, db)
+        t = self._search(u, dw, db, decrement)
+        self.w = self.w + t * dw
+        self.b += t * db
+        self.m += t * u
+        self.steps += 1
+        self._clip()
+        self._pull()
+        return decrement if len(self.inside) else math.inf
+
+    def _search(self, u: np.ndarray, dw: np.ndarray, db: float, descent: float) -> float:
+        """Find where the slope along the direction is zero, to a tenth of its value at the start."""
+        p = self.problem
+        constant = float((self.w - p.v0) @ dw) - p.s0 * self.frame.pad * db
+        quadratic = float(dw @ dw)
+        low, high, t = 0.0, math.inf, 1.0
+        for _ in range(100):
+            pull, curvature = slope(t, self.m, u, self.centre, p.C, self.sigma)
+            rise = constant + t * quadratic - pull
+            if abs(rise) <= 0.1 * descent:
+                break
+            low, high = (t, high) if rise < 0 else (low, t)
+            bend = quadratic + curvature
+            t = t - rise / bend if bend > 0 else math.inf
+            if not low < t < high:
+                t = 0.5 * (low + high) if high < math.inf else 4.0 * low
+        return t
+
+    def iterate(self) -> Iterate:
+        """The point reached, with its gap; a hard margin is brought to scale."""
+        p = self.problem
+        w, b, alpha = self.w, self.b, self.alpha.copy()
+        length, total = float(self.v @ self.v), float(alpha.sum()) + p.fixed
+        if not p.hard:
+            slack = float(p.C @ np.maximum(1.0 - self.m, 0.0))
+            linear = float(p.v0 @ w) + p.s0 * b
+            primal = 0.5 * float(w @ w) - linear + slack + p.fixed
+            dual = total - 0.5 * length if self._balanced() else -math.inf
+            return Iterate(w, b, alpha, self.sigma, primal, dual)
+        least = float(self.m.min())
+        primal = math.inf
+        if least > 0.0:  # the plane separates: the nearest rows are brought to margin 1
+            w, b = w / least, b / least
+            primal = 0.5 * float(w @ w)
+        dual = 0.5 * total * total / length if length > 0.0 else math.inf
+        if not self._balanced():
+            dual = -math.inf
+        meets = total > 0.0 and bool(np.all(np.abs(self.v) <= MEET * total * self.frame.reach))
+        if length > 0.0:
+            alpha *= total / length
+        return Iterate(w, b, alpha, self.sigma, primal, dual, meets)

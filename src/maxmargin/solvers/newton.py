@@ -1,0 +1,92 @@
+"""One Newton direction of the method of multipliers: three ways to the same vector.
+
+With B the band and Z the rows (a_i, y_i) of it, the direction solves
+
+    (D + σ ZᵀZ) (Δw, Δb) = −g,      D = diag(1, …, 1, 0).
+
+*Primal*, for more rows than features: Cholesky of this matrix of order d + 1. *Gram*, for fewer: with
+u = σ Z (Δw, Δb) it becomes Δw = −g_w − Aᵀu, (A Aᵀ + I/σ) u = −A g_w + y Δb and y·u = −g_b; but if the
+features differ much in scale, the small ones would drown in A Aᵀ. *Conjugate gradients*, where both are
+too large to be factorised.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+from scipy.sparse.linalg import LinearOperator, cg
+
+from maxmargin.solvers.frame import CHUNK, Frame
+
+__all__ = ["direction"]
+
+LARGE = 4_000  # order of the largest matrix that is factorised
+
+
+def direction(
+    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+) -> tuple[np.ndarray, float]:
+    """Return (Δw, Δb) for a band that is not empty."""
+    if min(len(band), frame.d) > LARGE:
+        return _conjugate_gradients(frame, band, sigma, gw, gb)
+    if len(band) <= frame.d and not (frame.scene.uneven and frame.d <= LARGE):
+        return _gram(frame, band, sigma, gw, gb)
+    return _primal(frame, band, sigma, gw, gb)
+
+
+def _primal(
+    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+) -> tuple[np.ndarray, float]:
+    d = frame.d
+    H = np.zeros((d + 1, d + 1))
+    for start in range(0, len(band), CHUNK):
+        part = band[start : start + CHUNK]
+        Z = np.column_stack([frame.take(part), frame.bias[part]])
+        H += Z.T @ Z
+    H *= sigma
+    H.flat[: d * (d + 1) : d + 2] += 1.0
+    if not frame.pad:
+        H[d, d] = 1.0
+    step = _solve(H, np.append(-gw, -gb))
+    return step[:d], float(step[d])
+
+
+def _gram(
+    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+) -> tuple[np.ndarray, float]:
+    A, y = frame.take(band), frame.bias[band]
+    K = A @ A.T
+    K.flat[:: len(K) + 1] += 1.0 / sigma
+    P = _solve(K, np.column_stack([A @ gw, y]))
+    db = float((y @ P[:, 0] - gb) / (y @ P[:, 1])) if frame.pad else 0.0
+    return -gw + (P[:, 0] - P[:, 1] * db) @ A, db
+
+
+def _solve(M: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """Solve with a positive definite matrix; if rounding made it indefinite, in the least-squares sense.
+
+    Cholesky does not mind features of very different scale; for least squares the diagonal is made 1.
+    """
+    _, x, failed = dposv(M, rhs)
+    if not failed:
+        return np.asarray(x)
+    D = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-300))
+    rows = D if rhs.ndim == 1 else D[:, None]
+    return np.asarray(np.linalg.lstsq(M * D * D[:, None], rhs * rows, rcond=1e-14)[0] * rows)
+
+
+def _conjugate_gradients(
+    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+) -> tuple[np.ndarray, float]:
+    part = frame.restricted(band)
+    d = frame.d
+
+    def product(z: np.ndarray) -> np.ndarray:
+        u = sigma * part.values(z[:d], float(z[d]))
+        tail = float(part.bias @ u) if frame.pad else float(z[d])
+        return np.append(z[:d] + part.pull(u), tail)
+
+    H = LinearOperator((d + 1, d + 1), matvec=product, dtype=np.float64)
+    g = np.append(-gw, -gb)
+    step, _ = cg(H, g, rtol=1e-3, maxiter=200)
+    return step[:d], float(step[d])

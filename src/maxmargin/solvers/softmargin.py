@@ -1,0 +1,148 @@
+"""The soft margin: minimise ½‖w‖² + Σ C_i max(0, 1 − m_i), with b free, on the rows near the margin.
+
+Rows far inside (m_i ≫ 1) have α_i = 0 and rows far outside (m_i ≪ 1) have α_i = C_i, whatever the exact
+plane. Their sums v₀ = Σ α_i a_i and s₀ = Σ α_i y_i are all the others need to know. So solve on the rows
+near the margin, measure all rows in one pass, let rows that turned out to be on the wrong side of the
+margin join, and go on; if the rows left out would have held the plane back, all of them join. Every
+multiplier is always within its bounds, so each pass gives a true gap
+
+    ½‖w‖² + Σ C_i max(0, 1 − m_i)  −  (Σ α_i − ½‖Σ α_i a_i‖²).
+
+A first plane comes from a sixteenth of the rows with sixteen times the C, solved in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from maxmargin.kernels.multipliers import hinge_slope
+from maxmargin.solvers.frame import Frame, draw
+from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
+from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
+
+__all__ = ["soft_margin"]
+
+THIN = 16  # a sample holds one row in so many
+BASE = 2_000  # rows that are solved as they are
+NARROW = 150  # features up to which a sample tells where the margin lies
+ROUGH = 1e-3  # gap on a sample
+SHARE = 0.2  # so many of the rows are copied at most
+WIDE = 4.0  # first width of the smoothed hinge
+HELD = 0.5  # a step cut shorter than this shows that rows left out matter
+ROUNDS = 100
+
+
+def soft_margin(
+    frame: Frame, C: np.ndarray, tol: float, budget: Budget, start: MarginPoint | None = None
+) -> Course:
+    """Solve one machine; see the module for the idea."""
+    base = max(BASE, 4 * (frame.d + 1))
+    everything = np.arange(frame.n)
+    m: np.ndarray | None = None
+    if start is not None:
+        m = yield start.w, start.b
+        which = _near(m, start.alpha, C, everything[:0], base)
+        width = float(np.median(np.abs(1.0 - m[which])))
+        now = replace(start, sigma=float(C.max()) / max(width, 1e-3))
+    elif frame.n <= 2 * base or frame.d > NARROW:
+        zero = np.zeros(frame.d)
+        now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, float(C.max()) / WIDE)
+        which = everything
+    else:
+        size = max(base, frame.n // THIN)
+        now = _from_sample(frame, C, size, budget)
+        m = yield now.w, now.b
+        width = 2.0 * math.sqrt((frame.d + 1) / size) * float(m.std())
+        alpha = np.where(m < 1.0, C, 0.0)
+        band = np.flatnonzero(np.abs(1.0 - m) <= width)
+        alpha[band] *= 0.5
+        alpha[band] += 0.25 * C[band]
+        sigma = float(C.max()) / max(width, 1e-3)
+        now = MarginPoint(now.w, now.b, alpha, frame.pull(alpha), sigma)
+        which = everything if frame.ready or len(band) > SHARE * frame.n else band
+    passes = 0 if m is None else 1 + (start is None)
+    goal = tol / 3 if m is None and frame.n <= 2 * base else max(tol / 3, 1e-4)
+    best = now
+    for _ in range(ROUNDS):
+        point, alpha, v = _solve(frame, C, now, which, goal, budget)
+        new = yield point.w, point.b
+        passes += 1
+        old = new if m is None else m
+        t = 1.0 if m is None else _longest(now.w, point.w - now.w, old, new - old, C)
+        moved = math.sqrt(float(np.mean((new - old) ** 2)))
+        m = new if t == 1.0 else old + t * (new - old)
+        w = now.w + t * (point.w - now.w)
+        primal = 0.5 * float(w @ w) + float(C @ np.maximum(1.0 - m, 0.0))
+        dual = float(alpha.sum()) - 0.5 * float(v @ v)
+        b = now.b + t * (point.b - now.b)
+        now = MarginPoint(w, b, alpha, v, point.sigma / 10, passes, primal, dual)
+        best = best.joined(now)
+        stuck = len(which) == frame.n and point.gap > goal and goal <= tol
+        if best.gap <= tol or stuck or budget.ended(best):
+            break
+        if t < HELD:
+            which = everything
+        else:
+            extra = which if t < 1.0 else everything[:0]
+            which = _near(m, alpha, C, extra[np.abs(1.0 - m[extra]) <= moved], 10 * base // 4)
+        if len(which) > SHARE * frame.n and not frame.ready and len(which) > 2 * base:
+            which = everything
+        goal = max(tol / 3, min(goal, 1e-2 * max(best.gap, 0.0)))
+    return best
+
+
+def _from_sample(frame: Frame, C: np.ndarray, size: int, budget: Budget) -> MarginPoint:
+    """Solve a sample roughly, with C in proportion."""
+    some = draw(frame.n, size)
+    sub = frame.restricted(some)
+    (rough,) = run_together([sub], [soft_margin(sub, C[some] * (frame.n / len(some)), ROUGH, budget)])
+    return rough
+
+
+def _solve(
+    frame: Frame, C: np.ndarray, now: MarginPoint, which: np.ndarray, goal: float, budget: Budget
+) -> tuple[Iterate, np.ndarray, np.ndarray]:
+    """Solve on the rows ``which``, the multipliers of the others fixed; return all of them, and v."""
+    work = frame if len(which) == frame.n else frame.restricted(which)
+    before = now.alpha[which]
+    v0 = now.v - work.pull(before)
+    s0 = float(now.alpha @ frame.bias - before @ work.bias)
+    fixed = float(now.alpha.sum() - before.sum())
+    problem = Reduced(work, C[which], v0, s0, fixed)
+    point = minimise(problem, Iterate(now.w, now.b, before, now.sigma), goal, budget.deadline)
+    alpha = now.alpha.copy()
+    alpha[which] = point.alpha
+    return point, alpha, v0 + work.pull(point.alpha)
+
+
+def _near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int) -> np.ndarray:
+    """Rows between their bounds, rows at the wrong bound, and the nearest ones to the margin."""
+    keep = (alpha > 0.0) & (alpha < C)
+    count = max(10 * int(np.count_nonzero(keep)), least)
+    keep |= np.where(alpha > 0.0, m > 1.0, m < 1.0)
+    keep[extra] = True
+    far = np.abs(1.0 - m)
+    if count < len(m):
+        keep[np.argpartition(far, count)[:count]] = True
+    else:
+        keep[:] = True
+    return np.flatnonzero(keep)
+
+
+def _longest(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:
+    """Minimise the primal value along a step, t ≤ 1: its slope is a growing function of t."""
+    constant, quadratic = float(w @ dw), float(dw @ dw)
+
+    def rising(t: float) -> bool:
+        return constant + t * quadratic - hinge_slope(t, m, u, C) > 0.0
+
+    low, high = 0.0, 1.0
+    if not rising(1.0):
+        return 1.0
+    while high - low > 0.01 * high and high > 1e-6:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if rising(middle) else (middle, high)
+    return low
