@@ -189,8 +189,8 @@ class _Audit:
         remedy = "Centre the features, or leave b free."
         if other < ANOTHER * far:
             said.append(
-                f"It is within {100 * max(other, 0.0):.2g} % of the optimum of another problem, with ½b² "
-                f"added: its solver regularised the bias. {remedy}"
+                f"It is within {100 * max(other, 0.0):.2g} % of the optimum of another problem, with "
+                f"½b² added: its solver regularised the bias. {remedy}"
             )
         elif self.penalised:
             said.append(

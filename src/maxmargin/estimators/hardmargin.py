@@ -58,7 +58,7 @@ class HardMarginSVC(MarginClassifier):
     --------
     >>> import maxmargin as mm
     >>> model = mm.HardMarginSVC().fit([[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1])
-    >>> float(model.margin_), model.support_.tolist()
+    >>> round(model.margin_, 9), model.support_.tolist()
     (1.0, [1, 2])
     >>> model.certificate_.relative_gap < 1e-12
     True

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_count
@@ -103,7 +103,7 @@ class SoftMarginSVCCV(MarginAttributes):
         machine = self._machine()
         machine._check_params()
         read_Xy(self, X, y)
-        y = np.asarray(y)
+        X, y = indexable(X, np.asarray(y))
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         Cs = np.unique(self._Cs())
         scorer = check_scoring(machine, scoring=self.scoring)

@@ -54,6 +54,7 @@ def draw(n: int, size: int) -> np.ndarray:
 def set_scene(rows: Rows, pad: float) -> Scene:
     """Choose centre and scale; through the origin (pad = 0) the centre has to stay where it is."""
     X = rows.take(draw(rows.n, SAMPLE))
+    _check(X)
     centre = X.mean(axis=0) if pad and isinstance(rows, DenseRows) else np.zeros(rows.d)
     reach = np.max(np.abs(X - centre), axis=0, initial=0.0)
     reach = reach[reach > 0]

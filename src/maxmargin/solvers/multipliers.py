@@ -29,7 +29,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.kernels.multipliers import clip_multipliers, slope
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.finish import finish
+from maxmargin.solvers.frame import Frame, NotFiniteError
 from maxmargin.solvers.newton import direction
 
 __all__ = ["Iterate", "Reduced", "minimise"]
@@ -41,6 +42,8 @@ LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE ‖α − a‖²/σ
 LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
 MEET = 1e-14  # |v_j| against Σα max|a_ij| below which two hulls meet to rounding
 ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
+TIE = 1e-13
+NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
 
 
@@ -81,9 +84,9 @@ class Iterate:
         return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
 
     def joined(self, other: Iterate) -> Iterate:
-        """Return the better plane and the better multipliers of two points."""
-        plane = other if other.primal <= self.primal else self
-        bound = other if other.dual >= self.dual or other.meets else self
+        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
+        plane = other if not other.primal > self.primal * (1.0 + TIE) else self
+        bound = other if other.dual >= self.dual - TIE * abs(self.dual) or other.meets else self
         return replace(
             other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
         )
@@ -97,6 +100,8 @@ def minimise(problem: Reduced, start: Iterate, tol: float, deadline: float = mat
     for _ in range(ROUNDS):
         run.round(deadline)
         now = run.iterate()
+        if tol < now.gap < NEAR:
+            now = run.finished(now)
         before = best.gap, best.dual
         best = best.joined(now)
         better = best.gap < 0.7 * before[0] or (problem.hard and best.dual > 1.1 * before[1])
@@ -118,6 +123,8 @@ class _Run:
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
         self.m = self.frame.values(self.w, self.b)
+        if not np.isfinite(self.m.sum()):
+            raise NotFiniteError
         self.steps = 0
         self._clip()
         self._pull_afresh()
@@ -171,7 +178,7 @@ class _Run:
         gw, gb = self.w - self.v, -self.s * self.frame.pad
         if len(self.inside):
             dw, db = direction(self.frame, self.inside, self.sigma, gw, gb)
-        elif gb:
+        elif not self._balanced():
             dw, db = np.zeros_like(gw), -gb
         else:
             dw, db = -gw, 0.0
@@ -205,6 +212,22 @@ class _Run:
             if not low < t < high:
                 t = 0.5 * (low + high) if high < math.inf else 4.0 * low
         return t
+
+    def finished(self, now: Iterate) -> Iterate:
+        """The point with the conditions of the band solved exactly, if that is better."""
+        p = self.problem
+        solved = finish(self.frame, self.inside, self.alpha, p.C, self.v, self.s, self.b)
+        if solved is None:
+            return now
+        kept = self.w, self.b, self.alpha, self.m, self.v, self.s
+        self.alpha, self.v, self.b = solved
+        self.w = self.v
+        self.m = self.frame.values(self.w, self.b)
+        self.v = p.v0 + self.frame.pull(self.alpha)
+        self.s = p.s0 + float(self.alpha @ self.frame.bias)
+        then = self.iterate()
+        self.w, self.b, self.alpha, self.m, self.v, self.s = kept
+        return then if then.gap < now.gap else now
 
     def iterate(self) -> Iterate:
         """The point reached, with its gap; a hard margin is brought to scale."""

@@ -18,6 +18,7 @@ from maxmargin.solvers.frame import Frame, NotFiniteError
 
 __all__ = ["Budget", "Course", "MarginPoint", "run_together"]
 
+TIE = 1e-13
 Plane = tuple[np.ndarray, float]
 
 
@@ -43,9 +44,9 @@ class MarginPoint:
         return (self.primal - self.dual) / (self.primal or 1.0)
 
     def joined(self, other: MarginPoint) -> MarginPoint:
-        """Return ``other`` with the better plane and the better multipliers of the two."""
-        plane = other if other.primal <= self.primal else self
-        bound = other if other.dual >= self.dual else self
+        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
+        plane = other if not other.primal > self.primal * (1.0 + TIE) else self
+        bound = other if other.dual >= self.dual - TIE * abs(self.dual) else self
         best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
         return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
 

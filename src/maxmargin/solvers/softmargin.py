@@ -32,6 +32,8 @@ ROUGH = 1e-3  # gap on a sample
 SHARE = 0.2  # so many of the rows are copied at most
 WIDE = 4.0  # first width of the smoothed hinge
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
+SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
+TIGHT = 1e-14
 ROUNDS = 100
 
 
@@ -64,8 +66,10 @@ def soft_margin(
         now = MarginPoint(now.w, now.b, alpha, frame.pull(alpha), sigma)
         which = everything if frame.ready or len(band) > SHARE * frame.n else band
     passes = 0 if m is None else 1 + (start is None)
-    goal = tol / 3 if m is None and frame.n <= 2 * base else max(tol / 3, 1e-4)
+    final = tol / 3 if frame.n * frame.d > SMALL else min(tol / 3, TIGHT)
+    goal = final if frame.n <= 2 * base else max(final, 1e-4)
     best = now
+    fresh = start is None
     for _ in range(ROUNDS):
         point, alpha, v = _solve(frame, C, now, which, goal, budget)
         new = yield point.w, point.b
@@ -81,8 +85,12 @@ def soft_margin(
         now = MarginPoint(w, b, alpha, v, point.sigma / 10, passes, primal, dual)
         best = best.joined(now)
         stuck = len(which) == frame.n and point.gap > goal and goal <= tol
-        if best.gap <= tol or stuck or budget.ended(best):
+        if best.gap <= tol or budget.ended(best) or (stuck and fresh):
             break
+        if stuck:  # the start led astray: begin at zero
+            zero, fresh, m = np.zeros(frame.d), True, None
+            now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, float(C.max()) / WIDE)
+            continue
         if t < HELD:
             which = everything
         else:
@@ -90,7 +98,7 @@ def soft_margin(
             which = _near(m, alpha, C, extra[np.abs(1.0 - m[extra]) <= moved], 10 * base // 4)
         if len(which) > SHARE * frame.n and not frame.ready and len(which) > 2 * base:
             which = everything
-        goal = max(tol / 3, min(goal, 1e-2 * max(best.gap, 0.0)))
+        goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
     return best
 
 
