@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Two test processes side by side: each with one thread for its matrix products.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: demo test test-all lint bench format clean
 
@@ -10,10 +12,10 @@ demo: $(STAMP)              ## the main job, told on data that ships with scikit
 	$(BIN)/maxmargin demo
 
 test: lint                  ## lint, types, layers, and the whole suite
-	$(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
 test-all: lint              ## the same with fifty times as many examples per property
-	MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -39,6 +39,14 @@ def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 5) -> di
     return best
 
 
+def once(run: Callable[[], object]) -> float:
+    """The time of one run, for contestants too slow to have several turns."""
+    time.sleep(PAUSE)
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
 def at_most(work: str, ours: float, peer: str, theirs: float, limit: float) -> Row:
     """Our time may be at most ``limit`` times theirs."""
     ratio = ours / theirs

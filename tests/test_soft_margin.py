@@ -77,7 +77,7 @@ def assert_same_plane(one, two, X, y, C, rtol=1e-4):
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=0, atol=rtol * size)
 
 
-# --- against LIBSVM -------------------------------------------------------------------------------------
+# --- against LIBSVM --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("C", [0.001, 0.1, 1.0, 30.0])
@@ -121,7 +121,7 @@ def test_raw_features_of_very_different_scale():
         assert_optimal(mm.SoftMarginSVC(C=C).fit(X, y), X, y, C)
 
 
-# --- against fractions ----------------------------------------------------------------------------------
+# --- against fractions -----------------------------------------------------------------------------
 
 
 def _tiny():
@@ -252,7 +252,7 @@ def test_support_is_where_the_multipliers_are_not_zero(name):
     np.testing.assert_array_equal(model.bound_support_, np.sort(bound))
 
 
-# --- weights --------------------------------------------------------------------------------------------
+# --- weights ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["overlap", "virginica", "integer blobs", "touching"])
@@ -324,7 +324,7 @@ def test_balanced_counts_a_repeated_row_as_often_as_its_weight():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-6)
 
 
-# --- forms of data --------------------------------------------------------------------------------------
+# --- forms of data ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -363,7 +363,7 @@ def test_a_sparse_matrix_far_from_the_origin():
     assert_optimal(model, X, y, 0.1)
 
 
-# --- several classes ------------------------------------------------------------------------------------
+# --- several classes -------------------------------------------------------------------------------
 
 
 def test_one_vs_rest_machines_are_binary_fits():
@@ -416,7 +416,7 @@ def test_ten_digits():
     assert model.score(X, y) > 0.95
 
 
-# --- warm starts ----------------------------------------------------------------------------------------
+# --- warm starts -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -453,7 +453,7 @@ def test_a_warm_start_with_several_classes():
         np.testing.assert_allclose(warm.coef_, cold.coef_, rtol=1e-3, atol=1e-5)
 
 
-# --- larger problems ------------------------------------------------------------------------------------
+# --- larger problems -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("C", [1e-4, 1.0, 100.0])
@@ -503,13 +503,63 @@ def test_rare_one_hot_columns_and_many_duplicates(form, C):
     assert_optimal(model, X, y, C)
 
 
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "origin"])
+@pytest.mark.parametrize("C", [1e-8, 1e-6, 1e-5])
+@pytest.mark.parametrize("n", [1_000, 9_000])
+def test_a_tiny_C_among_many_rows(n, C, bias):
+    X, y = noisy(n, 20, seed=3)
+    assert_optimal(mm.SoftMarginSVC(C=C, fit_intercept=bias).fit(X, y), X, y, C, bias=bias)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e-6, 1e-5])
+@pytest.mark.parametrize("few", [2, 10])
+def test_a_rare_class_and_a_tiny_C_to_1e_9(few, C):
+    X, y = noisy(1_000, 10, seed=2)
+    y[:] = -1.0
+    y[:few] = 1.0
+    assert_optimal(mm.SoftMarginSVC(C=C, tol=1e-9).fit(X, y), X, y, C)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("heavy", [1e2, 1e3, 1e4, 1e6])
+@pytest.mark.parametrize("n", [200, 1_000])
+def test_one_heavy_row(n, heavy, C):
+    for seed in (1, 2, 4):
+        X, y = noisy(n, 20, seed=seed)
+        weight = np.ones(n)
+        weight[0] = heavy
+        assert_optimal(mm.SoftMarginSVC(C=C).fit(X, y, weight), X, y, C * weight)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_weights_with_a_heavy_tail(C):
+    for seed in (0, 3):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack(
+            [rng.standard_normal((2_000, 2)), np.eye(40)[rng.geometric(0.15, 2_000) % 40]]
+        )
+        lean = X[:, 0] + X[:, 2:] @ rng.standard_normal(40)
+        y = np.where(lean + 0.3 * rng.standard_normal(2_000) > 0, 1.0, -1.0)
+        weight = rng.pareto(1.0, 2_000) + 0.01
+        assert_optimal(mm.SoftMarginSVC(C=C).fit(X, y, weight), X, y, C * weight)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e4])
+@pytest.mark.parametrize(("n", "d"), [(30, 13), (40, 200)])
+def test_separable_rows_to_1e_9(n, d, C):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    assert_optimal(mm.SoftMarginSVC(C=C, tol=1e-9).fit(X, y), X, y, C)
+
+
 def test_large_weights_of_few_rows_among_many():
     X, y = noisy(12_000, 5, seed=9)
     weight = np.random.default_rng(0).pareto(1.0, len(y)) + 1e-3
     assert_optimal(mm.SoftMarginSVC(C=0.1).fit(X, y, weight), X, y, 0.1 * weight)
 
 
-# --- budgets --------------------------------------------------------------------------------------------
+# --- budgets ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [{"max_passes": 1}, {"max_passes": 2}, {"max_seconds": 1e-9}])
@@ -528,6 +578,7 @@ def test_a_budget_leaves_an_honest_certificate(options, size, C):
     assert np.all(model.dual_ >= 0) and np.all(model.dual_ <= C)
     assert abs(model.dual_ @ y) <= 1e-9 * model.dual_.sum() + 1e-300
     assert proof.dual <= best.primal + rounding and best.dual <= proof.primal + rounding
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(model.dual_ > 0))
     if proof.relative_gap <= 1e-13:
         assert not caught
         return
@@ -546,7 +597,7 @@ def test_enough_passes_need_no_warning():
     assert mm.SoftMarginSVC(max_passes=100, max_seconds=600).fit(X, y).n_passes_ <= 100
 
 
-# --- bad input ------------------------------------------------------------------------------------------
+# --- bad input -------------------------------------------------------------------------------------
 
 BAD = {
     "C": [0, -1.0, float("nan"), float("inf"), "1", None, True],
@@ -576,7 +627,7 @@ def test_a_bad_parameter_is_refused(name, bad):
 )
 def test_bad_sample_weights_are_refused(weight):
     model = mm.SoftMarginSVC()
-    with pytest.raises(ValueError, match="weight|float"):
+    with pytest.raises(ValueError, match=r"weight|float"):
         model.fit([[0.0], [1.0], [2.0]], [0, 1, 1], weight)
     assert not hasattr(model, "machines_")
 
@@ -598,7 +649,7 @@ def test_a_number_that_is_not_finite_is_named(bad, n, form):
         mm.SoftMarginSVC().fit(sparse.csr_array(X) if form == "csr" else X, y)
 
 
-# --- invariances ----------------------------------------------------------------------------------------
+# --- invariances -----------------------------------------------------------------------------------
 
 
 @st.composite

@@ -12,6 +12,7 @@ from rich.progress import track
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 
@@ -28,6 +29,8 @@ def run(quick: bool) -> None:
         _separable(console)
         _xor(console)
         _overlapping(console)
+        _margins(console)
+        _audit(console)
         if not quick:
             _digits(console)
     console.print(f"\nDone in {time.perf_counter() - began:.1f} s.")
@@ -74,8 +77,38 @@ def _overlapping(console: Console) -> None:
     console.print(table)
 
 
+def _margins(console: Console) -> None:
+    iris = load_iris()
+    X, y = iris.data, iris.target
+    _chapter(console, "4  The largest margin, and the certificate that it is")
+    model = mm.HardMarginSVC().fit(X, y == 0)
+    _say(console, str(model.certificate_))
+    try:
+        mm.HardMarginSVC().fit(X, y == 1)
+    except mm.NotSeparableError as error:
+        _say(console, f"\nIris versicolor against the rest: {error}")
+    soft = mm.SoftMarginSVC(C=1.0).fit(X, y == 1)
+    free, bound = len(soft.free_support_), len(soft.bound_support_)
+    gap = soft.certificate_.relative_gap
+    _say(console, f"Soft margin, C = 1: {free} free and {bound} bound support vectors, gap {gap:.0e}.")
+
+
+def _audit(console: Console) -> None:
+    _chapter(console, "5  An audit: scikit-learn's LinearSVC, one feature shifted by 50")
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    X[:, 0] += 50.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that it did not converge
+        other = LinearSVC(loss="hinge", random_state=0).fit(X, y)
+    audit = mm.certify(other, X, y)
+    assert isinstance(audit, mm.Certificate)  # two classes: one certificate
+    for finding in audit.findings:
+        _say(console, f"· {finding}")
+
+
 def _digits(console: Console) -> None:
-    _chapter(console, "4  Digits, ten classes: one machine per class, each with its own story")
+    _chapter(console, "6  Digits, ten classes: one machine per class, each with its own story")
     X, y = load_digits(return_X_y=True)
     model = mm.PocketPerceptron(random_state=0)
     table = Table("digit", "errors", "updates", "why it stopped", box=None, padding=(0, 3))

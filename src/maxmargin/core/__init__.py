@@ -14,6 +14,11 @@ Conventions
 γ = max over ‖z‖ = 1 of min_i a_i·z refer to the **padded** vectors. The perceptron started at z = 0
 makes at most R²/γ² mistakes. (The *geometric* margin of the margin machines leaves the bias outside.)
 
+*Margin machines.* Hard margin: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1. Soft margin: minimise
+½‖w‖² + Σ C_i ξ_i with ξ_i = max(0, 1 − y_i (w·x_i + b)); C multiplies the **sum**, and b is never
+penalised. Dual: maximise Σ α_i − ½‖Σ α_i y_i x_i‖² subject to 0 ≤ α_i ≤ C_i (hard: C_i = ∞) and
+Σ α_i y_i = 0. The *geometric* margin is 1/‖w‖ with the bias outside, the slab is 2/‖w‖ wide.
+
 *Arithmetic.* Weights are doubles whatever the type of the data. Whether a row is a mistake is decided
 by the sum of w_j x_j taken from left to right, then b: dense and sparse copies of the same data
 therefore make the same decisions and the same updates, bit for bit.

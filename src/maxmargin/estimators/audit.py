@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import Point, certificate
 from maxmargin.core.errors import InputError, NotSeparableError
-from maxmargin.core.labels import encode, find_classes
+from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import check_number
 from maxmargin.estimators.door import read_Xy
 from maxmargin.rows import CsrRows, Rows, as_rows
@@ -68,13 +68,17 @@ def certify(
     classes = find_classes(y)
     codes = encode(y, classes)
     W, B = _planes(model, rows.d, len(classes))
+    factors = class_weights(getattr(model, "class_weight", None), classes, codes)
     free = bool(getattr(model, "fit_intercept", True))
     scaling = getattr(model, "intercept_scaling", None) if free else None
     loss = getattr(model, "loss", "hinge")
     results: dict[Hashable, Certificate] = {}
     for k, label in enumerate(classes.tolist() if len(W) > 1 else [None]):
         signs = np.where(codes == (1 if label is None else k), 1.0, -1.0)
-        audit = _Audit(rows, signs, C, tol, free, scaling).judge(W[k], float(B[k]))
+        factor = factors[codes]
+        if label is not None:
+            factor = np.where(codes == k, factor, 1.0)  # in one-vs-rest the rest has weight 1
+        audit = _Audit(rows, signs, C, factor, tol, free, scaling).judge(W[k], float(B[k]))
         if loss != "hinge" and isinstance(loss, str):
             other = f"The model minimises another loss, {loss}: the textbook's is the hinge."
             audit = replace(audit, findings=(*audit.findings, other))
@@ -92,15 +96,22 @@ def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
             "model must be a tuple (w, b) or a fitted linear model with coef_ and intercept_. "
             f"Got {type(model).__name__} instead. Of a pipeline pass the last step, with X transformed."
         )
-    W = W.toarray() if sparse.issparse(W) else W
-    W = np.atleast_2d(np.asarray(W, dtype=np.float64))
+    try:
+        W = W.toarray() if sparse.issparse(W) else W
+        W = np.atleast_2d(np.asarray(W, dtype=np.float64))
+        B = np.asarray(B, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise InputError(f"w and b must hold numbers. Got {W!r} and {B!r} instead.") from None
     wanted = 1 if classes == 2 else classes
-    if W.shape != (wanted, d):
+    pairs = getattr(model, "multi_class", "") == "ovo" or hasattr(model, "dual_coef_")
+    if W.shape != (wanted, d) or (pairs and classes > 2):
         raise InputError(
             f"coef_ must have shape {(wanted, d)} for these data: one row for two classes, else one per "
             f"class. Got {W.shape} instead. Audit the machines of one-vs-one pair by pair."
         )
-    B = np.broadcast_to(np.asarray(B, dtype=np.float64).ravel(), (wanted,))
+    if B.shape not in ((1,), (wanted,)):
+        raise InputError(f"intercept_ must hold {wanted} numbers, or one. Got {len(B)} instead.")
+    B = np.broadcast_to(B, (wanted,))
     if not (np.all(np.isfinite(W)) and np.all(np.isfinite(B))):
         raise InputError("coef_ and intercept_ must hold finite numbers. Got nan or infinity instead.")
     return W, B
@@ -110,13 +121,20 @@ class _Audit:
     """One plane against one binary problem."""
 
     def __init__(
-        self, rows: Rows, y: np.ndarray, C: float, tol: float, free: bool, scaling: float | None
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        C: float,
+        factor: np.ndarray,
+        tol: float,
+        free: bool,
+        scaling: float | None,
     ) -> None:
         self.rows, self.y, self.C, self.tol = rows, y, C, tol
         self.free, self.penalised = free, scaling is not None
         self.scaling = 1.0 if scaling is None else float(scaling)
         self.hard = math.isinf(C)
-        self.bounds = np.full(rows.n, C)
+        self.bounds = C * factor
 
     def judge(self, w: np.ndarray, b: float) -> Certificate:
         """Return the certificate of the plane, with findings."""
@@ -201,16 +219,19 @@ class _Audit:
 
     def _value(self, w: np.ndarray, b: float) -> float:
         slack = np.maximum(1.0 - self._margins(w, b), 0.0)
-        return 0.5 * float(w @ w) + self.C * float(slack.sum())
+        return 0.5 * float(w @ w) + float(self.bounds @ slack)
 
     def _best_bias(self, m: np.ndarray, b: float) -> float:
-        """The b that minimises Σ ξ_i for this w.
+        """The b that minimises Σ C_i ξ_i for this w.
 
-        The slope in b is −n₊ + (the number of rows with y_i − w·x_i ≤ b): zero at an order statistic.
+        The slope in b is −Σ₊ C_i + (the sum of C_i over the rows with y_i − w·x_i ≤ b): it passes zero
+        at one of these points.
         """
         turns = self.y * (1.0 - m) + b
-        k = int(np.count_nonzero(self.y > 0)) - 1
-        return float(np.partition(turns, k)[k])
+        order = np.argsort(turns)
+        below = np.cumsum(self.bounds[order])
+        k = int(np.searchsorted(below, float(self.bounds[self.y > 0].sum()) * (1 - 1e-12)))
+        return float(turns[order[min(k, len(order) - 1)]])
 
     def _regularised(self) -> float:
         """The optimum of the problem in which the bias is one more feature, and penalised."""

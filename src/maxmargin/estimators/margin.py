@@ -94,12 +94,13 @@ class MarginClassifier(MarginAttributes):
     def _read_weight(self, sample_weight: Any, rows: Rows) -> np.ndarray:
         if sample_weight is None:
             return np.ones(rows.n)
+        given = np.asarray(sample_weight)
+        if given.dtype.kind in "biuf" and given.size and not np.any(given):
+            raise InputError("sample_weight must hold a number > 0. Got only zeros instead.")
         weight = _check_sample_weight(sample_weight, np.empty((rows.n, 0)), dtype=np.float64)
         if not np.all(weight >= 0.0):
             worst = float(weight.min())
             raise InputError(f"sample_weight must hold numbers ≥ 0. Got {worst!r} among them instead.")
-        if not np.any(weight > 0.0):
-            raise InputError("sample_weight must hold a number > 0. Got only zeros instead.")
         return np.asarray(weight)
 
     def _fit_rows(self, X: Any, y: np.ndarray, rows: Rows, weight: np.ndarray) -> None:
@@ -121,7 +122,7 @@ class MarginClassifier(MarginAttributes):
             try:
                 solved = self._solve(rows, codes, weight, machines, watch)
             except NotFiniteError:
-                check_reach(rows)  # says where
+                check_reach(rows, training=True)  # says where
                 raise InputError(
                     "X must hold numbers whose products stay within the range of doubles. "
                     "Got some that do not instead. Scale the largest features down."
@@ -222,7 +223,7 @@ class MarginClassifier(MarginAttributes):
         bounds = np.full(rows.n, math.inf) if C is None else C
         point = Point(result.w, result.b, y, result.alpha, slack, bounds, self.fit_intercept)
         proof = certificate(rows, point, self._problem(), passes)
-        support = np.flatnonzero((result.alpha > 0.0) | (slack > 0.0))
+        support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
         alpha = result.alpha[support]
         return MarginMachine(
             label=machine.label,
@@ -230,7 +231,8 @@ class MarginClassifier(MarginAttributes):
             intercept_=result.b,
             support_=machine.members[support],
             support_dual_=alpha,
-            support_slack_=slack[support],
+            late_=machine.members[late],
+            late_slack_=slack[late],
             support_bound_=alpha >= bounds[support],
             certificate_=proof,
             n_passes_=proof.n_passes,
@@ -239,13 +241,15 @@ class MarginClassifier(MarginAttributes):
 
     def _warn(self) -> None:
         """Say it if a budget ended the work, or rounding did."""
-        worst = self.certificate_.relative_gap
-        if worst <= self.tol:
+        worst = self.certificate_
+        if worst.relative_gap <= self.tol:
             return
-        far = "no bound is known yet" if math.isinf(worst) else f"at most {100 * worst:.3g} %"
+        far = "no bound on its distance from the optimum is known yet"
+        if math.isfinite(worst.gap) and worst.dual > 0.0:
+            far = f"the objective is above the optimum by at most {100 * worst.gap / worst.dual:.3g} %"
         warnings.warn(
-            f"{type(self).__name__} stopped before the relative gap was {self.tol:g}: the objective is "
-            f"above the optimum by {far}, after {self.n_passes_} passes. {self._remedy()}",
+            f"{type(self).__name__} stopped before the relative gap was {self.tol:g}: {far}, after "
+            f"{self.n_passes_} passes. {self._remedy()}",
             BudgetWarning,
             stacklevel=6,
         )

@@ -28,8 +28,9 @@ class MarginMachine:
     intercept_: float
     support_: np.ndarray  # training rows with α_i > 0
     support_dual_: np.ndarray  # their α_i
-    support_slack_: np.ndarray  # their ξ_i
     support_bound_: np.ndarray  # whether α_i = C_i
+    late_: np.ndarray  # training rows with ξ_i > 0
+    late_slack_: np.ndarray  # their ξ_i
     certificate_: Certificate
     n_passes_: int
     n_rows: int
@@ -48,12 +49,12 @@ class MarginMachine:
     @property
     def dual_(self) -> np.ndarray:
         """α_i for every training row."""
-        return self._spread(self.support_dual_)
+        return self._spread(self.support_, self.support_dual_)
 
     @property
     def slack_(self) -> np.ndarray:
         """ξ_i = max(0, 1 − y_i f(x_i)) for every training row."""
-        return self._spread(self.support_slack_)
+        return self._spread(self.late_, self.late_slack_)
 
     @property
     def free_support_(self) -> np.ndarray:
@@ -69,9 +70,9 @@ class MarginMachine:
         """f(x) = w·x + b for every row of X."""
         return np.asarray(X @ self.coef_) + self.intercept_
 
-    def _spread(self, values: np.ndarray) -> np.ndarray:
+    def _spread(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         whole = np.zeros(self.n_rows)
-        whole[self.support_] = values
+        whole[rows] = values
         return whole
 
 

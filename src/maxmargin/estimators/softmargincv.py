@@ -102,9 +102,11 @@ class SoftMarginSVCCV(MarginAttributes):
         """
         machine = self._machine()
         machine._check_params()
-        read_Xy(self, X, y)
+        rows, _ = read_Xy(self, X, y)
         X, y = indexable(X, np.asarray(y))
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = None
+        if sample_weight is not None:
+            weight = machine._read_weight(sample_weight, rows)
         Cs = np.unique(self._Cs())
         scorer = check_scoring(machine, scoring=self.scoring)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))

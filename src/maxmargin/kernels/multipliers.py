@@ -10,11 +10,11 @@ __all__ = ["clip_multipliers", "hinge_slope", "sign", "slope"]
 
 
 @jit
-def clip_multipliers(m: Any, a: Any, C: Any, sigma: float, alpha: Any, band: Any) -> int:
-    """Write α_i = min(max(a_i + σ (1 − m_i), 0), C_i) and the rows strictly between; return how many."""
+def clip_multipliers(m: Any, a: Any, C: Any, sigma: Any, alpha: Any, band: Any) -> int:
+    """Write α_i = min(max(a_i + σ_i (1 − m_i), 0), C_i) and the rows strictly between; count these."""
     inside = 0
     for i in range(m.shape[0]):
-        value = a[i] + sigma * (1.0 - m[i])
+        value = a[i] + sigma[i] * (1.0 - m[i])
         if value <= 0.0:
             alpha[i] = 0.0
         elif value >= C[i]:
@@ -27,20 +27,20 @@ def clip_multipliers(m: Any, a: Any, C: Any, sigma: float, alpha: Any, band: Any
 
 
 @jit_any_order
-def slope(t: float, m: Any, u: Any, a: Any, C: Any, sigma: float) -> tuple[float, float]:
-    """Return Σ_i α_i(t) u_i and σ Σ u_i² over the band, where α_i(t) clips a_i + σ (1 − m_i − t u_i)."""
+def slope(t: float, m: Any, u: Any, a: Any, C: Any, sigma: Any) -> tuple[float, float]:
+    """Return Σ α_i(t) u_i, and Σ σ_i u_i² over the band; α_i(t) clips a_i + σ_i (1 − m_i − t u_i)."""
     pull = 0.0
     curvature = 0.0
     for i in range(m.shape[0]):
-        value = a[i] + sigma * (1.0 - m[i] - t * u[i])
+        value = a[i] + sigma[i] * (1.0 - m[i] - t * u[i])
         if value <= 0.0:
             continue
         if value >= C[i]:
             pull += C[i] * u[i]
         else:
             pull += value * u[i]
-            curvature += u[i] * u[i]
-    return pull, sigma * curvature
+            curvature += sigma[i] * u[i] * u[i]
+    return pull, curvature
 
 
 @jit

@@ -54,6 +54,10 @@ class Rows(ABC):
     def combine(self, C: np.ndarray) -> np.ndarray:
         """C X for a k × n matrix C of doubles: k weighted sums of all rows."""
 
+    @abstractmethod
+    def square_lengths(self) -> np.ndarray:
+        """‖x_i‖² for every row."""
+
     @property
     @abstractmethod
     def column_reach(self) -> np.ndarray:

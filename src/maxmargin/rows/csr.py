@@ -72,6 +72,12 @@ class CsrRows(Rows):
         parts = self.map(lambda where, block: np.asarray((block.matrix.T @ C[:, where].T).T))
         return np.asarray(sum(parts, start=np.zeros((len(C), self.d))))
 
+    def square_lengths(self) -> np.ndarray:
+        """‖x_i‖² for every row."""
+        squares = self.matrix.copy()
+        squares.data = self._arrays.data.astype(np.float64) ** 2
+        return np.asarray(squares.sum(axis=1)).ravel()
+
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j."""

@@ -66,6 +66,14 @@ class DenseRows(Rows):
             out += C[:, where] @ self._wide(where)
         return out
 
+    def square_lengths(self) -> np.ndarray:
+        """‖x_i‖² for every row."""
+        out = np.empty(self.n)
+        for where, _ in self.blocks(WIDE_ENTRIES):
+            X = self._wide(where)
+            out[where] = np.einsum("ij,ij->i", X, X)
+        return out
+
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j, through temporaries that stay in the cache."""

@@ -1,72 +1,109 @@
 """The last digits: solve the optimality conditions of the band exactly, once it is the right one.
 
-If B is the free support, the optimum is the solution of a linear system: with w = Σ α_i a_i,
+If B is the free support, the optimum is the solution of a linear system in w, α_B and b,
 
-    a_i·w + y_i b = 1  for i in B,        Σ α_i y_i = 0,
+    w − Σ_{i∈B} α_i a_i = Σ_{i∉B} α_i a_i,     a_i·w + y_i b = 1  (i in B),     Σ α_i y_i = 0,
 
-the other multipliers fixed at their bounds. Solved for corrections δα and δb, with the residuals
-computed anew each time, it reaches the precision of the data. If a multiplier leaves its bounds, B was
-not the free support yet.
+the other multipliers fixed at their bounds. It is solved for corrections, with the residuals computed anew
+each time, as it stands where it is small or features differ much in scale (no squares are formed), and
+with w eliminated otherwise. If a multiplier leaves its bounds, B was not the free support yet.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.linalg.lapack import dgesvx
 
 from maxmargin.solvers.frame import Frame
 
-__all__ = ["finish"]
+__all__ = ["State", "finish"]
 
 LARGE = 2_000  # rows of a band that is solved
 SMALL = 100  # so many in any case, even if they depend on each other
+WHOLE = 400  # order of a system that is solved as it stands
 TIMES = 3  # refinements
 
 
-def finish(
-    frame: Frame,
-    band: np.ndarray,
-    alpha: np.ndarray,
-    C: np.ndarray,
-    v: np.ndarray,
-    s: float,
-    b: float,
-) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """Return (α, v, b) with the band solved, or None if it is not the free support."""
-    k = len(band)
-    if not 0 < k <= max(frame.d + 1, SMALL) or k > LARGE:
+class State(NamedTuple):
+    """A point: w, b, all multipliers, Σ α_i a_i and Σ α_i y_i (rows left out included)."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    v: np.ndarray
+    s: float
+
+
+def finish(frame: Frame, band: np.ndarray, C: np.ndarray, state: State) -> State | None:
+    """Return the point with the band solved, or None if it is not the free support."""
+    k, d = len(band), frame.d
+    if not 0 < k <= max(d + 1, SMALL) or k > LARGE:
         return None
     A, y = frame.take(band), frame.bias[band]
-    size = k + 1 if frame.pad else k
-    M = np.zeros((size, size))
-    M[:k, :k] = A @ A.T
-    if frame.pad:
-        # In units of the rows, so that both blocks are of one size.
-        unit = np.sqrt(float(np.mean(np.diag(M)[:k]))) or 1.0
-        M[:k, k] = M[k, :k] = y * unit
+    whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)
+    solve = _whole(A, y, frame.pad) if whole else _eliminated(A, y, frame.pad)
+    w, b, alpha, v, s = state
     alpha = alpha.copy()
     for _ in range(TIMES):
-        right = np.zeros(size)
-        right[:k] = 1.0 - (A @ v + y * b)
-        if frame.pad:
-            right[k] = -s * unit
-        step = _solve(M, right)
-        new = alpha[band] + step[:k]
+        step = solve(v - w, 1.0 - (A @ w + y * b), -s)
+        if step is None:
+            return None
+        dw, da, db = step
+        new = alpha[band] + da
         if not (np.all(new >= 0.0) and np.all(new <= C[band])):
             return None
-        v = v + (new - alpha[band]) @ A
-        s += float((new - alpha[band]) @ y)
+        moved = new - alpha[band]
+        w, b, v, s = w + dw, b + db, v + moved @ A, s + float(moved @ y)
         alpha[band] = new
-        if frame.pad:
-            b += float(step[k]) * unit
-    return alpha, v, b
+    return State(w, b, alpha, v, s)
 
 
-def _solve(M: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve; if rows of the band depend on each other, by the shortest correction."""
-    try:
-        step = np.linalg.solve(M, right)
-        if np.all(np.isfinite(step)) and np.allclose(M @ step, right, rtol=1e-6, atol=1e-9):
-            return np.asarray(step)
-    except np.linalg.LinAlgError:
-        pass
-    return np.asarray(np.linalg.lstsq(M, right, rcond=1e-12)[0])
+def _whole(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-untyped-def]
+    """The system as it stands, its rows and columns scaled by LAPACK."""
+    k, d = A.shape
+    size = d + k + 1
+    M = np.zeros((size, size), order="F")
+    M.flat[: d * (size + 1) : size + 1] = 1.0
+    M[:d, d : d + k] = -A.T
+    M[d : d + k, :d] = A
+    M[d : d + k, -1] = M[-1, d : d + k] = y
+    if not pad:
+        M[-1, -1] = 1.0
+
+    def solve(r1: np.ndarray, r2: np.ndarray, r3: float):  # type: ignore[no-untyped-def]
+        right = np.concatenate([r1, r2, [r3 if pad else 0.0]])
+        result = dgesvx(M, right, fact="E")
+        x, info = result[7], result[-1]
+        if info > size or (0 < info <= size):  # singular, to rounding or exactly
+            x = np.linalg.lstsq(M, right, rcond=1e-13)[0]
+        x = np.ravel(x)
+        if not np.all(np.isfinite(x)):
+            return None
+        return x[:d], x[d : d + k], float(x[-1]) * pad
+
+    return solve
+
+
+def _eliminated(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-untyped-def]
+    """The same without w: A Aᵀ in its place."""
+    k = len(A)
+    M = np.zeros((k + 1, k + 1))
+    M[:k, :k] = A @ A.T
+    unit = float(np.sqrt(np.mean(np.diag(M)[:k]))) or 1.0  # both blocks are of one size
+    M[:k, k] = M[k, :k] = y * unit
+    if not pad:
+        M[k, k] = 1.0
+
+    def solve(r1: np.ndarray, r2: np.ndarray, r3: float):  # type: ignore[no-untyped-def]
+        right = np.append(r2 - A @ r1, r3 * unit * pad)
+        try:
+            x = np.linalg.solve(M, right)
+        except np.linalg.LinAlgError:
+            return None
+        if not np.all(np.isfinite(x)):
+            return None
+        return r1 + x[:k] @ A, x[:k], float(x[k]) * unit * pad
+
+    return solve

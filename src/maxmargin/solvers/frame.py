@@ -14,12 +14,14 @@ import numpy as np
 
 from maxmargin.kernels.multipliers import sign
 from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.solvers.products import Products
 
 __all__ = ["CHUNK", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
 
 SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
 DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
 UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
+LARGEST, SMALLEST = 2.0**400, 2.0**-400  # squares of features must be doubles
 CHUNK = 4_096  # rows taken at a time
 
 
@@ -61,6 +63,8 @@ def set_scene(rows: Rows, pad: float) -> Scene:
     if not len(reach):
         return Scene(centre, 1.0)
     uneven = bool(reach.max() > UNEVEN * reach.min())
+    if not SMALLEST <= reach.max() <= LARGEST:
+        raise NotFiniteError
     return Scene(centre, float(2.0 ** np.round(np.log2(reach.max()))), uneven)
 
 
@@ -75,6 +79,11 @@ class Frame:
         self.scene = scene
         self.ready = ready  # the rows are signed, centred and scaled already
         self.n, self.d = rows.n, rows.d
+
+    @cached_property
+    def products(self) -> Products:
+        """Inner products of rows that have been in the band."""
+        return Products(self.n, self.d)
 
     @cached_property
     def reach(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """More features than rows: work in n coordinates instead of d.
 
 The optimal w is a combination of the rows, so nothing but their inner products matters. With the Gram
-matrix K = X Xᵀ = L Lᵀ (Cholesky) the rows of L have the same inner products as those of X, and a machine
+matrix K = X Xᵀ = L Lᵀ (pivoted Cholesky) the rows of L have the same inner products as those of X, and a machine
 on L is the machine on X, in n coordinates. K is computed once, for all machines.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpstrf
 
 from maxmargin.rows import DenseRows
 from maxmargin.solvers.frame import Frame, Scene
@@ -19,7 +19,6 @@ __all__ = ["gram_frames", "worth_gram"]
 
 MOST = 4_000  # rows; beyond, the matrix no longer pays
 COLUMNS = 1 << 20  # entries of X that are centred at a time
-JITTER = 1e-15  # added to the diagonal, as a share of the largest entry, where K is singular
 
 
 def worth_gram(frame: Frame) -> bool:
@@ -30,14 +29,11 @@ def worth_gram(frame: Frame) -> bool:
 def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
     """Return the frames of the same machines in n coordinates."""
     K = _inner_products(frames[0])
-    largest = float(np.max(np.diag(K), initial=0.0)) or 1.0
-    jitter = 0.0
-    while True:
-        L, failed = dpotrf(K + jitter * largest * np.eye(len(K)), lower=1, clean=1)
-        if not failed:
-            break
-        jitter = max(4.0 * jitter, JITTER)
-    rows = DenseRows(np.ascontiguousarray(L))
+    L, order, rank, _ = dpstrf(K, lower=1)
+    L = np.tril(L)[:, : max(rank, 1)]
+    back = np.empty_like(L)
+    back[order - 1] = L
+    rows = DenseRows(np.ascontiguousarray(back))
     scene = Scene(np.zeros(rows.d), 1.0)
     return [Frame(rows, f.y, f.pad, scene) for f in frames]
 

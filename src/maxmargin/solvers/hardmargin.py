@@ -18,14 +18,16 @@ import math
 import numpy as np
 
 from maxmargin.solvers.frame import Frame
-from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
+from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
 from maxmargin.solvers.passes import Budget, Course, MarginPoint
+from maxmargin.solvers.witness import meeting_weights
 
 __all__ = ["hard_margin"]
 
 POOL = 1_000  # rows to begin with, and to add after a pass
 ROUGH = 1e-2  # gap that will do on a pool while many rows are still violated
 CLOSE = 0.25
+CLOSER = 1e-2  # factor on the distance at which hulls may meet, after they did not
 STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
 
 
@@ -38,15 +40,22 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
     zero = np.zeros(frame.d)
     best = MarginPoint(zero, 0.0, np.zeros(frame.n), zero)
     close = len(pool) == frame.n
-    passes = 0
+    passes, meet = 0, MEET
     while True:
         problem = Reduced(work, np.full(work.n, math.inf), zero)
-        point = minimise(problem, point, 0.1 * tol if close else ROUGH, budget.deadline)
+        goal = 0.1 * tol if close else ROUGH
+        point = minimise(problem, point, goal, budget.deadline, meet)
         alpha = np.zeros(frame.n)
         alpha[pool] = point.alpha
         v = work.pull(point.alpha)
         if point.meets:
-            return MarginPoint(zero, 0.0, alpha, v, passes=passes, meets=True)
+            support = np.flatnonzero(alpha)
+            weights = meeting_weights(frame, support, alpha[support])
+            if weights is not None:
+                alpha[support] = weights
+                return MarginPoint(zero, 0.0, alpha, v, passes=passes, meets=True)
+            meet *= CLOSER
+            continue
         m = yield point.w, point.b
         passes += 1
         least = float(m.min())

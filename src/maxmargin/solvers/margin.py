@@ -14,12 +14,14 @@ import numpy as np
 
 from maxmargin.core.witness import Witness
 from maxmargin.rows import Rows
+from maxmargin.solvers.balance import balanced
+from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, set_scene
 from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
 from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
 from maxmargin.solvers.softmargin import soft_margin
-from maxmargin.solvers.witness import find_witness
+from maxmargin.solvers.witness import as_witness
 
 __all__ = ["Solved", "Start", "Task", "solve_margins"]
 
@@ -89,15 +91,21 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     alpha, passes = point.alpha, point.passes
     if point.meets:
         support = np.flatnonzero(alpha)
-        witness = find_witness(frame, support, alpha[support])
+        witness = as_witness(frame, support, alpha[support])
         return Solved(np.zeros(frame.d), 0.0, alpha / unit, passes, witness)
     C = None if task.C is None else task.C * unit
     if frame.pad:
-        alpha = balanced(alpha, frame.y, C)
+        alpha = balanced(alpha, frame.y, np.full(frame.n, math.inf) if C is None else C)
     w, b = point.w, point.b
     if combined:  # n coordinates: w is known through its combination of rows only
         w = frame.pull(alpha)
         passes += 1
+        top = np.full(frame.n, math.inf) if C is None else C
+        free = np.flatnonzero((alpha > 0.0) & (alpha < top))
+        state = State(w, b, alpha, w, float(alpha @ frame.bias))
+        solved = finish(frame, free, top, state)
+        if solved is not None:
+            w, b, alpha = solved.w, solved.b, solved.alpha
     if C is None:
         v = w if combined else frame.pull(alpha)
         length = float(v @ v)
@@ -113,18 +121,3 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     if task.C is not None:
         alpha = np.minimum(alpha, task.C)
     return Solved(w, b if frame.pad else 0.0, alpha, passes)
-
-
-def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray | None) -> np.ndarray:
-    """Make Σ α_i y_i = 0 by taking from the heavier side: from its free rows, if they suffice."""
-    excess = math.fsum(alpha * y)
-    if excess == 0.0:
-        return alpha
-    side = (alpha > 0.0) & (y * excess > 0.0)
-    if C is not None:
-        free = side & (alpha < C)
-        if float(alpha[free].sum()) > 2.0 * abs(excess):
-            side = free
-    alpha = alpha.copy()
-    alpha[side] *= 1.0 - abs(excess) / float(alpha[side].sum())
-    return alpha

@@ -6,9 +6,10 @@ The problem, on rows a_i with m_i = a_i·w + y_i b and r_i = 1 − m_i,
 
 where v₀ = Σ α_j a_j and s₀ = Σ α_j y_j stand for rows left out, whose multipliers are fixed at 0 or C.
 
-Each round has multipliers a and a stiffness σ, and minimises the augmented Lagrangian
+Each round has multipliers a and stiffnesses σ_i = σ C_i (hard margin: σ), and minimises the augmented
+Lagrangian
 
-    ½‖w‖² − v₀·w − s₀ b + Σ max_{0 ≤ α ≤ C_i} (α r_i − (α − a_i)²/2σ),   attained at clip(a_i + σ r_i),
+    ½‖w‖² − v₀·w − s₀ b + Σ max_{0 ≤ α ≤ C_i} (α r_i − (α − a_i)²/2σ_i),  attained at clip(a_i + σ_i r_i),
 
 a smooth, convex, piecewise quadratic function, by Newton steps with an exact line search; only the rows
 strictly between the bounds, the *band*, have curvature. Then a ← α and σ ← 10 σ. The multipliers make
@@ -16,7 +17,7 @@ the method exact at finite σ (Rockafellar 1976): there is no smoothing left to 
 is the free support the next round ends at the optimum. For support vector
 machines see Yan and Li (2020).
 
-A round need not be solved exactly: it ends when the Newton decrement is small against ‖α − a‖²/σ
+A round need not be solved exactly: it ends when the Newton decrement is small against Σ (α_i − a_i)²/σ_i
 (Rockafellar's criterion B).
 """
 
@@ -29,19 +30,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.kernels.multipliers import clip_multipliers, slope
-from maxmargin.solvers.finish import finish
+from maxmargin.solvers.balance import balanced
+from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, NotFiniteError
 from maxmargin.solvers.newton import direction
+from maxmargin.solvers.threads import one_thread
 
 __all__ = ["Iterate", "Reduced", "minimise"]
 
 GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
 STEPS = 60  # Newton steps in a round
-LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE ‖α − a‖²/σ
+LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
+NEARLY = 1e-6  # the same, at which a correction costs little
 LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
-MEET = 1e-14  # |v_j| against Σα max|a_ij| below which two hulls meet to rounding
+MEET = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
 ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
+FOR_ONE = 1 << 21  # entries that one thread handles as fast as two
 TIE = 1e-13
 NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
@@ -92,20 +97,29 @@ class Iterate:
         )
 
 
-def minimise(problem: Reduced, start: Iterate, tol: float, deadline: float = math.inf) -> Iterate:
-    """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress."""
-    run = _Run(problem, start)
+def minimise(
+    problem: Reduced, start: Iterate, tol: float, deadline: float = math.inf, meet: float = MEET
+) -> Iterate:
+    """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
+
+    A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
+    """
+    with one_thread(problem.frame.n * problem.frame.d <= FOR_ONE):
+        return _minimise(_Run(problem, start, meet), problem, start, tol, deadline)
+
+
+def _minimise(run: _Run, problem: Reduced, start: Iterate, tol: float, deadline: float) -> Iterate:
     best = start
     waited = 0
     for _ in range(ROUNDS):
         run.round(deadline)
         now = run.iterate()
-        if tol < now.gap < NEAR:
+        if tol < now.gap and (problem.hard or now.gap < NEAR):
             now = run.finished(now)
         before = best.gap, best.dual
         best = best.joined(now)
         better = best.gap < 0.7 * before[0] or (problem.hard and best.dual > 1.1 * before[1])
-        waited = 0 if better else waited + 1
+        waited = 0 if better or math.isinf(best.gap) else waited + 1
         if best.meets or best.gap <= tol or waited == STALLED or time.perf_counter() > deadline:
             break
         run.tighten()
@@ -116,9 +130,12 @@ def minimise(problem: Reduced, start: Iterate, tol: float, deadline: float = mat
 class _Run:
     """The state of one call of :func:`minimise`."""
 
-    def __init__(self, problem: Reduced, start: Iterate) -> None:
+    def __init__(self, problem: Reduced, start: Iterate, meet: float = MEET) -> None:
+        self.meet = meet
         self.problem, self.frame = problem, problem.frame
         self.w, self.b, self.sigma = start.w, start.b, start.sigma
+        self.unit = np.ones(self.frame.n) if problem.hard else problem.C
+        self.stiff = self.sigma * self.unit
         self.centre = start.alpha  # the multipliers a of this round
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
@@ -130,7 +147,7 @@ class _Run:
         self._pull_afresh()
 
     def _clip(self) -> None:
-        inside = clip_multipliers(self.m, self.centre, self.problem.C, self.sigma, self.alpha, self.band)
+        inside = clip_multipliers(self.m, self.centre, self.problem.C, self.stiff, self.alpha, self.band)
         self.inside = self.band[:inside]
 
     def _pull_afresh(self) -> None:
@@ -154,6 +171,7 @@ class _Run:
         """Begin the next round: a ← α, σ ← 10 σ."""
         self.centre, self.alpha = self.alpha, self.centre.copy()
         self.sigma *= GROW
+        self.stiff = self.sigma * self.unit
         self._clip()
         self._pull()
 
@@ -162,7 +180,8 @@ class _Run:
         for _ in range(STEPS):
             decrement = self._step()
             move = self.alpha - self.centre
-            enough = decrement <= LOOSE * float(move @ move) / self.sigma
+            length = float(move @ (move / np.maximum(self.stiff, 1e-300)))
+            enough = decrement <= LOOSE * length
             rounding = decrement <= ROUNDING * float(self.w @ self.w)
             if (enough and self._balanced()) or rounding or time.perf_counter() > deadline:
                 break
@@ -173,11 +192,17 @@ class _Run:
         level = LEVEL * (float(self.alpha.sum()) + self.problem.fixed)
         return not self.frame.pad or abs(self.s) <= level
 
+    def _nearly_balanced(self) -> bool:
+        """Whether a correction makes it balanced at little cost."""
+        return not self.frame.pad or abs(self.s) <= NEARLY * (
+            float(self.alpha.sum()) + self.problem.fixed
+        )
+
     def _step(self) -> float:
         """One Newton step; returns the Newton decrement before it."""
         gw, gb = self.w - self.v, -self.s * self.frame.pad
         if len(self.inside):
-            dw, db = direction(self.frame, self.inside, self.sigma, gw, gb)
+            dw, db = direction(self.frame, self.inside, self.stiff[self.inside], gw, gb)
         elif not self._balanced():
             dw, db = np.zeros_like(gw), -gb
         else:
@@ -202,7 +227,7 @@ class _Run:
         quadratic = float(dw @ dw)
         low, high, t = 0.0, math.inf, 1.0
         for _ in range(100):
-            pull, curvature = slope(t, self.m, u, self.centre, p.C, self.sigma)
+            pull, curvature = slope(t, self.m, u, self.centre, p.C, self.stiff)
             rise = constant + t * quadratic - pull
             if abs(rise) <= 0.1 * descent:
                 break
@@ -216,12 +241,12 @@ class _Run:
     def finished(self, now: Iterate) -> Iterate:
         """The point with the conditions of the band solved exactly, if that is better."""
         p = self.problem
-        solved = finish(self.frame, self.inside, self.alpha, p.C, self.v, self.s, self.b)
+        state = State(self.w, self.b, self.alpha, self.v, self.s)
+        solved = finish(self.frame, self.inside, p.C, state)
         if solved is None:
             return now
         kept = self.w, self.b, self.alpha, self.m, self.v, self.s
-        self.alpha, self.v, self.b = solved
-        self.w = self.v
+        self.w, self.b, self.alpha = solved.w, solved.b, solved.alpha
         self.m = self.frame.values(self.w, self.b)
         self.v = p.v0 + self.frame.pull(self.alpha)
         self.s = p.s0 + float(self.alpha @ self.frame.bias)
@@ -232,13 +257,18 @@ class _Run:
     def iterate(self) -> Iterate:
         """The point reached, with its gap; a hard margin is brought to scale."""
         p = self.problem
-        w, b, alpha = self.w, self.b, self.alpha.copy()
-        length, total = float(self.v @ self.v), float(alpha.sum()) + p.fixed
+        w, b, v = self.w, self.b, self.v
+        alpha = self.alpha.copy()
+        if self.frame.pad and self.s != 0.0:
+            alpha = balanced(alpha, self.frame.bias, p.C, p.s0)
+            some = np.flatnonzero(alpha != self.alpha)
+            v = v + self.frame.pull_of(some, alpha[some] - self.alpha[some])
+        length, total = float(v @ v), float(alpha.sum()) + p.fixed
         if not p.hard:
             slack = float(p.C @ np.maximum(1.0 - self.m, 0.0))
             linear = float(p.v0 @ w) + p.s0 * b
             primal = 0.5 * float(w @ w) - linear + slack + p.fixed
-            dual = total - 0.5 * length if self._balanced() else -math.inf
+            dual = total - 0.5 * length if self._nearly_balanced() else -math.inf
             return Iterate(w, b, alpha, self.sigma, primal, dual)
         least = float(self.m.min())
         primal = math.inf
@@ -246,9 +276,9 @@ class _Run:
             w, b = w / least, b / least
             primal = 0.5 * float(w @ w)
         dual = 0.5 * total * total / length if length > 0.0 else math.inf
-        if not self._balanced():
+        if not self._nearly_balanced():
             dual = -math.inf
-        meets = total > 0.0 and bool(np.all(np.abs(self.v) <= MEET * total * self.frame.reach))
+        meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
         if length > 0.0:
             alpha *= total / length
         return Iterate(w, b, alpha, self.sigma, primal, dual, meets)

@@ -2,10 +2,10 @@
 
 With B the band and Z the rows (a_i, y_i) of it, the direction solves
 
-    (D + σ ZᵀZ) (Δw, Δb) = −g,      D = diag(1, …, 1, 0).
+    (D + Zᵀ Σ Z) (Δw, Δb) = −g,      D = diag(1, …, 1, 0),      Σ = diag(σ_i).
 
 *Primal*, for more rows than features: Cholesky of this matrix of order d + 1. *Gram*, for fewer: with
-u = σ Z (Δw, Δb) it becomes Δw = −g_w − Aᵀu, (A Aᵀ + I/σ) u = −A g_w + y Δb and y·u = −g_b; but if the
+u = Σ Z (Δw, Δb) it becomes Δw = −g_w − Aᵀu, (A Aᵀ + Σ⁻¹) u = −A g_w + y Δb and y·u = −g_b; but if the
 features differ much in scale, the small ones would drown in A Aᵀ. *Conjugate gradients*, where both are
 too large to be factorised.
 """
@@ -20,11 +20,12 @@ from maxmargin.solvers.frame import CHUNK, Frame
 
 __all__ = ["direction"]
 
+MANY = 200  # features from which on inner products are kept
 LARGE = 4_000  # order of the largest matrix that is factorised
 
 
 def direction(
-    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
     """Return (Δw, Δb) for a band that is not empty."""
     if min(len(band), frame.d) > LARGE:
@@ -35,15 +36,15 @@ def direction(
 
 
 def _primal(
-    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
     d = frame.d
     H = np.zeros((d + 1, d + 1))
     for start in range(0, len(band), CHUNK):
         part = band[start : start + CHUNK]
         Z = np.column_stack([frame.take(part), frame.bias[part]])
+        Z *= np.sqrt(sigma[start : start + CHUNK])[:, None]
         H += Z.T @ Z
-    H *= sigma
     H.flat[: d * (d + 1) : d + 2] += 1.0
     if not frame.pad:
         H[d, d] = 1.0
@@ -52,10 +53,10 @@ def _primal(
 
 
 def _gram(
-    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
     A, y = frame.take(band), frame.bias[band]
-    K = A @ A.T
+    K = frame.products.among(band, A) if frame.d >= MANY else A @ A.T
     K.flat[:: len(K) + 1] += 1.0 / sigma
     P = _solve(K, np.column_stack([A @ gw, y]))
     db = float((y @ P[:, 0] - gb) / (y @ P[:, 1])) if frame.pad else 0.0
@@ -76,7 +77,7 @@ def _solve(M: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 def _conjugate_gradients(
-    frame: Frame, band: np.ndarray, sigma: float, gw: np.ndarray, gb: float
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
     part = frame.restricted(band)
     d = frame.d

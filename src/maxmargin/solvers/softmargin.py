@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.kernels.multipliers import hinge_slope
+from maxmargin.solvers.descent import descend_from_zero
 from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
 from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
@@ -32,6 +33,9 @@ ROUGH = 1e-3  # gap on a sample
 SHARE = 0.2  # so many of the rows are copied at most
 WIDE = 4.0  # first width of the smoothed hinge
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
+STIFF = 10.0  # σ after coordinate descent
+UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
+ROOM = 0.9
 SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
 TIGHT = 1e-14
 ROUNDS = 100
@@ -48,10 +52,15 @@ def soft_margin(
         m = yield start.w, start.b
         which = _near(m, start.alpha, C, everything[:0], base)
         width = float(np.median(np.abs(1.0 - m[which])))
-        now = replace(start, sigma=float(C.max()) / max(width, 1e-3))
+        now = replace(start, sigma=1.0 / max(width, 1e-3))
+    elif frame.d > NARROW and frame.n * frame.d > SMALL and not frame.ready:
+        now = descend_from_zero(frame, C, budget.deadline)
+        now = replace(now, sigma=STIFF)
+        which = everything
+        m = frame.values(now.w, now.b)
     elif frame.n <= 2 * base or frame.d > NARROW:
         zero = np.zeros(frame.d)
-        now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, float(C.max()) / WIDE)
+        now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
         which = everything
     else:
         size = max(base, frame.n // THIN)
@@ -62,15 +71,17 @@ def soft_margin(
         band = np.flatnonzero(np.abs(1.0 - m) <= width)
         alpha[band] *= 0.5
         alpha[band] += 0.25 * C[band]
-        sigma = float(C.max()) / max(width, 1e-3)
+        sigma = 1.0 / max(width, 1e-3)
         now = MarginPoint(now.w, now.b, alpha, frame.pull(alpha), sigma)
         which = everything if frame.ready or len(band) > SHARE * frame.n else band
-    passes = 0 if m is None else 1 + (start is None)
+    passes = now.passes or (0 if m is None else 1 + (start is None))
     final = tol / 3 if frame.n * frame.d > SMALL else min(tol / 3, TIGHT)
     goal = final if frame.n <= 2 * base else max(final, 1e-4)
     best = now
     fresh = start is None
     for _ in range(ROUNDS):
+        if not _can_balance(frame, C, now.alpha, which):
+            which = everything
         point, alpha, v = _solve(frame, C, now, which, goal, budget)
         new = yield point.w, point.b
         passes += 1
@@ -80,7 +91,10 @@ def soft_margin(
         m = new if t == 1.0 else old + t * (new - old)
         w = now.w + t * (point.w - now.w)
         primal = 0.5 * float(w @ w) + float(C @ np.maximum(1.0 - m, 0.0))
-        dual = float(alpha.sum()) - 0.5 * float(v @ v)
+        total = float(alpha.sum())
+        dual = total - 0.5 * float(v @ v)
+        if abs(float(alpha @ frame.bias)) > UNBALANCED * total:
+            dual = -math.inf
         b = now.b + t * (point.b - now.b)
         now = MarginPoint(w, b, alpha, v, point.sigma / 10, passes, primal, dual)
         best = best.joined(now)
@@ -89,14 +103,14 @@ def soft_margin(
             break
         if stuck:  # the start led astray: begin at zero
             zero, fresh, m = np.zeros(frame.d), True, None
-            now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, float(C.max()) / WIDE)
+            now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
             continue
         if t < HELD:
             which = everything
         else:
             extra = which if t < 1.0 else everything[:0]
             which = _near(m, alpha, C, extra[np.abs(1.0 - m[extra]) <= moved], 10 * base // 4)
-        if len(which) > SHARE * frame.n and not frame.ready and len(which) > 2 * base:
+        if len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready:
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
     return best
@@ -124,6 +138,16 @@ def _solve(
     alpha = now.alpha.copy()
     alpha[which] = point.alpha
     return point, alpha, v0 + work.pull(point.alpha)
+
+
+def _can_balance(frame: Frame, C: np.ndarray, alpha: np.ndarray, which: np.ndarray) -> bool:
+    """Whether the multipliers of these rows can make up for those of the others, with room to spare."""
+    if not len(which):
+        return False
+    y, room = frame.bias[which], C[which]
+    others = float(alpha @ frame.bias - alpha[which] @ y)
+    up, down = float(room[y > 0].sum()), float(room[y < 0].sum())
+    return not frame.pad or -ROOM * up <= others <= ROOM * down
 
 
 def _near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int) -> np.ndarray:

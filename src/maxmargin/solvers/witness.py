@@ -12,37 +12,38 @@ import numpy as np
 from scipy.optimize import nnls
 
 from maxmargin.core.witness import Witness
-from maxmargin.rows import Rows
 from maxmargin.solvers.frame import Frame
 
-__all__ = ["find_witness"]
+__all__ = ["as_witness", "meeting_weights"]
+
+ROUNDING = 1e-13  # distance of the combinations against the size of each feature, and of its equation
 
 
-def find_witness(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> Witness:
-    """Reduce the rows ``support`` with multipliers ``alpha`` to a witness."""
+def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
+    """Return weights of these rows with which the two classes meet to rounding, or None."""
     A, y = frame.take(support), frame.y[support]
     classes = np.vstack([y > 0, y < 0]) if frame.pad else np.ones((1, len(y)))
+    if not np.all(classes.any(axis=1)):
+        return None
     reach = np.maximum(np.abs(A).max(axis=0), 1e-300)
     system = np.vstack([(A / reach).T, classes])
     goal = np.append(np.zeros(frame.d), np.ones(len(classes)))
-    weights = alpha / max(float(alpha.sum()), 1e-300)
     try:
-        found, residual = nnls(system, goal, maxiter=20 * len(support))
-        if residual < 1e-6:
-            weights = found
-    except RuntimeError:
-        pass  # too many steps: the multipliers themselves are a witness, of more rows
-    return _witness(frame.rows, support, y, weights, bool(frame.pad))
+        weights, _ = nnls(system, goal, maxiter=20 * len(support))
+    except RuntimeError:  # too many steps: the multipliers themselves may do, with more rows
+        weights = np.array(alpha)
+        for side in classes:
+            weights[side > 0] /= max(float(weights[side > 0].sum()), 1e-300)
+    missing = np.abs(system @ weights - goal)
+    return weights if np.all(missing <= ROUNDING * (1.0 + len(weights) ** 0.5)) else None
 
 
-def _witness(
-    rows: Rows, support: np.ndarray, y: np.ndarray, weights: np.ndarray, means: bool
-) -> Witness:
-    some = weights > 0
-    support, y, weights = support[some], y[some], weights[some]
-    X = rows.take(support)
+def as_witness(frame: Frame, support: np.ndarray, weights: np.ndarray) -> Witness:
+    """Return the witness in the user's coordinates."""
+    y = frame.y[support]
+    X = frame.rows.take(support)
     plus, minus = y > 0, y < 0
-    if means:
+    if frame.pad:
         up, down = weights[plus] / weights[plus].sum(), weights[minus] / weights[minus].sum()
     else:
         up, down = weights[plus] / weights.sum(), weights[minus] / weights.sum()

@@ -1,0 +1,25 @@
+"""Make Σ α_i y_i = 0 by a small correction within the bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+__all__ = ["balanced"]
+
+
+def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
+    """Take from the heavier side, from its free rows if they suffice; ``others`` is Σ of rows left out."""
+    excess = math.fsum(alpha * y) + others
+    if excess == 0.0:
+        return alpha
+    side = (alpha > 0.0) & (y * excess > 0.0)
+    free = side & (alpha < C)
+    if float(alpha[free].sum()) > 2.0 * abs(excess):
+        side = free
+    total = float(alpha[side].sum())
+    alpha = alpha.copy()
+    if total > 0.0:
+        alpha[side] *= max(1.0 - abs(excess) / total, 0.0)
+    return alpha
