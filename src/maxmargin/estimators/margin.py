@@ -216,19 +216,24 @@ class MarginClassifier(MarginAttributes):
         n: int,
     ) -> MarginMachine:
         slack = np.zeros(rows.n)
-        passes = result.passes
+        w, b, passes = result.w, result.b, result.passes
         if C is not None:
-            slack = np.maximum(1.0 - y * (rows.times(result.w[:, None])[:, 0] + result.b), 0.0)
+            m = y * (rows.times(w[:, None])[:, 0] + b)
             passes += 1
+            least = float(m.min())
+            shorter = 0.5 * float(w @ w) + float(C @ np.maximum(1.0 - m, 0.0))
+            if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < shorter:
+                w, b, m = w / least, b / least, m / least  # no slack at all is cheaper
+            slack = np.maximum(1.0 - m, 0.0)
         bounds = np.full(rows.n, math.inf) if C is None else C
-        point = Point(result.w, result.b, y, result.alpha, slack, bounds, self.fit_intercept)
+        point = Point(w, b, y, result.alpha, slack, bounds, self.fit_intercept)
         proof = certificate(rows, point, self._problem(), passes)
         support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
         alpha = result.alpha[support]
         return MarginMachine(
             label=machine.label,
-            coef_=result.w,
-            intercept_=result.b,
+            coef_=w,
+            intercept_=b,
             support_=machine.members[support],
             support_dual_=alpha,
             late_=machine.members[late],

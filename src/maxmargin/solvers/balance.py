@@ -10,7 +10,7 @@ __all__ = ["balanced"]
 
 
 def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
-    """Take from the heavier side, from its free rows if they suffice; ``others`` is Σ of rows left out."""
+    """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
     excess = math.fsum(alpha * y) + others
     if excess == 0.0:
         return alpha

@@ -4,8 +4,8 @@ If B is the free support, the optimum is the solution of a linear system in w, �
 
     w − Σ_{i∈B} α_i a_i = Σ_{i∉B} α_i a_i,     a_i·w + y_i b = 1  (i in B),     Σ α_i y_i = 0,
 
-the other multipliers fixed at their bounds. It is solved for corrections, with the residuals computed anew
-each time, as it stands where it is small or features differ much in scale (no squares are formed), and
+the other multipliers fixed at their bounds. It is solved for corrections, with the residuals computed
+anew each time: as it stands where it is small or features differ much in scale (no squares are formed),
 with w eliminated otherwise. If a multiplier leaves its bounds, B was not the free support yet.
 """
 
@@ -27,7 +27,7 @@ TIMES = 3  # refinements
 
 
 class State(NamedTuple):
-    """A point: w, b, all multipliers, Σ α_i a_i and Σ α_i y_i (rows left out included)."""
+    """A point: w, b, all multipliers; and Σ α_i a_i, Σ α_i y_i before (rows left out included)."""
 
     w: np.ndarray
     b: float
@@ -45,18 +45,22 @@ def finish(frame: Frame, band: np.ndarray, C: np.ndarray, state: State) -> State
     whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)
     solve = _whole(A, y, frame.pad) if whole else _eliminated(A, y, frame.pad)
     w, b, alpha, v, s = state
-    alpha = alpha.copy()
+    new = alpha[band]
+    others = np.zeros(d) if np.isinf(C[band[0]]) else v - new @ A  # hard margin: there are none
+    rest = s - float(new @ y)
+    if whole:
+        A = A.astype(np.longdouble)  # for the residuals
     for _ in range(TIMES):
-        step = solve(v - w, 1.0 - (A @ w + y * b), -s)
+        stationary = np.asarray(others + new @ A - w, dtype=np.float64)
+        edges = np.asarray(1.0 - (A @ w + y * b), dtype=np.float64)
+        step = solve(stationary, edges, -(rest + float(new @ y)))
         if step is None:
             return None
-        dw, da, db = step
-        new = alpha[band] + da
+        w, new, b = w + step[0], new + step[1], b + step[2]
         if not (np.all(new >= 0.0) and np.all(new <= C[band])):
             return None
-        moved = new - alpha[band]
-        w, b, v, s = w + dw, b + db, v + moved @ A, s + float(moved @ y)
-        alpha[band] = new
+    alpha = alpha.copy()
+    alpha[band] = new
     return State(w, b, alpha, v, s)
 
 

@@ -19,6 +19,7 @@ from maxmargin.solvers.products import Products
 __all__ = ["CHUNK", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
 
 SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
+SAMPLED = 1 << 22  # entries of these rows, at most
 DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
 UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
 LARGEST, SMALLEST = 2.0**400, 2.0**-400  # squares of features must be doubles
@@ -55,9 +56,9 @@ def draw(n: int, size: int) -> np.ndarray:
 
 def set_scene(rows: Rows, pad: float) -> Scene:
     """Choose centre and scale; through the origin (pad = 0) the centre has to stay where it is."""
-    X = rows.take(draw(rows.n, SAMPLE))
+    X = rows.take(draw(rows.n, max(1, min(SAMPLE, SAMPLED // rows.d))))
     _check(X)
-    centre = X.mean(axis=0) if pad and isinstance(rows, DenseRows) else np.zeros(rows.d)
+    centre = X.mean(axis=0) if pad else np.zeros(rows.d)
     reach = np.max(np.abs(X - centre), axis=0, initial=0.0)
     reach = reach[reach > 0]
     if not len(reach):
@@ -71,12 +72,21 @@ def set_scene(rows: Rows, pad: float) -> Scene:
 class Frame:
     """Rows a_i = y_i (x_i − c)/s, and the column y that the bias sees (zero without a bias)."""
 
-    def __init__(self, rows: Rows, y: np.ndarray, pad: float, scene: Scene, ready: bool = False) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        pad: float,
+        scene: Scene,
+        ready: bool = False,
+        blur: float = 1e-13,
+    ) -> None:
         self.rows = rows
         self.y = y
         self.bias = y * pad
         self.pad = pad
         self.scene = scene
+        self.blur = blur  # relative precision of the rows, and of sums of them
         self.ready = ready  # the rows are signed, centred and scaled already
         self.n, self.d = rows.n, rows.d
 

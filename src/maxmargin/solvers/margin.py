@@ -67,10 +67,12 @@ def solve_margins(
         for inner, frame, task in zip(work, frames, tasks, strict=True)
     ]
     found = run_together(work, courses)
-    return [
-        _outside(frame, task, point, inner is not frame)
-        for frame, inner, task, point in zip(frames, work, tasks, found, strict=True)
-    ]
+    solved = []
+    for frame, inner, task, point in zip(frames, work, tasks, found, strict=True):
+        if point.meets and inner is not frame:  # check it on the rows themselves
+            (point,) = run_together([frame], [_course(frame, frame, task, tol, budget)])
+        solved.append(_outside(frame, task, point, inner is not frame and not point.meets))
+    return solved
 
 
 def _course(work: Frame, frame: Frame, task: Task, tol: float, budget: Budget) -> Course:

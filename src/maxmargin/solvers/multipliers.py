@@ -9,7 +9,7 @@ where v₀ = Σ α_j a_j and s₀ = Σ α_j y_j stand for rows left out, whose m
 Each round has multipliers a and stiffnesses σ_i = σ C_i (hard margin: σ), and minimises the augmented
 Lagrangian
 
-    ½‖w‖² − v₀·w − s₀ b + Σ max_{0 ≤ α ≤ C_i} (α r_i − (α − a_i)²/2σ_i),  attained at clip(a_i + σ_i r_i),
+    ½‖w‖² − v₀·w − s₀ b + Σ max_{0 ≤ α ≤ C_i} (α r_i − (α − a_i)²/2σ_i),  at α = clip(a_i + σ_i r_i),
 
 a smooth, convex, piecewise quadratic function, by Newton steps with an exact line search; only the rows
 strictly between the bounds, the *band*, have curvature. Then a ← α and σ ← 10 σ. The multipliers make
@@ -50,6 +50,8 @@ FOR_ONE = 1 << 21  # entries that one thread handles as fast as two
 TIE = 1e-13
 NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
+SMALL = 1 << 16  # entries of data that is cheap enough for
+PATIENT = 25  # such rounds
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def minimise(
 
 def _minimise(run: _Run, problem: Reduced, start: Iterate, tol: float, deadline: float) -> Iterate:
     best = start
-    waited = 0
+    waited, patience = 0, PATIENT if problem.frame.n * problem.frame.d <= SMALL else STALLED
     for _ in range(ROUNDS):
         run.round(deadline)
         now = run.iterate()
@@ -120,7 +122,7 @@ def _minimise(run: _Run, problem: Reduced, start: Iterate, tol: float, deadline:
         best = best.joined(now)
         better = best.gap < 0.7 * before[0] or (problem.hard and best.dual > 1.1 * before[1])
         waited = 0 if better or math.isinf(best.gap) else waited + 1
-        if best.meets or best.gap <= tol or waited == STALLED or time.perf_counter() > deadline:
+        if best.meets or best.gap <= tol or waited == patience or time.perf_counter() > deadline:
             break
         run.tighten()
     best.sigma, best.steps = run.sigma, run.steps

@@ -16,8 +16,6 @@ from maxmargin.solvers.frame import Frame
 
 __all__ = ["as_witness", "meeting_weights"]
 
-ROUNDING = 1e-13  # distance of the combinations against the size of each feature, and of its equation
-
 
 def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
     """Return weights of these rows with which the two classes meet to rounding, or None."""
@@ -35,7 +33,7 @@ def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.
         for side in classes:
             weights[side > 0] /= max(float(weights[side > 0].sum()), 1e-300)
     missing = np.abs(system @ weights - goal)
-    return weights if np.all(missing <= ROUNDING * (1.0 + len(weights) ** 0.5)) else None
+    return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
 
 
 def as_witness(frame: Frame, support: np.ndarray, weights: np.ndarray) -> Witness:
