@@ -588,6 +588,9 @@ def test_a_budget_leaves_an_honest_certificate(options, size, C):
     text = str(warning.message)
     assert text.startswith("SoftMarginSVC stopped before the relative gap was 1e-13")
     assert "max_passes" in text and "max_seconds" in text
+    if proof.dual <= 0.0:
+        assert "no bound on its distance from the optimum is known yet" in text
+        return
     percent = float(re.search(r"at most ([\d.e+-]+) %", text)[1])
     assert proof.primal / best.primal - 1.0 <= percent / 100 * 1.01 + 1e-6  # what the sentence says
 

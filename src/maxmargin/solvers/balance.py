@@ -8,12 +8,14 @@ import numpy as np
 
 __all__ = ["balanced"]
 
+ROUNDING = 4e-16
+
 
 def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
     excess = math.fsum(alpha * y) + others
-    if excess == 0.0:
-        return alpha
+    if abs(excess) <= ROUNDING * float(alpha.sum()):
+        return alpha  # a correction would only add rounding of its own
     side = (alpha > 0.0) & (y * excess > 0.0)
     free = side & (alpha < C)
     if float(alpha[free].sum()) > 2.0 * abs(excess):

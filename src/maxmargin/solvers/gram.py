@@ -19,6 +19,7 @@ from maxmargin.solvers.frame import Frame, Scene
 __all__ = ["gram_frames", "worth_gram"]
 
 MOST = 4_000  # rows; beyond, the matrix no longer pays
+ROUNDING = 1e-13  # of K: pivots below this share of the largest entry are zero
 BLUR = 1e-6  # relative precision of L in its weakest directions
 COLUMNS = 1 << 20  # entries of X that are centred at a time
 
@@ -31,7 +32,7 @@ def worth_gram(frame: Frame) -> bool:
 def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
     """Return the frames of the same machines in n coordinates."""
     K = _inner_products(frames[0])
-    L, order, rank, _ = dpstrf(K, lower=1)
+    L, order, rank, _ = dpstrf(K, tol=ROUNDING * float(np.max(np.diag(K))), lower=1)
     L = np.tril(L)[:, : max(rank, 1)]
     back = np.empty_like(L)
     back[order - 1] = L

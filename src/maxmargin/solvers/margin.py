@@ -19,6 +19,7 @@ from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, set_scene
 from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
+from maxmargin.solvers.multipliers import ALMOST
 from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
 from maxmargin.solvers.softmargin import soft_margin
 from maxmargin.solvers.witness import as_witness
@@ -53,6 +54,7 @@ class Solved:
     alpha: np.ndarray
     passes: int
     witness: Witness | None = None
+    doubtful: bool = False  # found in n coordinates, and not so on the rows
 
 
 def solve_margins(
@@ -69,9 +71,11 @@ def solve_margins(
     found = run_together(work, courses)
     solved = []
     for frame, inner, task, point in zip(frames, work, tasks, found, strict=True):
-        if point.meets and inner is not frame:  # check it on the rows themselves
+        result = _outside(frame, task, point, inner is not frame)
+        if inner is not frame and (point.meets or result.doubtful):  # ask the rows themselves
             (point,) = run_together([frame], [_course(frame, frame, task, tol, budget)])
-        solved.append(_outside(frame, task, point, inner is not frame and not point.meets))
+            result = _outside(frame, task, point, combined=False)
+        solved.append(result)
     return solved
 
 
@@ -98,7 +102,7 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     C = None if task.C is None else task.C * unit
     if frame.pad:
         alpha = balanced(alpha, frame.y, np.full(frame.n, math.inf) if C is None else C)
-    w, b = point.w, point.b
+    w, b, doubtful = point.w, point.b, False
     if combined:  # n coordinates: w is known through its combination of rows only
         w = frame.pull(alpha)
         passes += 1
@@ -111,15 +115,16 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     if C is None:
         v = w if combined else frame.pull(alpha)
         length = float(v @ v)
-        if length > 0.0:
+        if length > 0.0 and abs(float(alpha.sum()) / length - 1.0) > ALMOST:
             alpha = alpha * (float(alpha.sum()) / length)
         if combined:
             least = float(frame.values(w, b).min())
             passes += 1
-            if least > 0.0:
+            doubtful = least <= 0.0
+            if not doubtful:
                 w, b = w / least, b / least
     w, b = frame.scene.outside(w, b)
     alpha = alpha / unit
     if task.C is not None:
         alpha = np.minimum(alpha, task.C)
-    return Solved(w, b if frame.pad else 0.0, alpha, passes)
+    return Solved(w, b if frame.pad else 0.0, alpha, passes, doubtful=doubtful)
