@@ -55,15 +55,15 @@ def assert_optimal(model, X, y, tol=1e-9):
 def assert_nearly_optimal(model, X, y):
     """Fit data whose features differ by a factor of 1e12, for which doubles may just not do.
 
-    The rational optimum, rounded to doubles, leaves gaps of 1e-11 to 2e-9 on these data; 1e-6 is asked
-    for, and a warning if it is not ``tol``.
+    The last bit of a multiplier, times a feature of 1e6, is 1e-4 of the weight of a feature of 1e-6. So
+    a gap of 1e-4 is asked for, and a warning if it is not ``tol``.
     """
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(X, y)
     gap = model.certificate_.relative_gap
     assert [w.category for w in said] == [mm.BudgetWarning] * (gap > model.tol)
-    assert_optimal(model, X, y, tol=1e-6)
+    assert_optimal(model, X, y, tol=1e-4)
 
 
 def assert_refused(X, y, intercept=True, **options):

@@ -57,7 +57,7 @@ class SoftMarginSVCCV(MarginAttributes):
     >>> from sklearn.datasets import load_iris
     >>> model = mm.SoftMarginSVCCV(Cs=[0.01, 1.0, 100.0]).fit(*load_iris(return_X_y=True))
     >>> model.C_, model.scores_.shape
-    (1.0, (5, 3))
+    (100.0, (5, 3))
     """
 
     def __init__(

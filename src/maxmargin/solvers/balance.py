@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-__all__ = ["balanced"]
+__all__ = ["balanced", "to_scale"]
 
 ROUNDING = 4e-16
 
@@ -25,3 +25,12 @@ def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.
     if total > 0.0:
         alpha[side] *= max(1.0 - abs(excess) / total, 0.0)
     return alpha
+
+
+def to_scale(alpha: np.ndarray, factor: float, uneven: bool) -> np.ndarray:
+    """Multiply by a factor that is 1 up to rounding, unless it is nothing but rounding.
+
+    The dual value feels the square of what is left. Where features differ much in scale, the rounding of
+    a product is felt more.
+    """
+    return alpha if abs(factor - 1.0) <= (1e-6 if uneven else 1e-12) else alpha * factor

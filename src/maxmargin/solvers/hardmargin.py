@@ -28,6 +28,8 @@ POOL = 1_000  # rows to begin with, and to add after a pass
 ROUGH = 1e-2  # gap that will do on a pool while many rows are still violated
 CLOSE = 0.25
 CLOSER = 1e-2  # factor on the distance at which hulls may meet, after they did not
+SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
+TIGHT = 1e-14
 STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
 
 
@@ -41,9 +43,10 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
     best = MarginPoint(zero, 0.0, np.zeros(frame.n), zero)
     close = len(pool) == frame.n
     passes, meet = 0, MEET
+    final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
     while True:
         problem = Reduced(work, np.full(work.n, math.inf), zero)
-        goal = 0.1 * tol if close else ROUGH
+        goal = final if close else ROUGH
         point = minimise(problem, point, goal, budget.deadline, meet)
         alpha = np.zeros(frame.n)
         alpha[pool] = point.alpha

@@ -14,12 +14,11 @@ import numpy as np
 
 from maxmargin.core.witness import Witness
 from maxmargin.rows import Rows
-from maxmargin.solvers.balance import balanced
+from maxmargin.solvers.balance import balanced, to_scale
 from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, set_scene
 from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
-from maxmargin.solvers.multipliers import ALMOST
 from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
 from maxmargin.solvers.softmargin import soft_margin
 from maxmargin.solvers.witness import as_witness
@@ -115,8 +114,8 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     if C is None:
         v = w if combined else frame.pull(alpha)
         length = float(v @ v)
-        if length > 0.0 and abs(float(alpha.sum()) / length - 1.0) > ALMOST:
-            alpha = alpha * (float(alpha.sum()) / length)
+        if length > 0.0:
+            alpha = to_scale(alpha, float(alpha.sum()) / length, frame.scene.uneven)
         if combined:
             least = float(frame.values(w, b).min())
             passes += 1

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.kernels.multipliers import clip_multipliers, slope
-from maxmargin.solvers.balance import balanced
+from maxmargin.solvers.balance import balanced, to_scale
 from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, NotFiniteError
 from maxmargin.solvers.newton import direction
@@ -47,7 +47,6 @@ LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanc
 MEET = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
 ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
 FOR_ONE = 1 << 21  # entries that one thread handles as fast as two
-ALMOST = 1e-7  # multipliers so near their scale are left alone: its effect on the dual is the square
 TIE = 1e-13
 NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
@@ -282,6 +281,6 @@ class _Run:
         if not self._nearly_balanced():
             dual = -math.inf
         meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
-        if length > 0.0 and abs(total / length - 1.0) > ALMOST:
-            alpha *= total / length
+        if length > 0.0:
+            alpha = to_scale(alpha, total / length, self.frame.scene.uneven)
         return Iterate(w, b, alpha, self.sigma, primal, dual, meets)
