@@ -82,18 +82,17 @@ def _summary(rows: Rows, where: slice, point: Point) -> Summary:
     m *= y
     excess = m - 1.0
     excess += slack
+    hard = bool(np.isinf(C[0]))  # no bounds, and no slack
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
     few = FEW * len(some) < rows.n
     v = signed @ rows.take(some) if few else rows.combine((alpha * y)[None])[0]
-    bounded = np.isfinite(C)
     late = np.flatnonzero(slack)
     free = np.abs(excess[some] * alpha[some])
     held = np.abs((C[late] - alpha[late]) * slack[late])
     outside = max(0.0, -_least(alpha))
-    if bounded.any():
-        over = (alpha[bounded] - C[bounded]) / np.maximum(C[bounded], 1e-300)
-        outside = max(outside, float(over.max()))
+    if not hard:
+        outside = max(outside, float(np.max((alpha - C) / np.maximum(C, 1e-300))))
     return Summary(
         slack=float(C[late] @ slack[late]) if len(late) else 0.0,
         alpha=float(alpha.sum()),

@@ -128,7 +128,7 @@ class MarginClassifier(MarginAttributes):
                     "Got some that do not instead. Scale the largest features down."
                 ) from None
         self._refuse(machines, solved)
-        self._publish(machines, solved, rows, codes, weight)
+        self._publish(machines, solved, rows)
         self._warn()
 
     def _solve(
@@ -138,7 +138,7 @@ class MarginClassifier(MarginAttributes):
         weight: np.ndarray,
         machines: list[Machine],
         watch: Watch,
-    ) -> list[Solved]:
+    ) -> list[tuple[Task, Solved]]:
         """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
         starts = self._starts(machines, rows)
         together = machines[0].members is machines[-1].members
@@ -146,17 +146,19 @@ class MarginClassifier(MarginAttributes):
         deadline = math.inf
         if self.max_seconds is not None:
             deadline = time.perf_counter() + self.max_seconds
-        solved: list[Solved] = []
+        solved: list[tuple[Task, Solved]] = []
         for group in groups:
             members = group[0].members
-            part = rows if len(members) == rows.n else rows.select(members)
+            part, own, heavy = rows, codes, weight
+            if len(members) < rows.n:
+                part, own, heavy = rows.select(members), codes[members], weight[members]
             tasks: list[Task] = []
             for machine in group:
                 start = starts[len(solved) + len(tasks)]
                 if start is not None:
                     start = Start(start.w, start.b, start.alpha[members])
-                bounds = self._bounds(machine, codes[members], weight[members])
-                tasks.append(Task(machine.signs(codes[members]), bounds, start))
+                bounds = self._bounds(machine, own, heavy)
+                tasks.append(Task(machine.signs(own), bounds, start))
             alone = len(machines) == 1
 
             def report(point: MarginPoint, alone: bool = alone) -> bool:
@@ -166,13 +168,14 @@ class MarginClassifier(MarginAttributes):
 
             passes = math.inf if self.max_passes is None else self.max_passes
             budget = Budget(passes, deadline, report)
-            solved += solve_margins(part, tasks, self._pad, self.tol, budget)
+            results = solve_margins(part, tasks, self._pad, self.tol, budget)
+            solved += zip(tasks, results, strict=True)
         return solved
 
-    def _refuse(self, machines: list[Machine], solved: list[Solved]) -> None:
+    def _refuse(self, machines: list[Machine], solved: list[tuple[Task, Solved]]) -> None:
         """Raise if some machine has no solution."""
         pairs = zip(machines, solved, strict=True)
-        bad = {m.label: _globally(s, m) for m, s in pairs if s.witness is not None}
+        bad = {m.label: _globally(s, m) for m, (_, s) in pairs if s.witness is not None}
         if not bad:
             return
         remedy = "Use SoftMarginSVC(C=…), which allows for slack."
@@ -186,36 +189,22 @@ class MarginClassifier(MarginAttributes):
         message = f"{len(bad)} of {len(machines)} {kind}: {some}. {remedy}"
         raise NotSeparableError(message, bad)
 
-    def _publish(
-        self,
-        machines: list[Machine],
-        solved: list[Solved],
-        rows: Rows,
-        codes: np.ndarray,
-        weight: np.ndarray,
-    ) -> None:
+    def _publish(self, machines: list[Machine], solved: list[tuple[Task, Solved]], rows: Rows) -> None:
         self.machines_ = {}
-        for machine, result in zip(machines, solved, strict=True):
+        for machine, (task, result) in zip(machines, solved, strict=True):
             members = machine.members
             part = rows if len(members) == rows.n else rows.select(members)
-            y = machine.signs(codes[members])
-            C = self._bounds(machine, codes[members], weight[members])
-            self.machines_[machine.label] = self._machine(machine, result, part, y, C, rows.n)
+            self.machines_[machine.label] = self._machine(machine, task, result, part, rows.n)
         self._Z = np.array([np.append(m.coef_, m.intercept_) for m in self.machines_.values()])
         self._fitted_scheme = self._scheme()
         self.n_passes_ = max(m.n_passes_ for m in self.machines_.values())
         self.n_iter_ = self.n_passes_
 
     def _machine(
-        self,
-        machine: Machine,
-        result: Solved,
-        rows: Rows,
-        y: np.ndarray,
-        C: np.ndarray | None,
-        n: int,
+        self, machine: Machine, task: Task, result: Solved, rows: Rows, n: int
     ) -> MarginMachine:
-        slack = np.zeros(rows.n)
+        y, C = task.y, task.C
+        slack = np.broadcast_to(0.0, rows.n)
         w, b, passes = result.w, result.b, result.passes
         if C is not None:
             m = y * (rows.times(w[:, None])[:, 0] + b)
@@ -225,7 +214,7 @@ class MarginClassifier(MarginAttributes):
             if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < shorter:
                 w, b, m = w / least, b / least, m / least  # no slack at all is cheaper
             slack = np.maximum(1.0 - m, 0.0)
-        bounds = np.full(rows.n, math.inf) if C is None else C
+        bounds = np.broadcast_to(math.inf, rows.n) if C is None else C
         point = Point(w, b, y, result.alpha, slack, bounds, self.fit_intercept)
         proof = certificate(rows, point, self._problem(), passes)
         support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)

@@ -9,11 +9,14 @@ import numpy as np
 __all__ = ["balanced", "to_scale"]
 
 ROUNDING = 4e-16
+FEW = 5_000  # so many are added up exactly
 
 
 def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
-    excess = math.fsum(alpha * y) + others
+    some = np.flatnonzero(alpha)
+    signed = alpha[some] * y[some]
+    excess = (math.fsum(signed) if len(some) <= FEW else float(signed.sum())) + others
     if abs(excess) <= ROUNDING * float(alpha.sum()):
         return alpha  # a correction would only add rounding of its own
     side = (alpha > 0.0) & (y * excess > 0.0)

@@ -21,7 +21,8 @@ from maxmargin.solvers.frame import Frame
 __all__ = ["State", "finish"]
 
 LARGE = 2_000  # rows of a band that is solved
-SMALL = 100  # so many in any case, even if they depend on each other
+SMALL = 100  # so many even if they depend on each other, on data with
+CHEAP = 1 << 16  # entries at most
 WHOLE = 400  # order of a system that is solved as it stands
 TIMES = 3  # refinements
 
@@ -39,7 +40,8 @@ class State(NamedTuple):
 def finish(frame: Frame, band: np.ndarray, C: np.ndarray, state: State) -> State | None:
     """Return the point with the band solved, or None if it is not the free support."""
     k, d = len(band), frame.d
-    if not 0 < k <= max(d + 1, SMALL) or k > LARGE:
+    few = SMALL if frame.n * d <= CHEAP else 0
+    if not 0 < k <= max(d + 1, few) or k > LARGE:
         return None
     A, y = frame.take(band), frame.bias[band]
     whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)

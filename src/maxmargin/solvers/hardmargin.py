@@ -24,7 +24,7 @@ from maxmargin.solvers.witness import meeting_weights
 
 __all__ = ["hard_margin"]
 
-POOL = 1_000  # rows to begin with, and to add after a pass
+POOL = 4_000  # rows to begin with and to add after a pass: forty per feature, up to this many
 ROUGH = 1e-2  # gap that will do on a pool while many rows are still violated
 CLOSE = 0.25
 CLOSER = 1e-2  # factor on the distance at which hulls may meet, after they did not
@@ -35,7 +35,7 @@ STIFF = 100.0  # σ against the mean multiplier of the support, when new rows jo
 
 def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
     """Solve one machine; see the module for the idea."""
-    size = min(frame.n, max(POOL, 4 * (frame.d + 1)))
+    size = min(frame.n, max(min(40 * (frame.d + 1), POOL), 4 * (frame.d + 1)))
     pool = _first_pool(frame, size)
     work = frame if len(pool) == frame.n else frame.restricted(pool)
     point = Iterate(np.zeros(frame.d), 0.0, np.zeros(len(pool)), _first_sigma(work))
@@ -99,6 +99,6 @@ def _first_pool(frame: Frame, size: int) -> np.ndarray:
 
 def _first_sigma(frame: Frame) -> float:
     """1/mean‖a_i‖²."""
-    A = frame.take(np.arange(min(frame.n, POOL)))
+    A = frame.take(np.arange(min(frame.n, 1_000)))
     size = float(np.mean(np.einsum("ij,ij->i", A, A)))
     return 1.0 / size if size > 0 else 1.0

@@ -44,7 +44,9 @@ class Machine:
 
     def signs(self, codes: np.ndarray) -> np.ndarray:
         """Return y = ±1 for label codes."""
-        return np.where(codes == self.positive, 1.0, -1.0)
+        y = np.full(len(codes), -1.0)
+        y[codes == self.positive] = 1.0
+        return y
 
 
 @dataclass(frozen=True)
