@@ -1,9 +1,9 @@
 """The hard margin: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1, over a pool of rows.
 
 Only few rows matter, and any set of rows gives a bound: the optimum on a *pool* of rows is no larger
-than the optimum on all. So solve on a pool, measure all rows in one pass, take the most violated ones
-into the pool, and go on. No row is ever dropped, which keeps the number of passes small. Both bounds are
-known after every pass: with any α ≥ 0 that balances,
+than the optimum on all. So solve on a pool, measure all rows in one pass, take the nearest ones to the
+plane into the pool, and go on. No row is ever dropped, which keeps the number of passes small. Both
+bounds are known after every pass: with any α ≥ 0 that balances,
 
     ½‖w‖²/(min_i m_i)²  ≥  optimum  ≥  ½ (Σ α_i)²/‖Σ α_i a_i‖².
 
@@ -14,33 +14,36 @@ to one in each class they are convex weights whose two combinations are the same
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
 from maxmargin.solvers.passes import Budget, Course, MarginPoint
 from maxmargin.solvers.witness import meeting_weights
 
 __all__ = ["hard_margin"]
 
-POOL = 4_000  # rows to begin with and to add after a pass: forty per feature, up to this many
-ROUGH = 1e-2  # gap that will do on a pool while many rows are still violated
+# Rows to begin with, and to add after a pass: forty per feature, within these limits.
+LEAST, POOL, ENTRIES = 400, 3_000, 400_000
+ROUGH = 3e-2  # gap that will do on a pool while many rows are still violated
 CLOSE = 0.25
 CLOSER = 1e-2  # factor on the distance at which hulls may meet, after they did not
 SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
 TIGHT = 1e-14
+NEXT = 1.25
 STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
 
 
 def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
     """Solve one machine; see the module for the idea."""
-    size = min(frame.n, max(min(40 * (frame.d + 1), POOL), 4 * (frame.d + 1)))
+    size = min(frame.n, max(LEAST, min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))))
     pool = _first_pool(frame, size)
     work = frame if len(pool) == frame.n else frame.restricted(pool)
     point = Iterate(np.zeros(frame.d), 0.0, np.zeros(len(pool)), _first_sigma(work))
     zero = np.zeros(frame.d)
-    best = MarginPoint(zero, 0.0, np.zeros(frame.n), zero)
+    best = MarginPoint(zero, 0.0, point.alpha, zero)  # its multipliers belong to the rows pool[: …]
     close = len(pool) == frame.n
     passes, meet = 0, MEET
     final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
@@ -48,15 +51,13 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
         problem = Reduced(work, np.full(work.n, math.inf), zero)
         goal = final if close else ROUGH
         point = minimise(problem, point, goal, budget.deadline, meet)
-        alpha = np.zeros(frame.n)
-        alpha[pool] = point.alpha
-        v = work.pull(point.alpha)
         if point.meets:
-            support = np.flatnonzero(alpha)
-            weights = meeting_weights(frame, support, alpha[support])
+            some = np.flatnonzero(point.alpha)
+            weights = meeting_weights(frame, pool[some], point.alpha[some])
             if weights is not None:
-                alpha[support] = weights
-                return MarginPoint(zero, 0.0, alpha, v, passes=passes, meets=True)
+                alpha = np.zeros(frame.n)
+                alpha[pool[some]] = weights
+                return MarginPoint(zero, 0.0, alpha, zero, passes=passes, meets=True)
             meet *= CLOSER
             continue
         m = yield point.w, point.b
@@ -65,15 +66,16 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
         scale = least if least > 0.0 else 1.0
         w, b = point.w / scale, point.b / scale
         primal = 0.5 * float(w @ w) if least > 0.0 else math.inf
-        now = MarginPoint(w, b, alpha, v, 0.0, passes, primal, point.dual)
+        now = MarginPoint(w, b, point.alpha, zero, 0.0, passes, primal, point.dual)
         best = best.joined(now)
         if best.gap <= tol or budget.ended(best):
             break
         m[pool] = math.inf
-        fresh = np.flatnonzero(m < 1.0)
-        if not len(fresh) and close:
+        violated = int(np.count_nonzero(m < 1.0))
+        if not violated and close:
             break
-        close = len(fresh) < CLOSE * size
+        close = violated < CLOSE * size
+        fresh = np.flatnonzero(m < NEXT)  # rows just beyond the edge are violated next
         if len(fresh) > size:
             fresh = fresh[np.argpartition(m[fresh], size)[:size]]
         pool = np.concatenate([pool, fresh])
@@ -81,20 +83,22 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         alpha = np.concatenate([point.alpha, np.zeros(len(fresh))])
         point = Iterate(point.w, point.b, alpha, STIFF * mean)
-    return best
+    alpha = np.zeros(frame.n)
+    alpha[pool[: len(best.alpha)]] = best.alpha
+    return replace(best, alpha=alpha)
 
 
 def _first_pool(frame: Frame, size: int) -> np.ndarray:
-    """Half of the rows from each class, drawn at random (always the same draw)."""
+    """Rows drawn at random (always the same draw), with enough of both classes."""
     if size >= frame.n:
         return np.arange(frame.n)
-    rng = np.random.default_rng(0)
-    drawn = []
-    for sign in (1.0, -1.0):
-        rows = np.flatnonzero(frame.y == sign)
-        some = np.unique(rng.integers(len(rows), size=size // 2)) if len(rows) > size // 2 else ...
-        drawn.append(rows[some])
-    return np.sort(np.concatenate(drawn))
+    some = draw(frame.n, size)
+    plus = int(np.count_nonzero(frame.y[some] > 0))
+    for sign, count in ((1.0, plus), (-1.0, len(some) - plus)):
+        if count < size // 8:  # a rare class
+            rows = np.flatnonzero(frame.y == sign)
+            some = np.union1d(some, rows[draw(len(rows), size // 8)])
+    return some
 
 
 def _first_sigma(frame: Frame) -> float:
