@@ -17,6 +17,7 @@ from maxmargin.rows import Rows
 
 __all__ = ["Point", "certificate"]
 
+SMALL = 10_000  # rows that may be taken in any case
 FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
 
 
@@ -85,8 +86,13 @@ def _summary(rows: Rows, where: slice, point: Point) -> Summary:
     hard = bool(np.isinf(C[0]))  # no bounds, and no slack
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
-    few = FEW * len(some) < rows.n
-    v = signed @ rows.take(some) if few else rows.combine((alpha * y)[None])[0]
+    if 0 < FEW * len(some) < max(rows.n, SMALL):
+        X = rows.take(some)
+        first = X[0].copy()
+        X -= first  # Σ α_i y_i is nearly zero: sums of differences lose fewer digits
+        v = signed @ X + float(signed.sum()) * first
+    else:
+        v = rows.combine((alpha * y)[None])[0]
     late = np.flatnonzero(slack)
     free = np.abs(excess[some] * alpha[some])
     held = np.abs((C[late] - alpha[late]) * slack[late])

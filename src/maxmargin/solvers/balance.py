@@ -8,26 +8,37 @@ import numpy as np
 
 __all__ = ["balanced", "to_scale"]
 
-ROUNDING = 4e-16
 FEW = 5_000  # so many are added up exactly
+LITTLE = 1e-12  # an excess that one row can take alone
 
 
 def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
+    excess = _excess(alpha, y, others)
+    if excess == 0.0:
+        return alpha
+    alpha = alpha.copy()
+    if abs(excess) > LITTLE * float(alpha.sum()):
+        side = (alpha > 0.0) & (y * excess > 0.0)
+        free = side & (alpha < C)
+        if float(alpha[free].sum()) > 2.0 * abs(excess):
+            side = free
+        total = float(alpha[side].sum())
+        if total > 0.0:
+            alpha[side] *= max(1.0 - abs(excess) / total, 0.0)
+        excess = _excess(alpha, y, others)
+    if excess:  # what is left is rounding: one row takes it, and the others keep their last digits
+        side = np.where((y * excess > 0.0) & (alpha < C), alpha, 0.0)
+        largest = int(np.argmax(side))
+        if side[largest] > abs(excess):
+            alpha[largest] -= abs(excess)
+    return alpha
+
+
+def _excess(alpha: np.ndarray, y: np.ndarray, others: float) -> float:
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
-    excess = (math.fsum(signed) if len(some) <= FEW else float(signed.sum())) + others
-    if abs(excess) <= ROUNDING * float(alpha.sum()):
-        return alpha  # a correction would only add rounding of its own
-    side = (alpha > 0.0) & (y * excess > 0.0)
-    free = side & (alpha < C)
-    if float(alpha[free].sum()) > 2.0 * abs(excess):
-        side = free
-    total = float(alpha[side].sum())
-    alpha = alpha.copy()
-    if total > 0.0:
-        alpha[side] *= max(1.0 - abs(excess) / total, 0.0)
-    return alpha
+    return (math.fsum(signed) if len(some) <= FEW else float(signed.sum())) + others
 
 
 def to_scale(alpha: np.ndarray, factor: float, uneven: bool) -> np.ndarray:

@@ -40,12 +40,12 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
     """Solve one machine; see the module for the idea."""
     size = min(frame.n, max(LEAST, min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))))
     pool = _first_pool(frame, size)
-    work = frame if len(pool) == frame.n else frame.restricted(pool)
+    work = frame.restricted(pool)
     point = Iterate(np.zeros(frame.d), 0.0, np.zeros(len(pool)), _first_sigma(work))
     zero = np.zeros(frame.d)
     best = MarginPoint(zero, 0.0, point.alpha, zero)  # its multipliers belong to the rows pool[: …]
     close = len(pool) == frame.n
-    passes, meet = 0, MEET
+    passes, meet = int(len(pool) == frame.n), MEET
     final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
     while True:
         problem = Reduced(work, np.full(work.n, math.inf), zero)

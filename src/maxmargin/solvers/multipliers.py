@@ -82,6 +82,7 @@ class Iterate:
     dual: float = -math.inf
     meets: bool = False  # the hulls of the two classes meet to rounding: no plane separates
     steps: int = 0
+    reads: int = 0  # products with all rows of the problem
 
     @property
     def gap(self) -> float:
@@ -125,7 +126,7 @@ def _minimise(run: _Run, problem: Reduced, start: Iterate, tol: float, deadline:
         if best.meets or best.gap <= tol or waited == patience or time.perf_counter() > deadline:
             break
         run.tighten()
-    best.sigma, best.steps = run.sigma, run.steps
+    best.sigma, best.steps, best.reads = run.sigma, run.steps, run.reads
     return best
 
 
@@ -144,7 +145,7 @@ class _Run:
         self.m = self.frame.values(self.w, self.b)
         if not np.isfinite(self.m.sum()):
             raise NotFiniteError
-        self.steps = 0
+        self.steps, self.reads = 0, 1
         self._clip()
         self._pull_afresh()
 
@@ -157,6 +158,7 @@ class _Run:
         self.v = self.problem.v0 + self.frame.pull(self.alpha)
         self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
         self._pulled = self.alpha.copy()
+        self.reads += 1
 
     def _pull(self) -> None:
         """The same, from the rows whose multipliers have changed."""
@@ -218,6 +220,7 @@ class _Run:
         self.b += t * db
         self.m += t * u
         self.steps += 1
+        self.reads += 1
         self._clip()
         self._pull()
         return decrement if len(self.inside) else math.inf
@@ -251,6 +254,7 @@ class _Run:
         self.w, self.b, self.alpha = solved.w, solved.b, solved.alpha
         self.m = self.frame.values(self.w, self.b)
         self.v = p.v0 + self.frame.pull(self.alpha)
+        self.reads += 2
         self.s = p.s0 + float(self.alpha @ self.frame.bias)
         then = self.iterate()
         self.w, self.b, self.alpha, self.m, self.v, self.s = kept

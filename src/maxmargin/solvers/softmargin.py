@@ -36,6 +36,7 @@ HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 STIFF = 10.0  # σ after coordinate descent
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 ROOM = 0.9
+COPIED = 1 << 21  # entries; data so small is copied once, centred and dense
 SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
 TIGHT = 1e-14
 ROUNDS = 100
@@ -84,7 +85,7 @@ def soft_margin(
             which = everything
         point, alpha, v = _solve(frame, C, now, which, goal, budget)
         new = yield point.w, point.b
-        passes += 1
+        passes += 1 + point.reads
         old = new if m is None else m
         t = 1.0 if m is None else _longest(now.w, point.w - now.w, old, new - old, C)
         moved = math.sqrt(float(np.mean((new - old) ** 2)))
@@ -109,7 +110,7 @@ def soft_margin(
             which = everything
         else:
             extra = which if t < 1.0 else everything[:0]
-            which = _near(m, alpha, C, extra[np.abs(1.0 - m[extra]) <= moved], 10 * base // 4)
+            which = _near(m, alpha, C, extra[np.abs(1.0 - m[extra]) <= moved], base)
         if len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready:
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
@@ -128,13 +129,17 @@ def _solve(
     frame: Frame, C: np.ndarray, now: MarginPoint, which: np.ndarray, goal: float, budget: Budget
 ) -> tuple[Iterate, np.ndarray, np.ndarray]:
     """Solve on the rows ``which``, the multipliers of the others fixed; return all of them, and v."""
-    work = frame if len(which) == frame.n else frame.restricted(which)
+    whole = len(which) == frame.n
+    copied = not whole or frame.ready or frame.n * frame.d <= COPIED
+    work = frame.restricted(which) if copied and not (whole and frame.ready) else frame
     before = now.alpha[which]
     v0 = now.v - work.pull(before)
     s0 = float(now.alpha @ frame.bias - before @ work.bias)
     fixed = float(now.alpha.sum() - before.sum())
     problem = Reduced(work, C[which], v0, s0, fixed)
     point = minimise(problem, Iterate(now.w, now.b, before, now.sigma), goal, budget.deadline)
+    if copied:  # read once; further products are with the copy
+        point.reads = int(whole)
     alpha = now.alpha.copy()
     alpha[which] = point.alpha
     return point, alpha, v0 + work.pull(point.alpha)
