@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 import maxmargin as mm
@@ -41,7 +42,6 @@ def piqp(X: np.ndarray, y: np.ndarray) -> None:
 def clarabel(X: np.ndarray, y: np.ndarray) -> None:
     """The same for Clarabel."""
     import clarabel as solver
-    from scipy import sparse
 
     d = X.shape[1]
     P = sparse.csc_matrix(np.diag(np.append(np.ones(d), 0.0)))
@@ -54,7 +54,8 @@ def clarabel(X: np.ndarray, y: np.ndarray) -> None:
 
 def margin_of(model: Any, X: Any, y: np.ndarray) -> float:
     """The geometric margin that a plane really has."""
-    w, b = np.asarray(model.coef_).ravel(), float(np.ravel(model.intercept_)[0])
+    w = model.coef_.toarray() if sparse.issparse(model.coef_) else np.asarray(model.coef_)
+    w, b = w.ravel(), float(np.ravel(model.intercept_)[0])
     return float(np.min(y * (X @ w + b)) / np.linalg.norm(w))
 
 

@@ -43,6 +43,11 @@ def _few_distinct(y: np.ndarray) -> np.ndarray | None:
     """Return the sorted classes if they are two to eight whole numbers, without sorting all of y."""
     if y.ndim != 1 or y.dtype.kind not in "biuf":
         return None
+    if not len(y):
+        return None
+    ends = np.array([y.min(), y.max()])
+    if np.all(ends == np.floor(ends)) and np.all((y == ends[0]) | (y == ends[1])) and ends[0] < ends[1]:
+        return ends.astype(y.dtype)
     classes: list[Any] = []
     rest = y
     while len(rest) and len(classes) < FEW:

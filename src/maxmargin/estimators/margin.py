@@ -26,7 +26,7 @@ from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.rows import Rows
 from maxmargin.solvers.frame import NotFiniteError
 from maxmargin.solvers.margin import Solved, Start, Task, solve_margins
-from maxmargin.solvers.passes import Budget, MarginPoint
+from maxmargin.solvers.passes import Budget, MarginPoint, Plane
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["MarginClassifier"]
@@ -161,10 +161,12 @@ class MarginClassifier(MarginAttributes):
                 tasks.append(Task(machine.signs(own), bounds, start))
             alone = len(machines) == 1
 
-            def report(point: MarginPoint, alone: bool = alone) -> bool:
+            def report(point: MarginPoint, plane: Plane | None, alone: bool = alone) -> bool:
                 note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-                z = np.append(point.w, point.b)[None]
-                return watch.step("pass", point.passes, note, lambda: z if alone else z[:0])
+                Z = np.empty((0, rows.d + 1))
+                if alone and plane is not None:
+                    Z = np.append(*plane)[None]
+                return watch.step("pass", point.passes, note, lambda: Z)
 
             passes = math.inf if self.max_passes is None else self.max_passes
             budget = Budget(passes, deadline, report)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,7 @@ def solve_margins(
     scene = set_scene(rows, pad)
     frames = [Frame(rows, task.y, pad, scene) for task in tasks]
     work = gram_frames(frames) if worth_gram(frames[0]) else frames
+    budget = replace(budget, outside=scene.outside if work is frames else None)
     courses = [
         _course(inner, frame, task, tol, budget)
         for inner, frame, task in zip(work, frames, tasks, strict=True)

@@ -16,7 +16,7 @@ import numpy as np
 from maxmargin.kernels.multipliers import sign
 from maxmargin.solvers.frame import Frame, NotFiniteError
 
-__all__ = ["Budget", "Course", "MarginPoint", "run_together"]
+__all__ = ["Budget", "Course", "MarginPoint", "Plane", "run_together"]
 
 TIE = 1e-13
 Plane = tuple[np.ndarray, float]
@@ -60,11 +60,14 @@ class Budget:
 
     passes: float = math.inf
     deadline: float = math.inf  # on time.perf_counter
-    report: Callable[[MarginPoint], bool] = field(default=lambda point: False)  # True asks for a stop
+    # Told after each pass of the point, and of its plane in the user's coordinates; True asks to stop.
+    report: Callable[[MarginPoint, Plane | None], bool] = field(default=lambda point, plane: False)
+    outside: Callable[[np.ndarray, float], Plane] | None = None
 
     def ended(self, point: MarginPoint) -> bool:
         """Tell how it is going after a pass; whether the budget is used up, or a stop is asked for."""
-        stop = self.report(point)
+        plane = None if self.outside is None else self.outside(point.w, point.b)
+        stop = self.report(point, plane)
         return stop or point.passes >= self.passes or time.perf_counter() > self.deadline
 
 

@@ -44,9 +44,7 @@ class Machine:
 
     def signs(self, codes: np.ndarray) -> np.ndarray:
         """Return y = ±1 for label codes."""
-        y = np.full(len(codes), -1.0)
-        y[codes == self.positive] = 1.0
-        return y
+        return np.asarray(2.0 * (codes == self.positive) - 1.0)
 
 
 @dataclass(frozen=True)

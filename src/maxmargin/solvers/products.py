@@ -33,6 +33,11 @@ class Products:
         at = self._place[band]
         return np.asarray(self._known[np.ix_(at, at)])
 
+    def grown(self, n: int) -> Products:
+        """The same for a longer list of rows, of which those so far are the first."""
+        self._place = np.append(self._place, np.full(n - len(self._place), -1))
+        return self
+
     def _extend(self, which: np.ndarray, A: np.ndarray) -> None:
         old = len(self._rows)
         self._place[which] = np.arange(old, old + len(which))

@@ -14,6 +14,7 @@ A first plane comes from a sixteenth of the rows with sixteen times the C, solve
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from maxmargin.kernels.multipliers import hinge_slope
 from maxmargin.solvers.descent import descend_from_zero
 from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
-from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
+from maxmargin.solvers.passes import Budget, Course, MarginPoint, Plane, run_together
 
 __all__ = ["soft_margin"]
 
@@ -31,7 +32,7 @@ BASE = 2_000  # rows that are solved as they are
 NARROW = 150  # features up to which a sample tells where the margin lies
 ROUGH = 1e-3  # gap on a sample
 SHARE = 0.2  # so many of the rows are copied at most
-WIDE = 4.0  # first width of the smoothed hinge
+WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 STIFF = 10.0  # σ after coordinate descent
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
@@ -48,80 +49,86 @@ def soft_margin(
     """Solve one machine; see the module for the idea."""
     base = max(BASE, 4 * (frame.d + 1))
     everything = np.arange(frame.n)
-    m: np.ndarray | None = None
-    if start is not None:
-        m = yield start.w, start.b
-        which = _near(m, start.alpha, C, everything[:0], base)
-        width = float(np.median(np.abs(1.0 - m[which])))
-        now = replace(start, sigma=1.0 / max(width, 1e-3))
-    elif frame.d > NARROW and frame.n * frame.d > SMALL and not frame.ready:
-        now = descend_from_zero(frame, C, budget.deadline)
-        now = replace(now, sigma=STIFF)
-        which = everything
-        m = frame.values(now.w, now.b)
-    elif frame.n <= 2 * base or frame.d > NARROW:
-        zero = np.zeros(frame.d)
-        now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
-        which = everything
-    else:
-        size = max(base, frame.n // THIN)
-        now = _from_sample(frame, C, size, budget)
-        m = yield now.w, now.b
-        width = 2.0 * math.sqrt((frame.d + 1) / size) * float(m.std())
-        alpha = np.where(m < 1.0, C, 0.0)
-        band = np.flatnonzero(np.abs(1.0 - m) <= width)
-        alpha[band] *= 0.5
-        alpha[band] += 0.25 * C[band]
-        sigma = 1.0 / max(width, 1e-3)
-        now = MarginPoint(now.w, now.b, alpha, frame.pull(alpha), sigma)
-        which = everything if frame.ready or len(band) > SHARE * frame.n else band
-    passes = now.passes or (0 if m is None else 1 + (start is None))
+    now, m, which = yield from _begin(frame, C, base, budget, start)
+    passes = now.passes
     final = tol / 3 if frame.n * frame.d > SMALL else min(tol / 3, TIGHT)
     goal = final if frame.n <= 2 * base else max(final, 1e-4)
-    best = now
-    fresh = start is None
+    best, fresh = now, start is None
     for _ in range(ROUNDS):
         if not _can_balance(frame, C, now.alpha, which):
             which = everything
         point, alpha, v = _solve(frame, C, now, which, goal, budget)
         new = yield point.w, point.b
         passes += 1 + point.reads
-        old = new if m is None else m
-        t = 1.0 if m is None else _longest(now.w, point.w - now.w, old, new - old, C)
-        moved = math.sqrt(float(np.mean((new - old) ** 2)))
-        m = new if t == 1.0 else old + t * (new - old)
-        w = now.w + t * (point.w - now.w)
-        primal = 0.5 * float(w @ w) + float(C @ np.maximum(1.0 - m, 0.0))
-        total = float(alpha.sum())
-        dual = total - 0.5 * float(v @ v)
-        if abs(float(alpha @ frame.bias)) > UNBALANCED * total:
-            dual = -math.inf
-        b = now.b + t * (point.b - now.b)
-        now = MarginPoint(w, b, alpha, v, point.sigma / 10, passes, primal, dual)
+        t = 1.0 if m is None else _longest(now.w, point.w - now.w, m, new - m, C)
+        before = new if m is None else m
+        m = new if t == 1.0 else before + t * (new - before)
+        w, b = now.w + t * (point.w - now.w), now.b + t * (point.b - now.b)
+        now = _worth(frame, C, MarginPoint(w, b, alpha, v, point.sigma / 10, passes), m)
         best = best.joined(now)
         stuck = len(which) == frame.n and point.gap > goal and goal <= tol
         if best.gap <= tol or budget.ended(best) or (stuck and fresh):
             break
         if stuck:  # the start led astray: begin at zero
-            zero, fresh, m = np.zeros(frame.d), True, None
-            now = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
+            now, m, fresh = _zero(frame), None, True
             continue
-        if t < HELD:
-            which = everything
-        else:
-            extra = which if t < 1.0 else everything[:0]
-            which = _near(m, alpha, C, extra[np.abs(1.0 - m[extra]) <= moved], base)
-        if len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready:
+        moved = math.sqrt(float(np.mean((new - before) ** 2)))
+        kept = which[np.abs(1.0 - m[which]) <= moved] if t < 1.0 else which[:0]
+        which = _near(m, alpha, C, kept, base)
+        if t < HELD or (len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready):
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
     return best
+
+
+def _begin(
+    frame: Frame, C: np.ndarray, base: int, budget: Budget, start: MarginPoint | None
+) -> Generator[Plane, np.ndarray, tuple[MarginPoint, np.ndarray | None, np.ndarray]]:
+    """Return a point to begin with, its margins if they are known, and the rows to solve on first."""
+    everything = np.arange(frame.n)
+    if start is not None:
+        m = yield start.w, start.b
+        which = _near(m, start.alpha, C, everything[:0], base)
+        width = float(np.median(np.abs(1.0 - m[which])))
+        return replace(start, sigma=1.0 / max(width, THINNEST), passes=2), m, which
+    if frame.d > NARROW and frame.n * frame.d > SMALL and not frame.ready:
+        now = descend_from_zero(frame, C, budget.deadline)
+        return replace(now, sigma=STIFF), frame.values(now.w, now.b), everything
+    if frame.n <= 2 * base or frame.d > NARROW:
+        return _zero(frame), None, everything
+    size = max(base, frame.n // THIN)
+    rough = _from_sample(frame, C, size, budget)
+    m = yield rough.w, rough.b
+    width = 2.0 * math.sqrt((frame.d + 1) / size) * float(m.std())
+    alpha = np.where(m < 1.0, C, 0.0)
+    band = np.flatnonzero(np.abs(1.0 - m) <= width)
+    alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
+    sigma = 1.0 / max(width, THINNEST)
+    now = MarginPoint(rough.w, rough.b, alpha, frame.pull(alpha), sigma, passes=2)
+    return now, m, everything if frame.ready or len(band) > SHARE * frame.n else band
+
+
+def _zero(frame: Frame) -> MarginPoint:
+    zero = np.zeros(frame.d)
+    return MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
+
+
+def _worth(frame: Frame, C: np.ndarray, point: MarginPoint, m: np.ndarray) -> MarginPoint:
+    """The point with its primal and dual values on all rows."""
+    primal = 0.5 * float(point.w @ point.w) + float(C @ np.maximum(1.0 - m, 0.0))
+    total = float(point.alpha.sum())
+    dual = total - 0.5 * float(point.v @ point.v)
+    if abs(float(point.alpha @ frame.bias)) > UNBALANCED * total:
+        dual = -math.inf
+    return replace(point, primal=primal, dual=dual)
 
 
 def _from_sample(frame: Frame, C: np.ndarray, size: int, budget: Budget) -> MarginPoint:
     """Solve a sample roughly, with C in proportion."""
     some = draw(frame.n, size)
     sub = frame.restricted(some)
-    (rough,) = run_together([sub], [soft_margin(sub, C[some] * (frame.n / len(some)), ROUGH, budget)])
+    quiet = Budget(deadline=budget.deadline)
+    (rough,) = run_together([sub], [soft_margin(sub, C[some] * (frame.n / len(some)), ROUGH, quiet)])
     return rough
 
 
