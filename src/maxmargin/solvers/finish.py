@@ -24,6 +24,7 @@ LARGE = 2_000  # rows of a band that is solved
 SMALL = 100  # so many even if they depend on each other, on data with
 CHEAP = 1 << 16  # entries at most
 WHOLE = 400  # order of a system that is solved as it stands
+TOO_WIDE = 1 << 24  # entries of a band that is not made dense
 TIMES = 3  # refinements
 
 
@@ -41,7 +42,7 @@ def finish(frame: Frame, band: np.ndarray, C: np.ndarray, state: State) -> State
     """Return the point with the band solved, or None if it is not the free support."""
     k, d = len(band), frame.d
     few = SMALL if frame.n * d <= CHEAP else 0
-    if not 0 < k <= max(d + 1, few) or k > LARGE:
+    if not 0 < k <= max(d + 1, few) or k > LARGE or k * d > TOO_WIDE:
         return None
     A, y = frame.take(band), frame.bias[band]
     whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)

@@ -126,6 +126,10 @@ class Frame:
 
     def pull_of(self, which: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Σ α_i a_i over a few rows."""
+        if isinstance(self.rows, CsrRows):
+            signed = alpha * self.y[which]
+            total = self.rows.select(which).combine(signed[None])[0]
+            return np.asarray(total - float(signed.sum()) * self.scene.centre) / self.scene.scale
         total = np.zeros(self.d)
         for start in range(0, len(which), CHUNK):
             part = slice(start, start + CHUNK)

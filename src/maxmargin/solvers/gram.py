@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpstrf
 from maxmargin.rows import DenseRows
 from maxmargin.solvers.frame import Frame, Scene
 
-__all__ = ["gram_frames", "worth_gram"]
+__all__ = ["gram_frames", "inner_products", "worth_gram"]
 
 MOST = 4_000  # rows; beyond, the matrix no longer pays
 ROUNDING = 1e-13  # of K: pivots below this share of the largest entry are zero
@@ -31,7 +31,7 @@ def worth_gram(frame: Frame) -> bool:
 
 def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
     """Return the frames of the same machines in n coordinates."""
-    K = _inner_products(frames[0])
+    K = inner_products(frames[0])
     L, order, rank, _ = dpstrf(K, tol=ROUNDING * float(np.max(np.diag(K))), lower=1)
     L = np.tril(L)[:, : max(rank, 1)]
     back = np.empty_like(L)
@@ -41,10 +41,13 @@ def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
     return [Frame(rows, f.y, f.pad, scene, blur=BLUR) for f in frames]
 
 
-def _inner_products(frame: Frame) -> np.ndarray:
+def inner_products(frame: Frame) -> np.ndarray:
     """K = X̃ X̃ᵀ of the centred and scaled rows."""
     scene = frame.scene
     K = np.zeros((frame.n, frame.n))
+    if frame.ready:
+        A = frame.y[:, None] * frame.take(np.arange(frame.n))
+        return np.asarray(A @ A.T)
     if not isinstance(frame.rows, DenseRows):
         X = frame.rows.matrix  # type: ignore[attr-defined]
         across = np.asarray(X @ scene.centre)

@@ -12,14 +12,18 @@ too large to be factorised.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
 from maxmargin.solvers.frame import CHUNK, Frame
+from maxmargin.solvers.gram import inner_products
 
 __all__ = ["direction"]
 
+TOO_WIDE = 1 << 24  # entries of a band that is not made dense
 MANY = 200  # features from which on inner products are kept
 LARGE = 4_000  # order of the largest matrix that is factorised
 
@@ -55,12 +59,19 @@ def _primal(
 def _gram(
     frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
-    A, y = frame.take(band), frame.bias[band]
-    K = frame.products.among(band, A) if frame.d >= MANY else A @ A.T
+    y = frame.bias[band]
+    if len(band) * frame.d > TOO_WIDE:  # sparse rows, never made dense
+        part = frame.restricted(band)
+        K = inner_products(part) * part.y * part.y[:, None]
+        along, back = part.values(gw, 0.0), part.pull
+    else:
+        A = frame.take(band)
+        K = frame.products.among(band, A) if frame.d >= MANY else A @ A.T
+        along, back = A @ gw, partial(np.matmul, A.T)
     K.flat[:: len(K) + 1] += 1.0 / sigma
-    P = _solve(K, np.column_stack([A @ gw, y]))
+    P = _solve(K, np.column_stack([along, y]))
     db = float((y @ P[:, 0] - gb) / (y @ P[:, 1])) if frame.pad else 0.0
-    return -gw + (P[:, 0] - P[:, 1] * db) @ A, db
+    return -gw + back(P[:, 0] - P[:, 1] * db), db
 
 
 def _solve(M: np.ndarray, rhs: np.ndarray) -> np.ndarray:
