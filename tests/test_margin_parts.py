@@ -49,6 +49,8 @@ def test_a_frame_is_signed_centred_and_scaled(form, pad):
     np.testing.assert_allclose(frame.pull(alpha), alpha @ A, rtol=1e-10, atol=1e-10)
     some = np.array([3, 11, 30])
     np.testing.assert_allclose(frame.take(some), A[some], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(frame.pull_of(some, alpha[:3]), alpha[:3] @ A[some], atol=1e-10)
+    assert frame.pull_of(some[:0], alpha[:0]).tolist() == [0.0] * 6
     part = frame.restricted(some)
     np.testing.assert_allclose(part.values(w, b), A[some] @ w + pad * y[some] * b, atol=1e-10)
     inside = frame.scene.inside(*frame.scene.outside(w, b))

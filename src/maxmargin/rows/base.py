@@ -65,7 +65,7 @@ class Rows(ABC):
 
     def block_length(self, entries: int = BLOCK_ENTRIES) -> int:
         """How many rows hold about ``entries`` numbers."""
-        return max(1, int(entries * self.n / max(self.entries, self.n)))
+        return max(1, int(entries * self.n / max(self.entries, self.n, 1)))
 
     def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Self]]:
         """Yield the rows block by block, in order: where each block stands, and its rows."""

@@ -19,6 +19,8 @@ __all__ = ["descend_from_zero"]
 
 EPOCHS = 100
 CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
+SOFT, STIFF = 1.0, 10.0  # σ to go on with, STIFF if fewer than the share
+SETTLED = 0.1  # of the rows is still moving
 FEW = 0.02  # stop when only this share of the rows is still moving
 
 
@@ -43,4 +45,5 @@ def descend_from_zero(frame: Frame, C: np.ndarray, deadline: float) -> MarginPoi
         epochs += 1
     w, b = scene.inside(w, float(state[BIAS]) * frame.pad)
     alpha = np.minimum(alpha * unit, C)
-    return MarginPoint(w, b, alpha, frame.pull(alpha), passes=epochs + 2)
+    sigma = STIFF if left < SETTLED * frame.n else SOFT
+    return MarginPoint(w, b, alpha, frame.pull(alpha), sigma, passes=epochs + 2)

@@ -79,9 +79,7 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
         if len(fresh) > size:
             fresh = fresh[np.argpartition(m[fresh], size)[:size]]
         pool = np.concatenate([pool, fresh])
-        known = work.products.grown(len(pool))
         work = frame.restricted(pool)
-        work.products = known
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         alpha = np.concatenate([point.alpha, np.zeros(len(fresh))])
         point = Iterate(point.w, point.b, alpha, STIFF * mean)

@@ -18,32 +18,31 @@ class Products:
 
     def __init__(self, n: int, d: int) -> None:
         self._place = np.full(n, -1)
-        self._rows = np.empty((0, d))
+        self._count = 0
+        self._rows = np.empty((0, d))  # with room for more
         self._known = np.empty((0, 0))
 
     def among(self, band: np.ndarray, A: np.ndarray) -> np.ndarray:
         """Return A Aᵀ, where A holds the rows ``band``."""
         fresh = self._place[band] < 0
-        if len(self._rows) + np.count_nonzero(fresh) > MOST:
+        if self._count + np.count_nonzero(fresh) > MOST:
             self._place[:] = -1
-            self._rows, self._known = self._rows[:0], self._known[:0, :0]
+            self._count = 0
             fresh = np.ones(len(band), dtype=bool)
         if fresh.any():
             self._extend(band[fresh], A[fresh])
         at = self._place[band]
         return np.asarray(self._known[np.ix_(at, at)])
 
-    def grown(self, n: int) -> Products:
-        """The same for a longer list of rows, of which those so far are the first."""
-        self._place = np.append(self._place, np.full(n - len(self._place), -1))
-        return self
-
     def _extend(self, which: np.ndarray, A: np.ndarray) -> None:
-        old = len(self._rows)
-        self._place[which] = np.arange(old, old + len(which))
-        rows = np.vstack([self._rows, A])
-        known = np.empty((len(rows), len(rows)))
-        known[:old, :old] = self._known
-        known[old:] = A @ rows.T
-        known[:old, old:] = known[old:, :old].T
-        self._rows, self._known = rows, known
+        old, new = self._count, self._count + len(which)
+        if new > len(self._rows):
+            room = max(2 * len(self._rows), new)
+            rows, known = np.empty((room, A.shape[1])), np.empty((room, room))
+            rows[:old], known[:old, :old] = self._rows[:old], self._known[:old, :old]
+            self._rows, self._known = rows, known
+        self._rows[old:new] = A
+        self._known[old:new, :new] = A @ self._rows[:new].T
+        self._known[:old, old:new] = self._known[old:new, :old].T
+        self._place[which] = np.arange(old, new)
+        self._count = new

@@ -34,7 +34,6 @@ ROUGH = 1e-3  # gap on a sample
 SHARE = 0.2  # so many of the rows are copied at most
 WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
-STIFF = 10.0  # σ after coordinate descent
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 ROOM = 0.9
 COPIED = 1 << 21  # entries; data so small is copied once, centred and dense
@@ -51,7 +50,7 @@ def soft_margin(
     everything = np.arange(frame.n)
     now, m, which = yield from _begin(frame, C, base, budget, start)
     passes = now.passes
-    final = tol / 3 if frame.n * frame.d > SMALL else min(tol / 3, TIGHT)
+    final = tol / 2 if frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
     goal = final if frame.n <= 2 * base else max(final, 1e-4)
     best, fresh = now, start is None
     for _ in range(ROUNDS):
@@ -93,7 +92,7 @@ def _begin(
         return replace(start, sigma=1.0 / max(width, THINNEST), passes=2), m, which
     if frame.d > NARROW and frame.n * frame.d > SMALL and not frame.ready:
         now = descend_from_zero(frame, C, budget.deadline)
-        return replace(now, sigma=STIFF), frame.values(now.w, now.b), everything
+        return now, frame.values(now.w, now.b), everything
     if frame.n <= 2 * base or frame.d > NARROW:
         return _zero(frame), None, everything
     size = max(base, frame.n // THIN)
