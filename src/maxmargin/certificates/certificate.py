@@ -82,7 +82,7 @@ class Certificate:
             ("stationarity", self.stationarity, "‖w − Σ α y x‖ / ‖w‖"),
             ("primal infeasibility", self.primal_infeasibility, "y f ≥ 1 − ξ, ξ ≥ 0"),
             ("dual infeasibility", self.dual_infeasibility, "Σ α y = 0, 0 ≤ α ≤ C"),
-            ("complementarity", self.complementarity, "α (y f − 1 + ξ) = 0, (C − α) ξ = 0"),
+            ("complementarity", self.complementarity, "α (y f − 1 + ξ) = (C − α) ξ = 0"),
         ]
         for name, value, meaning in table:
             shown = (
