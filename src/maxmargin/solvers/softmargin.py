@@ -36,7 +36,7 @@ WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 ROOM = 0.9
-COPIED = 1 << 21  # entries; data so small is copied once, centred and dense
+COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
 SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
 TIGHT = 1e-14
 ROUNDS = 100
@@ -50,7 +50,7 @@ def soft_margin(
     everything = np.arange(frame.n)
     now, m, which = yield from _begin(frame, C, base, budget, start)
     passes = now.passes
-    final = tol / 2 if frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
+    final = tol / 2 if frame.ready or frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
     goal = final if frame.n <= 2 * base else max(final, 1e-4)
     best, fresh = now, start is None
     for _ in range(ROUNDS):
