@@ -282,7 +282,7 @@ class _Run:
             w, b = w / least, b / least
             primal = 0.5 * float(w @ w)
         dual = 0.5 * total * total / length if length > 0.0 else math.inf
-        if not self._nearly_balanced():
+        if total <= 0.0 or not self._nearly_balanced():
             dual = -math.inf
         meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
         if length > 0.0:
