@@ -79,9 +79,12 @@ def _solve(M: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
     Cholesky does not mind features of very different scale; for least squares the diagonal is made 1.
     """
-    _, x, failed = dposv(M, rhs)
+    diagonal = M.diagonal().copy()
+    _, x, failed = dposv(M.T, rhs, overwrite_a=1)  # in place: the transpose is in LAPACK's order
     if not failed:
         return np.asarray(x)
+    M = np.triu(M, 1)  # what LAPACK has left
+    M = M + M.T + np.diag(diagonal)
     D = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-300))
     rows = D if rhs.ndim == 1 else D[:, None]
     return np.asarray(np.linalg.lstsq(M * D * D[:, None], rhs * rows, rcond=1e-14)[0] * rows)
