@@ -12,7 +12,19 @@ from sklearn.utils import check_random_state
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["check_bool", "check_choice", "check_count", "check_number", "random_generator"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "check_bool",
+    "check_choice",
+    "check_count",
+    "check_number",
+    "random_generator",
+]
+
+
+# Products of weights and features must neither overflow nor underflow, whatever the number of rows.
+LARGEST, SMALLEST = 2.0**400, 2.0**-400
 
 
 def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputError:

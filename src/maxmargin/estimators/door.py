@@ -8,13 +8,10 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.rows import Csr, Rows, as_rows
 
 __all__ = ["LARGEST", "check_reach", "read_X", "read_Xy", "read_start"]
-
-# Products of weights and features must neither overflow nor underflow, whatever the number of rows.
-LARGEST = 2.0**400
-SMALLEST = 2.0**-400
 
 FORMAT = {
     "accept_sparse": "csr",

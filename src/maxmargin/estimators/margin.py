@@ -128,7 +128,7 @@ class MarginClassifier(MarginAttributes):
                     "Got some that do not instead. Scale the largest features down."
                 ) from None
         self._refuse(machines, solved)
-        self._publish(machines, solved, rows)
+        self._publish([machine for _, machine in solved if machine is not None])
         self._warn()
 
     def _solve(
@@ -138,7 +138,7 @@ class MarginClassifier(MarginAttributes):
         weight: np.ndarray,
         machines: list[Machine],
         watch: Watch,
-    ) -> list[tuple[Task, Solved]]:
+    ) -> list[tuple[Solved, MarginMachine | None]]:
         """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
         starts = self._starts(machines, rows)
         together = machines[0].members is machines[-1].members
@@ -146,7 +146,7 @@ class MarginClassifier(MarginAttributes):
         deadline = math.inf
         if self.max_seconds is not None:
             deadline = time.perf_counter() + self.max_seconds
-        solved: list[tuple[Task, Solved]] = []
+        solved: list[tuple[Solved, MarginMachine | None]] = []
         for group in groups:
             members = group[0].members
             part, own, heavy = rows, codes, weight
@@ -171,13 +171,18 @@ class MarginClassifier(MarginAttributes):
             passes = math.inf if self.max_passes is None else self.max_passes
             budget = Budget(passes, deadline, report)
             results = solve_margins(part, tasks, self._pad, self.tol, budget)
-            solved += zip(tasks, results, strict=True)
+            for machine, task, result in zip(group, tasks, results, strict=True):
+                judged = result.witness is None
+                fitted = self._machine(machine, task, result, part, rows.n) if judged else None
+                solved.append((result, fitted))
         return solved
 
-    def _refuse(self, machines: list[Machine], solved: list[tuple[Task, Solved]]) -> None:
+    def _refuse(
+        self, machines: list[Machine], solved: list[tuple[Solved, MarginMachine | None]]
+    ) -> None:
         """Raise if some machine has no solution."""
         pairs = zip(machines, solved, strict=True)
-        bad = {m.label: _globally(s, m) for m, (_, s) in pairs if s.witness is not None}
+        bad = {m.label: _globally(s, m) for m, (s, _) in pairs if s.witness is not None}
         if not bad:
             return
         remedy = "Use SoftMarginSVC(C=…), which allows for slack."
@@ -191,12 +196,8 @@ class MarginClassifier(MarginAttributes):
         message = f"{len(bad)} of {len(machines)} {kind}: {some}. {remedy}"
         raise NotSeparableError(message, bad)
 
-    def _publish(self, machines: list[Machine], solved: list[tuple[Task, Solved]], rows: Rows) -> None:
-        self.machines_ = {}
-        for machine, (task, result) in zip(machines, solved, strict=True):
-            members = machine.members
-            part = rows if len(members) == rows.n else rows.select(members)
-            self.machines_[machine.label] = self._machine(machine, task, result, part, rows.n)
+    def _publish(self, machines: list[MarginMachine]) -> None:
+        self.machines_ = {machine.label: machine for machine in machines}
         self._Z = np.array([np.append(m.coef_, m.intercept_) for m in self.machines_.values()])
         self._fitted_scheme = self._scheme()
         self.n_passes_ = max(m.n_passes_ for m in self.machines_.values())

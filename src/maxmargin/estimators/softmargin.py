@@ -13,6 +13,7 @@ from maxmargin.core.labels import class_weights
 from maxmargin.core.params import check_bool, check_number
 from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.margin import MarginClassifier
+from maxmargin.estimators.marginmachine import MarginMachine
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin import Start
 from maxmargin.solvers.problem import Machine
@@ -117,8 +118,8 @@ class SoftMarginSVC(MarginClassifier):
             starts.append(Start(old.coef_, old.intercept_, alpha))
         return starts
 
-    def _publish(self, *args: Any) -> None:
-        super()._publish(*args)
+    def _publish(self, machines: list[MarginMachine]) -> None:
+        super()._publish(machines)
         self._fitted_C = float(self.C)
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SoftMarginSVC]:

@@ -11,12 +11,13 @@ with w eliminated otherwise. If a multiplier leaves its bounds, B was not the fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dgesvx
 
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.frame import TOO_WIDE, Frame
 
 __all__ = ["State", "finish"]
 
@@ -24,12 +25,15 @@ LARGE = 2_000  # rows of a band that is solved
 SMALL = 100  # so many even if they depend on each other, on data with
 CHEAP = 1 << 16  # entries at most
 WHOLE = 400  # order of a system that is solved as it stands
-TOO_WIDE = 1 << 24  # entries of a band that is not made dense
 TIMES = 3  # refinements
 
 
+Step = tuple[np.ndarray, np.ndarray, float]  # corrections of w, α_B and b
+Solver = Callable[[np.ndarray, np.ndarray, float], Step | None]  # from the three residuals
+
+
 class State(NamedTuple):
-    """A point: w, b, all multipliers; and Σ α_i a_i, Σ α_i y_i before (rows left out included)."""
+    """A point: w, b, all multipliers, Σ α_i a_i and Σ α_i y_i (rows left out included)."""
 
     w: np.ndarray
     b: float
@@ -38,8 +42,10 @@ class State(NamedTuple):
     s: float
 
 
-def finish(frame: Frame, band: np.ndarray, C: np.ndarray, state: State) -> State | None:
-    """Return the point with the band solved, or None if it is not the free support."""
+def finish(
+    frame: Frame, band: np.ndarray, C: np.ndarray, state: State
+) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """Return (w, b, α) with the band solved, or None if it is not the free support."""
     k, d = len(band), frame.d
     few = SMALL if frame.n * d <= CHEAP else 0
     if not 0 < k <= max(d + 1, few) or k > LARGE or k * d > TOO_WIDE:
@@ -64,10 +70,10 @@ def finish(frame: Frame, band: np.ndarray, C: np.ndarray, state: State) -> State
             return None
     alpha = alpha.copy()
     alpha[band] = new
-    return State(w, b, alpha, v, s)
+    return w, b, alpha
 
 
-def _whole(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-untyped-def]
+def _whole(A: np.ndarray, y: np.ndarray, pad: float) -> Solver:
     """The system as it stands, its rows and columns scaled by LAPACK."""
     k, d = A.shape
     size = d + k + 1
@@ -79,11 +85,11 @@ def _whole(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-untyped
     if not pad:
         M[-1, -1] = 1.0
 
-    def solve(r1: np.ndarray, r2: np.ndarray, r3: float):  # type: ignore[no-untyped-def]
+    def solve(r1: np.ndarray, r2: np.ndarray, r3: float) -> Step | None:
         right = np.concatenate([r1, r2, [r3 if pad else 0.0]])
         result = dgesvx(M, right, fact="E")
         x, info = result[7], result[-1]
-        if info > size or (0 < info <= size):  # singular, to rounding or exactly
+        if info > 0:  # singular, to rounding or exactly
             x = np.linalg.lstsq(M, right, rcond=1e-13)[0]
         x = np.ravel(x)
         if not np.all(np.isfinite(x)):
@@ -93,7 +99,7 @@ def _whole(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-untyped
     return solve
 
 
-def _eliminated(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-untyped-def]
+def _eliminated(A: np.ndarray, y: np.ndarray, pad: float) -> Solver:
     """The same without w: A Aᵀ in its place."""
     k = len(A)
     M = np.zeros((k + 1, k + 1))
@@ -103,7 +109,7 @@ def _eliminated(A: np.ndarray, y: np.ndarray, pad: float):  # type: ignore[no-un
     if not pad:
         M[k, k] = 1.0
 
-    def solve(r1: np.ndarray, r2: np.ndarray, r3: float):  # type: ignore[no-untyped-def]
+    def solve(r1: np.ndarray, r2: np.ndarray, r3: float) -> Step | None:
         right = np.append(r2 - A @ r1, r3 * unit * pad)
         try:
             x = np.linalg.solve(M, right)

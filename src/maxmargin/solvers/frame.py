@@ -12,17 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.kernels.multipliers import sign
 from maxmargin.rows import CsrRows, DenseRows, Rows
 from maxmargin.solvers.products import Products
 
-__all__ = ["CHUNK", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
+__all__ = ["CHUNK", "TOO_WIDE", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
 
 SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
 SAMPLED = 1 << 22  # entries of these rows, at most
 DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
 UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
-LARGEST, SMALLEST = 2.0**400, 2.0**-400  # squares of features must be doubles
+TOO_WIDE = 1 << 24  # entries of sparse rows that are not made dense
 CHUNK = 4_096  # rows taken at a time
 
 

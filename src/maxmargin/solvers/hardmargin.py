@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
-from maxmargin.solvers.passes import Budget, Course, MarginPoint
+from maxmargin.solvers.passes import SMALL, TIGHT, Budget, Course, MarginPoint
 from maxmargin.solvers.witness import meeting_weights
 
 __all__ = ["hard_margin"]
@@ -28,11 +28,9 @@ __all__ = ["hard_margin"]
 # Rows to begin with, and to add after a pass: forty per feature, within these limits.
 LEAST, POOL, ENTRIES = 400, 3_000, 400_000
 ROUGH = 3e-2  # gap that will do on a pool while many rows are still violated
-CLOSE = 0.25
+CLOSE = 0.25  # few rows are violated: fewer than this share of what would be added
 CLOSER = 1e-2  # factor on the distance at which hulls may meet, after they did not
-SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
-TIGHT = 1e-14
-NEXT = 1.25
+NEXT = 1.25  # margin up to which rows are taken into the pool
 STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
 
 

@@ -99,20 +99,18 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
         support = np.flatnonzero(alpha)
         witness = as_witness(frame, support, alpha[support])
         return Solved(np.zeros(frame.d), 0.0, alpha / unit, passes, witness)
-    C = None if task.C is None else task.C * unit
+    C = np.broadcast_to(math.inf, frame.n) if task.C is None else task.C * unit
     if frame.pad:
-        alpha = balanced(alpha, frame.y, np.full(frame.n, math.inf) if C is None else C)
+        alpha = balanced(alpha, frame.y, C)
     w, b, doubtful = point.w, point.b, False
     if combined:  # n coordinates: w is known through its combination of rows only
         w = frame.pull(alpha)
         passes += 1
-        top = np.full(frame.n, math.inf) if C is None else C
-        free = np.flatnonzero((alpha > 0.0) & (alpha < top))
-        state = State(w, b, alpha, w, float(alpha @ frame.bias))
-        solved = finish(frame, free, top, state)
+        free = np.flatnonzero((alpha > 0.0) & (alpha < C))
+        solved = finish(frame, free, C, State(w, b, alpha, w, float(alpha @ frame.bias)))
         if solved is not None:
-            w, b, alpha = solved.w, solved.b, solved.alpha
-    if C is None:
+            w, b, alpha = solved
+    if task.C is None:
         v = w if combined else frame.pull(alpha)
         length = float(v @ v)
         if length > 0.0:

@@ -14,8 +14,8 @@ Lagrangian
 a smooth, convex, piecewise quadratic function, by Newton steps with an exact line search; only the rows
 strictly between the bounds, the *band*, have curvature. Then a ← α and σ ← 10 σ. The multipliers make
 the method exact at finite σ (Rockafellar 1976): there is no smoothing left to remove, and once the band
-is the free support the next round ends at the optimum. For support vector
-machines see Yan and Li (2020).
+is the free support the next round ends at the optimum. For support vector machines see Yan and Li
+(2020).
 
 A round need not be solved exactly: it ends when the Newton decrement is small against Σ (α_i − a_i)²/σ_i
 (Rockafellar's criterion B).
@@ -34,6 +34,7 @@ from maxmargin.solvers.balance import balanced, to_scale
 from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, NotFiniteError
 from maxmargin.solvers.newton import direction
+from maxmargin.solvers.passes import TIE
 from maxmargin.solvers.threads import one_thread
 
 __all__ = ["Iterate", "Reduced", "minimise"]
@@ -42,12 +43,11 @@ GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
 STEPS = 60  # Newton steps in a round
 LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
-NEARLY = 1e-6  # the same, at which a correction costs little
 LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
+NEARLY = 1e-6  # the same, at which a correction costs little
 MEET = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
 ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
 FOR_ONE = 1 << 24  # entries that one thread handles as fast as two, which wait for each other
-TIE = 1e-13
 NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
 SMALL = 1 << 16  # entries of data that is cheap enough for
@@ -154,7 +154,7 @@ class _Run:
         self.inside = self.band[:inside]
 
     def _pull_afresh(self) -> None:
-        """V = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i."""
+        """Set v = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i."""
         self.v = self.problem.v0 + self.frame.pull(self.alpha)
         self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
         self._pulled = self.alpha.copy()
@@ -191,16 +191,10 @@ class _Run:
                 break
         self._pull_afresh()
 
-    def _balanced(self) -> bool:
-        """Whether Σ α_i y_i = 0 up to what a later correction changes nothing by."""
-        level = LEVEL * (float(self.alpha.sum()) + self.problem.fixed)
+    def _balanced(self, share: float = LEVEL) -> bool:
+        """Whether Σ α_i y_i = 0, up to a share of Σ α_i that a later correction takes away."""
+        level = share * (float(self.alpha.sum()) + self.problem.fixed)
         return not self.frame.pad or abs(self.s) <= level
-
-    def _nearly_balanced(self) -> bool:
-        """Whether a correction makes it balanced at little cost."""
-        return not self.frame.pad or abs(self.s) <= NEARLY * (
-            float(self.alpha.sum()) + self.problem.fixed
-        )
 
     def _step(self) -> float:
         """One Newton step; returns the Newton decrement before it."""
@@ -251,7 +245,7 @@ class _Run:
         if solved is None:
             return now
         kept = self.w, self.b, self.alpha, self.m, self.v, self.s
-        self.w, self.b, self.alpha = solved.w, solved.b, solved.alpha
+        self.w, self.b, self.alpha = solved
         self.m = self.frame.values(self.w, self.b)
         self.v = p.v0 + self.frame.pull(self.alpha)
         self.reads += 2
@@ -274,7 +268,7 @@ class _Run:
             slack = float(p.C @ np.maximum(1.0 - self.m, 0.0))
             linear = float(p.v0 @ w) + p.s0 * b
             primal = 0.5 * float(w @ w) - linear + slack + p.fixed
-            dual = total - 0.5 * length if self._nearly_balanced() else -math.inf
+            dual = total - 0.5 * length if self._balanced(NEARLY) else -math.inf
             return Iterate(w, b, alpha, self.sigma, primal, dual)
         least = float(self.m.min())
         primal = math.inf
@@ -282,7 +276,7 @@ class _Run:
             w, b = w / least, b / least
             primal = 0.5 * float(w @ w)
         dual = 0.5 * total * total / length if length > 0.0 else math.inf
-        if total <= 0.0 or not self._nearly_balanced():
+        if total <= 0.0 or not self._balanced(NEARLY):
             dual = -math.inf
         meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
         if length > 0.0:

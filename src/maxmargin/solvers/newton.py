@@ -18,12 +18,11 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
-from maxmargin.solvers.frame import CHUNK, Frame
+from maxmargin.solvers.frame import CHUNK, TOO_WIDE, Frame
 from maxmargin.solvers.gram import inner_products
 
 __all__ = ["direction"]
 
-TOO_WIDE = 1 << 24  # entries of a band that is not made dense
 MANY = 200  # features from which on inner products are kept
 LARGE = 4_000  # order of the largest matrix that is factorised
 

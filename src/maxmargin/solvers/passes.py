@@ -16,9 +16,10 @@ import numpy as np
 from maxmargin.kernels.multipliers import sign
 from maxmargin.solvers.frame import Frame, NotFiniteError
 
-__all__ = ["Budget", "Course", "MarginPoint", "Plane", "run_together"]
+__all__ = ["SMALL", "TIE", "TIGHT", "Budget", "Course", "MarginPoint", "Plane", "run_together"]
 
-TIE = 1e-13
+TIE = 1e-13  # primal or dual values nearer than this share are equal
+SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
 Plane = tuple[np.ndarray, float]
 
 

@@ -23,7 +23,7 @@ from maxmargin.kernels.multipliers import hinge_slope
 from maxmargin.solvers.descent import descend_from_zero
 from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
-from maxmargin.solvers.passes import Budget, Course, MarginPoint, Plane, run_together
+from maxmargin.solvers.passes import SMALL, TIGHT, Budget, Course, MarginPoint, Plane, run_together
 
 __all__ = ["soft_margin"]
 
@@ -35,10 +35,8 @@ SHARE = 0.2  # so many of the rows are copied at most
 WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
-ROOM = 0.9
+ROOM = 0.9  # share of what the rows at hand could balance that the others may need
 COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
-SMALL = 1 << 18  # entries; data so small is solved to the last digit, whatever the tolerance
-TIGHT = 1e-14
 ROUNDS = 100
 
 
