@@ -9,7 +9,7 @@ from bank import FORMS, as_form
 from maxmargin.kernels.descent import descend
 from maxmargin.kernels.multipliers import clip_multipliers, hinge_slope, slope
 from maxmargin.rows import as_rows
-from maxmargin.solvers import newton
+from maxmargin.solvers import newton, softmargin
 from maxmargin.solvers.balance import balanced
 from maxmargin.solvers.frame import Frame, set_scene
 from maxmargin.solvers.products import Products
@@ -193,3 +193,17 @@ def test_callbacks_see_every_pass_and_can_stop():
     assert watcher.passes >= 2 and watcher.scores[-1] == model.score(X, y)
     with pytest.warns(mm.BudgetWarning, match="at most"):
         mm.SoftMarginSVC(tol=1e-9).set_callbacks(Watcher(stop_after=1)).fit(X, y)
+
+
+def test_an_interrupted_fit_changes_nothing(monkeypatch):
+    X, y = data()
+    model = mm.SoftMarginSVC().fit(X, y)
+    before = dict(vars(model))
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(softmargin, "_solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(C=2.0).fit(X[:, :3], y)
+    assert vars(model) == before | {"C": 2.0}
