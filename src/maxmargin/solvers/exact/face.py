@@ -1,0 +1,106 @@
+"""The rows that every weakly separating plane must contain, and the directions that are left.
+
+If positive weights cancel on rows S, a plane z with a_i·z ≥ 0 on all rows has a_i·z = 0 on S, hence on
+the whole span of S. What is left is to separate the other rows by planes that contain S: planes of the
+quotient space. With independent rows F of S, solved for some columns P, these are
+
+    z_P = −M z_Q,  M = F_P^-1 F_Q,  with z_Q free,  and  a_i·z = (a_iQ − a_iP M)·z_Q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpz_mat, nmod_mat
+
+from maxmargin.solvers.exact.dependence import PRIME, independent, pivots
+from maxmargin.solvers.exact.signs import ratio
+from maxmargin.solvers.exact.whole import ExactRows, primitive
+
+__all__ = ["Face"]
+
+
+class Face:
+    """Rows S with positive weights that cancel, and the planes that contain them."""
+
+    def __init__(self, rows: ExactRows, weights: dict[int, int]) -> None:
+        self.rows = rows
+        self.weights = weights
+        which = sorted(weights)
+        A = [ints for ints, _ in rows.whole(which)]
+        chosen = independent(A) if A else []
+        self.free = [which[k] for k in chosen]
+        self._F = [A[k] for k in chosen]
+        self.P = pivots(self._F) if chosen else []
+        self.Q = sorted(set(range(rows.D)) - set(self.P))
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the span of S."""
+        return len(self.free)
+
+    def joined(self, weights: dict[int, int], free: dict[int, int]) -> Face:
+        """Take in rows that cancel with the help of S: Σ λ_i a_i + Σ μ_i a_i = 0, μ of any sign."""
+        times = 1 + max([0, *(-(free[i] // self.weights[i]) for i in free)])
+        total = {i: times * w for i, w in self.weights.items()}
+        for part in (weights, free):
+            for i, w in part.items():
+                total[i] = total.get(i, 0) + w
+        values = primitive(list(total.values()))
+        return Face(self.rows, dict(zip(total, values, strict=True)))
+
+    @cached_property
+    def _M(self) -> tuple[list[list[int]], int]:
+        """The integers N and the scale q > 0 with M = N/q."""
+        if not self.free or not self.Q:
+            return [[0] * len(self.Q) for _ in self.P], 1
+        F_P = fmpz_mat([[row[j] for j in self.P] for row in self._F])
+        F_Q = fmpz_mat([[row[j] for j in self.Q] for row in self._F])
+        numerator, scale = F_P.solve(F_Q).numer_denom()
+        k = len(self.Q)
+        flat = [int(v) for v in numerator.entries()]
+        return [flat[r * k : (r + 1) * k] for r in range(len(self.P))], int(scale)
+
+    def lift(self, u: Sequence[int]) -> list[int]:
+        """The plane with z_Q = u."""
+        N, scale = self._M
+        z = [0] * self.rows.D
+        for j, v in zip(self.Q, u, strict=True):
+            z[j] = v * scale
+        for j, row in zip(self.P, N, strict=True):
+            z[j] = -sum(n * v for n, v in zip(row, u, strict=True))
+        return primitive(z)
+
+    def flats(self) -> list[list[int]]:
+        """Independent planes that span all those that contain S."""
+        k = len(self.Q)
+        return [self.lift([int(i == j) for i in range(k)]) for j in range(k)]
+
+    def quotient(self, A: np.ndarray) -> np.ndarray:
+        """a_Q − a_P M in floating point."""
+        N, scale = self._M
+        M = np.array([[ratio(n, scale) for n in row] for row in N]).reshape(len(self.P), len(self.Q))
+        return np.asarray(A[:, self.Q] - A[:, self.P] @ M)
+
+    def contains(self, which: np.ndarray) -> np.ndarray:
+        """Whether rows lie in the span of S (modulo a prime)."""
+        if not self.free:
+            return np.array([not any(ints) for ints, _ in self.rows.whole(which.tolist())], dtype=bool)
+        if not self.Q:
+            return np.ones(len(which), dtype=bool)
+        N, scale = self._M
+        inverse = pow(scale, -1, PRIME)
+        M = nmod_mat([[n * inverse % PRIME for n in row] for row in N], PRIME)
+        inside: list[bool] = []
+        for start in range(0, len(which), 1_000):
+            part: Any = [ints for ints, _ in self.rows.whole(which[start : start + 1_000].tolist())]
+            A_P = nmod_mat([[row[j] % PRIME for j in self.P] for row in part], PRIME)
+            A_Q = nmod_mat([[row[j] % PRIME for j in self.Q] for row in part], PRIME)
+            left = A_Q - A_P * M
+            k = len(self.Q)
+            entries = [int(v) for v in left.entries()]
+            inside += [not any(entries[r * k : (r + 1) * k]) for r in range(len(part))]
+        return np.array(inside, dtype=bool)

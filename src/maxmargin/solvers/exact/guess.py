@@ -1,0 +1,58 @@
+"""A guess in floating point: a plane that may separate, or rows that may cancel.
+
+The hard-margin machine finds the plane of largest margin, or multipliers that grow without bound on a
+few rows. Nothing here is trusted: signs and sums are checked exactly afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.rows import DenseRows, Rows
+from maxmargin.solvers.exact.face import Face
+from maxmargin.solvers.exact.whole import ExactRows
+from maxmargin.solvers.frame import NotFiniteError
+from maxmargin.solvers.margin import Solved, Task, solve_margins
+from maxmargin.solvers.passes import Budget
+
+__all__ = ["Guess", "guess_inside", "guess_plane"]
+
+
+class Guess(NamedTuple):
+    """What floating point says."""
+
+    w: np.ndarray
+    b: float
+    support: np.ndarray  # rows on the edges of the slab, or rows that may cancel
+    alpha: np.ndarray  # their multipliers
+    meets: bool
+    passes: int
+
+
+def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float) -> Guess | None:
+    """Ask the hard-margin machine; None if numbers leave the range of doubles."""
+    try:
+        (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget())
+    except (NotFiniteError, FloatingPointError, np.linalg.LinAlgError):
+        return None
+    return _guess(solved)
+
+
+def _guess(solved: Solved) -> Guess:
+    support = np.flatnonzero(solved.alpha)
+    return Guess(
+        solved.w, solved.b, support, solved.alpha[support], solved.witness is not None, solved.passes
+    )
+
+
+def guess_inside(face: Face, rows: ExactRows, alive: np.ndarray, tol: float) -> Guess | None:
+    """The same among the planes that contain a face, for the rows that are left."""
+    G = np.empty((len(alive), len(face.Q)))
+    for start in range(0, len(alive), 4_096):
+        part = alive[start : start + 4_096]
+        G[start : start + 4_096] = face.quotient(rows.block(part))
+    if not np.all(np.isfinite(G)):
+        return None
+    return guess_plane(DenseRows(G), np.ones(len(alive)), 0.0, tol)

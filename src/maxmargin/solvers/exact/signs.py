@@ -1,0 +1,106 @@
+"""On which side of a plane each row lies, decided exactly.
+
+First in floating point: with |a_ij| ≤ 1 the computed value of a_i·z differs from the true one by less
+than γ_{D+4} Σ|z_j|, where γ_k = ku/(1 − ku) and u = 2^-53, whatever the order of the sum (Higham 2002,
+section 3.1), plus what underflow may take. Rows nearer to the plane than that are decided in integers:
+all at once where the numbers are so small that sums of doubles are exact, else one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import mul
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.solvers.exact.whole import ExactRows
+
+__all__ = ["Signs", "error_bound", "ratio", "rounded", "signs", "signs_of"]
+
+UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
+CHUNK = 4_096
+
+
+class Signs(NamedTuple):
+    """Signs of a_i·z (−1, 0 or 1), and how many of them floating point left open."""
+
+    of: np.ndarray
+    exact: int
+    values: np.ndarray  # in floating point
+    bound: float  # of their errors
+
+
+def rounded(z: Sequence[int]) -> np.ndarray:
+    """The integers as doubles, scaled by a power of two to at most one, each rounded once."""
+    scale = 1 << max(v.bit_length() for v in z)
+    return np.array([ratio(v, scale) for v in z])
+
+
+def ratio(p: int, q: int) -> float:
+    """Return p/q rounded once, also where it is smaller than doubles can be."""
+    try:
+        return p / q  # true division of integers is correctly rounded
+    except OverflowError:
+        return float(np.copysign(np.inf, p) * (1 if q > 0 else -1))
+
+
+def error_bound(z: np.ndarray) -> float:
+    """Bound on the error of ``ExactRows.values`` if each z_j is within a relative 2^-52 of the truth."""
+    k = (len(z) + 6) * 2.0**-53
+    return float(np.sum(np.abs(z))) * (1.0 + 1e-9) * k / (1.0 - k) + UNDERFLOW
+
+
+def signs(rows: ExactRows, z: Sequence[int]) -> Signs:
+    """Return the sign of a_i·z for every row."""
+    plane = rounded(z)
+    values = rows.values(plane)
+    bound = error_bound(plane)
+    of = np.sign(values).astype(np.int8)
+    near = np.flatnonzero(np.abs(values) <= bound)
+    for start in range(0, len(near), CHUNK):
+        part = near[start : start + CHUNK]
+        of[part] = signs_of(rows, part, z)
+    return Signs(of, len(near), values, bound)
+
+
+def signs_of(rows: ExactRows, which: np.ndarray, z: Sequence[int]) -> np.ndarray:
+    """The same for a few rows, in integers."""
+    used = [j for j, v in enumerate(z) if v]
+    few = _small_integers(rows, which, z, used)
+    if few is not None:
+        return np.sign(few).astype(np.int8)
+    weights = [z[j] for j in used]
+    result = []
+    for ints, _ in rows.whole(which.tolist()):
+        total = sum(map(mul, weights, [ints[j] for j in used]))
+        result.append((total > 0) - (total < 0))
+    return np.array(result, dtype=np.int8)
+
+
+def _small_integers(
+    rows: ExactRows, which: np.ndarray, z: Sequence[int], used: list[int]
+) -> np.ndarray | None:
+    """The values up to a positive factor, by sums of doubles that are whole numbers below 2^53."""
+    if not used or max(abs(z[j]) for j in used) >= 1 << 53:
+        return None
+    A = rows.block(which)[:, used]
+    if rows.rows is not rows.given:
+        return None  # scaled, and perhaps rounded
+    low = _lowest_bit(A)
+    if low < -1000:
+        return None
+    A = np.ldexp(A, -low)
+    v = np.array([float(z[j]) for j in used])
+    return A @ v if float(np.max(np.abs(A) @ np.abs(v))) < 2.0**52 else None
+
+
+def _lowest_bit(A: np.ndarray) -> int:
+    """The exponent of the lowest bit set in any entry."""
+    some = A[A != 0.0]
+    if not len(some):
+        return 0
+    mantissa, exponent = np.frexp(some)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
+    return int(np.min(exponent - 53 + trailing))

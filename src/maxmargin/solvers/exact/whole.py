@@ -1,0 +1,117 @@
+"""Rows as whole numbers: a_i = s_i (x_i, 1), its columns and itself scaled by powers of two.
+
+Neither scaling changes whether a plane separates: w_j takes up the scale of column j, and a positive
+factor on a row does not change the sign of a_i·z. In these coordinates every |a_ij| is at most one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from maxmargin.rows import CsrRows, DenseRows, Rows
+
+__all__ = ["ExactRows", "as_integers", "primitive"]
+
+COMFORT = 300  # exponents of columns that floating point takes as they are
+KEPT = 1 << 22  # numbers kept as integers
+CHUNK = 256  # rows taken at a time
+
+
+class ExactRows:
+    """Labelled rows, in floating point and in integers.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data, all finite.
+    y : array of ±1
+        The side of each row.
+    pad : 1.0 or 0.0
+        Whether the plane has a bias.
+    exponents : array of int
+        k_j with |x_ij| ≤ 2^k_j for every feature j.
+    """
+
+    def __init__(self, rows: Rows, y: np.ndarray, pad: float, exponents: np.ndarray) -> None:
+        self.given, self.y, self.pad, self.exponents = rows, y, pad, exponents
+        self.n, self.d = rows.n, rows.d
+        self.D = rows.d + int(pad)
+        if np.all(np.abs(exponents) <= COMFORT):
+            self.rows, self.fold = rows, np.ldexp(1.0, -exponents)
+        else:
+            self.rows, self.fold = _scaled(rows, -exponents), np.ones(self.d)
+        self._exponents: list[int] = exponents.tolist()
+        self._kept: dict[int, tuple[list[int], int]] = {}
+
+    def restricted(self, which: np.ndarray) -> ExactRows:
+        """Only some rows."""
+        return ExactRows(self.given.select(which), self.y[which], self.pad, self.exponents)
+
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """a_i·z in floating point, for z in these coordinates."""
+        f = self.rows.times((z[: self.d] * self.fold)[:, None])[:, 0]
+        if self.pad:
+            f += z[self.d]
+        return np.asarray(f * self.y)
+
+    def block(self, which: np.ndarray) -> np.ndarray:
+        """Rows a_i in floating point, rounded only where numbers leave the range of doubles."""
+        A = np.empty((len(which), self.D))
+        A[:, : self.d] = self.rows.take(which) * self.fold
+        A[:, self.d :] = self.pad
+        A *= self.y[which][:, None]
+        return A
+
+    def whole(self, which: Iterable[int]) -> list[tuple[list[int], int]]:
+        """For each row integers and an exponent m with a_i = integers · 2^-m, exactly."""
+        which = [int(i) for i in which]
+        fresh = [i for i in which if i not in self._kept]
+        for start in range(0, len(fresh), CHUNK):
+            part = fresh[start : start + CHUNK]
+            for i, row in zip(part, self.given.take(np.array(part)).tolist(), strict=True):
+                self._kept[i] = self._integers(row, 1 if self.y[i] > 0 else -1)
+        found = [self._kept[i] for i in which]
+        if len(self._kept) * self.D > KEPT:
+            self._kept.clear()
+        return found
+
+    def _integers(self, row: list[float], sign: int) -> tuple[list[int], int]:
+        pairs = [v.as_integer_ratio() for v in row]
+        lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, self._exponents, strict=True)]
+        m = max([0, *(low for low, (p, _) in zip(lows, pairs, strict=True) if p)])
+        ints = [sign * p << m - low if p else 0 for low, (p, _) in zip(lows, pairs, strict=True)]
+        if self.pad:
+            ints.append(sign << m)
+        return ints, m
+
+
+def _scaled(rows: Rows, exponents: np.ndarray) -> Rows:
+    """A copy with column j multiplied by 2^e_j: exact, except where a number falls below 2^-1022."""
+    e = exponents.astype(np.int32)
+    if isinstance(rows, CsrRows):
+        matrix = rows.matrix.astype(np.float64, copy=True)
+        matrix.data = np.ldexp(matrix.data, e[matrix.indices])
+        return CsrRows.from_matrix(matrix)
+    X = np.empty((rows.n, rows.d))
+    for where, block in rows.blocks():
+        X[where] = np.ldexp(block.arrays.X.astype(np.float64), e)  # type: ignore[union-attr]
+    return DenseRows(X)
+
+
+def as_integers(z: Sequence[Fraction | int]) -> list[int]:
+    """The smallest whole numbers in the same proportion (and with the same signs)."""
+    common = 1
+    for v in z:
+        q = v.denominator
+        common = common // gcd(common, q) * q
+    return primitive([v.numerator * (common // v.denominator) for v in z])
+
+
+def primitive(z: Sequence[int]) -> list[int]:
+    """Whole numbers divided by their greatest common divisor."""
+    g = gcd(*z) or 1
+    return [v // g for v in z]
