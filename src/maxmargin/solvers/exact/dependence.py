@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from flint import fmpz_mat, nmod_mat
 
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
-__all__ = ["PRIME", "cancel", "independent", "pivots"]
+__all__ = ["PRIME", "cancel", "dependency", "independent", "pivots"]
 
 PRIME = (1 << 61) - 1
 
@@ -34,40 +33,67 @@ def independent(A: Sequence[Sequence[int]]) -> list[int]:
     return pivots(list(zip(*A, strict=True)))
 
 
-def cancel(
-    rows: ExactRows, support: Sequence[int], free: Sequence[int] = ()
-) -> tuple[dict[int, int], dict[int, int]] | None:
-    """Return weights λ_i > 0 on (some of) the support, and μ_i of any sign on the free rows, with
-
-    Σ λ_i a_i + Σ μ_i a_i = 0; None unless these rows cancel in exactly one way, and with such signs.
-    """
-    which = [*free, *support]
-    found = rows.whole(which)
-    used = [j for j, column in enumerate(zip(*(ints for ints, _ in found), strict=True)) if any(column)]
-    A = [[ints[j] for j in used] for ints, _ in found]
-    if not used:
-        return None
-    R = independent(A)
+def dependency(A: Sequence[Sequence[int]]) -> list[int] | None:
+    """The integers, up to a common factor, with which rows of integers add to zero; None unless unique."""
+    used = [j for j, column in enumerate(zip(*A, strict=True)) if any(column)]
+    A = [[row[j] for j in used] for row in A]
+    R = independent(A) if used else []
     if len(R) != len(A) - 1:
         return None
     (q,) = set(range(len(A))) - set(R)
-    C = pivots([A[i] for i in R])
-    M = fmpz_mat([[A[i][j] for i in R] for j in C])
-    solution, scale = M.solve(fmpz_mat([[-A[q][j]] for j in C])).numer_denom()
     weights = [0] * len(A)
-    for i, v in zip([*R, q], [*solution.entries(), scale], strict=True):
-        weights[i] = int(v)
-    total = fmpz_mat([weights]) * fmpz_mat(A)
-    if any(v != 0 for v in total.entries()):
-        return None
-    sign = -1 if sum(w < 0 for w in weights[len(free) :]) * 2 > len(support) else 1
-    weights = primitive([sign * w << m for w, (_, m) in zip(weights, found, strict=True)])
-    held = dict(zip(which[len(free) :], weights[len(free) :], strict=True))
-    if min(held.values()) < 0 or max(held.values()) == 0:
-        return None
-    return {i: w for i, w in held.items() if w}, dict(zip(free, weights, strict=False))
+    weights[q] = 1
+    if R:
+        C = pivots([A[i] for i in R])
+        M = fmpz_mat([[A[i][j] for i in R] for j in C])
+        solution, scale = M.solve(fmpz_mat([[-A[q][j]] for j in C])).numer_denom()
+        for i, v in zip([*R, q], [*solution.entries(), scale], strict=True):
+            weights[i] = int(v)
+        if any(v != 0 for v in (fmpz_mat([weights]) * fmpz_mat(A)).entries()):
+            return None
+    return weights
 
 
-def as_support(weights: dict[int, int]) -> np.ndarray:
-    """The rows with weights, in order."""
-    return np.array(sorted(weights), dtype=np.int64)
+def cancel(
+    rows: ExactRows, support: Sequence[int], free: Sequence[int], given: dict[int, int] | None = None
+) -> tuple[dict[int, int], dict[int, int]] | None:
+    """Return λ_i > 0 on (some of) the support and μ_i of any sign on the free rows with
+
+    Σ λ_i a_i + Σ μ_i a_i = 0. Weights that are ``given`` for some rows keep their proportions. None
+    unless the rows cancel in exactly one way, and with such signs.
+    """
+    given = given or {}
+    which = [*free, *support]
+    found = rows.whole(which)
+    A = [ints for ints, _ in found]
+    scales = [m for _, m in found]
+    if given:
+        target, scale = _combined(rows, given)
+        A.append(target)
+        scales.append(scale)
+    weights = dependency(A)
+    if weights is None:
+        return None
+    weights = [w << m for w, m in zip(weights, scales, strict=True)]
+    held = weights[len(free) :]
+    if sum(w < 0 for w in held) * 2 > len(held):
+        weights = [-w for w in weights]
+    weights = primitive(weights)
+    held = weights[len(free) :]
+    if min(held) < 0 or max(held) == 0 or (given and held[-1] == 0):
+        return None
+    total = {i: w for i, w in zip(support, held, strict=False) if w}
+    for i, w in given.items():
+        total[i] = total.get(i, 0) + w * held[-1]
+    return total, dict(zip(free, weights, strict=False))
+
+
+def _combined(rows: ExactRows, given: dict[int, int]) -> tuple[list[int], int]:
+    """Σ c_i a_i as integers and an exponent."""
+    found = rows.whole(given)
+    scale = max(m for _, m in found)
+    total = [0] * rows.D
+    for c, (ints, m) in zip(given.values(), found, strict=True):
+        factor = c << scale - m
+        total = [t + factor * v for t, v in zip(total, ints, strict=True)]
+    return total, scale

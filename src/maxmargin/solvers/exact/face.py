@@ -64,6 +64,12 @@ class Face:
         flat = [int(v) for v in numerator.entries()]
         return [flat[r * k : (r + 1) * k] for r in range(len(self.P))], int(scale)
 
+    @cached_property
+    def _M_rounded(self) -> np.ndarray:
+        N, scale = self._M
+        rounded = [[ratio(n, scale) for n in row] for row in N]
+        return np.array(rounded).reshape(len(self.P), len(self.Q))
+
     def lift(self, u: Sequence[int]) -> list[int]:
         """The plane with z_Q = u."""
         N, scale = self._M
@@ -81,9 +87,13 @@ class Face:
 
     def quotient(self, A: np.ndarray) -> np.ndarray:
         """a_Q − a_P M in floating point."""
-        N, scale = self._M
-        M = np.array([[ratio(n, scale) for n in row] for row in N]).reshape(len(self.P), len(self.Q))
-        return np.asarray(A[:, self.Q] - A[:, self.P] @ M)
+        return np.asarray(A[:, self.Q] - A[:, self.P] @ self._M_rounded)
+
+    def lift_rounded(self, u: np.ndarray) -> np.ndarray:
+        """The plane with z_Q = u in floating point."""
+        z = np.empty(self.rows.D)
+        z[self.Q], z[self.P] = u, -(self._M_rounded @ u)
+        return z
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""

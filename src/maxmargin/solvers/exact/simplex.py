@@ -20,7 +20,7 @@ import numpy as np
 from flint import fmpz, fmpz_mat
 
 from maxmargin.solvers.exact.signs import error_bound, rounded
-from maxmargin.solvers.exact.whole import ExactRows
+from maxmargin.solvers.exact.whole import ExactRows, primitive
 
 __all__ = ["Outcome", "meet_or_separate"]
 
@@ -104,7 +104,7 @@ class _Simplex:
             last = value
             enter = self._enter(prices, among, waited > PATIENCE)
             if enter is None:
-                plane = [-v for v in prices[:-1]] if among is None else None
+                plane = primitive([-v for v in prices[:-1]]) if among is None else None
                 return Outcome(plane, {}, {}, self.pivots)
             column = self.adj * self._column(enter, 1)
             self._pivot(enter, self._leave(column), column)

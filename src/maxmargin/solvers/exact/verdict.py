@@ -11,6 +11,7 @@ or if the data is small, the simplex method in integers answers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -22,10 +23,13 @@ from maxmargin.solvers.exact.guess import Guess, guess_inside, guess_plane
 from maxmargin.solvers.exact.signs import Signs, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
 from maxmargin.solvers.exact.whole import ExactRows, as_integers
+from maxmargin.solvers.exact.widest import widest
 
 __all__ = ["Finding", "find_verdict"]
 
 SMALL, FEW = 1 << 13, 12  # entries and features of data that goes to the simplex method at once
+BITS = 12, 24, 53  # of the coordinates of a plane through a face
+CHUNK = 4_096  # rows at a time
 NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
@@ -72,39 +76,60 @@ class _Ladder:
         face = Face(rows, {})
         alive = np.arange(rows.n)
         witness: dict[int, int] = {}
-        while len(alive):
-            work.rounds += 1
-            outcome = self._ask(face, alive)
-            work.pivots += outcome.pivots
-            if outcome.plane is not None:
-                found = self.signs if self.signs is not None else self._signs(outcome.plane)
-                kind = "touching" if witness else "separable"
-                on = np.flatnonzero(found.of == 0)
-                return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
-            witness = witness or outcome.weights
-            wider = face.joined(outcome.weights, outcome.free)
-            if wider.rank == face.rank:  # rows that lie in the span already
-                alive = alive[~wider.contains(alive)]
+        while True:
+            while len(alive):
+                work.rounds += 1
+                outcome = self._ask(face, alive)
+                work.pivots += outcome.pivots
+                if outcome.plane is not None:
+                    break
+                witness = witness or outcome.weights
+                face, alive = self._wider(face, alive, outcome.weights, outcome.free)
+                if len(alive) and not self.exact:
+                    more = widest(rows, face, alive)
+                    if more is not None:
+                        face, alive = self._wider(face, alive, *more)
             else:
-                alive = self._outside(wider, alive)
-            face = wider
-        return Finding("overlapping", None, witness=witness, face=face, work=work)
+                strays = self._strays(face)
+                if not len(strays):
+                    return Finding("overlapping", None, witness=witness, face=face, work=work)
+                alive = strays
+                continue
+            found = self.signs if self.signs is not None else self._signs(outcome.plane)
+            strays = np.flatnonzero(found.of < 0)
+            if len(strays):  # rows outside the face after all
+                alive = np.union1d(alive, strays)
+                continue
+            kind = "touching" if witness else "separable"
+            on = np.flatnonzero(found.of == 0)
+            return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
+
+    def _wider(
+        self, face: Face, alive: np.ndarray, weights: dict[int, int], free: dict[int, int]
+    ) -> tuple[Face, np.ndarray]:
+        """The face with more rows in it, and the rows that are not (nearly) in its span."""
+        wider = face.joined(weights, free)
+        if wider.rank == face.rank:  # a row that only seemed to be outside
+            return wider, alive[~wider.contains(alive)]
+        if not wider.Q:
+            return wider, alive[:0]
+        far = []
+        for start in range(0, len(alive), CHUNK):
+            G = wider.quotient(self.rows.block(alive[start : start + CHUNK]))
+            far.append(np.max(np.abs(G), axis=1) > NEAR)
+        return wider, alive[np.concatenate(far)]
+
+    def _strays(self, face: Face) -> np.ndarray:
+        """Rows outside the span of the face, exactly."""
+        outside = np.zeros(self.rows.n, dtype=bool)
+        for u in face.flats():
+            outside |= self._signs(u).of != 0
+        return np.flatnonzero(outside)
 
     def _signs(self, plane: list[int]) -> Signs:
         found = signs(self.rows, plane)
-        self.work.exact_rows += found.exact
+        self.work.exact_rows = max(self.work.exact_rows, found.exact)
         return found
-
-    def _outside(self, face: Face, alive: np.ndarray) -> np.ndarray:
-        """The rows that are not in the span of the face."""
-        if not face.Q:
-            return alive[:0]
-        near = []
-        for start in range(0, len(alive), 4_096):
-            part = alive[start : start + 4_096]
-            near.append(np.max(np.abs(face.quotient(self.rows.block(part))), axis=1) <= NEAR)
-        close = alive[np.concatenate(near)]
-        return np.setdiff1d(alive, close[face.contains(close)], assume_unique=True)
 
     def _ask(self, face: Face, alive: np.ndarray) -> Outcome:
         """A plane through the face that is positive on all rows alive, or weights that cancel."""
@@ -129,25 +154,24 @@ class _Ladder:
         if guess.meets:
             found = cancel(self.rows, support, face.free)
             return (None if found is None else Outcome(None, *found, 0)), support
-        plane = self._plane(face, guess, first)
-        if plane is not None:
+        for plane in self._planes(face, guess, first):
             answer = self._signs(plane)
             if np.all(answer.of[alive] > 0):
                 self.guess, self.signs = guess, answer
                 return Outcome(plane, {}, {}, 0), []
         return None, support
 
-    def _plane(self, face: Face, guess: Guess, first: bool) -> list[int] | None:
-        """The guess as an exact plane, in the coordinates of the exact rows."""
+    def _planes(self, face: Face, guess: Guess, first: bool) -> Iterator[list[int]]:
+        """The guess as an exact plane in the coordinates of the exact rows; of few bits if that will do."""
         if not np.all(np.isfinite(guess.w)) or not np.isfinite(guess.b) or not np.any(guess.w):
-            return None
-        u = [float(v) for v in guess.w]
-        if not first:
-            return face.lift(as_integers([_fraction(v) for v in u]))
-        z = [_fraction(v, int(k)) for v, k in zip(u, self.rows.exponents, strict=True)]
-        if self.rows.pad:
-            z.append(_fraction(guess.b))
-        return as_integers(z)
+            return
+        if first:
+            z = [_fraction(v, k) for v, k in zip(guess.w.tolist(), self.rows.exponents.tolist(), strict=True)]
+            yield as_integers([*z, _fraction(guess.b)] if self.rows.pad else z)
+            return
+        u = guess.w / np.max(np.abs(guess.w))
+        for bits in BITS:
+            yield face.lift([int(v) for v in np.rint(np.ldexp(u, bits)).tolist()])
 
 
 def _fraction(value: float, exponent: int = 0) -> Fraction:

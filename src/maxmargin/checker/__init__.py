@@ -1,0 +1,190 @@
+"""Check a proof of a verdict on linear separability, with nothing but Python's integers.
+
+``python -m maxmargin.checker proof.json data.csv [--label NAME]`` ends with 0 if the proof holds, with
+1 if it is rejected, with 2 if a file cannot be used.
+
+Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side, and z = (w, b).
+
+- separable: a_i·z > 0 for every row, and both sides have rows.
+- touching: a_i·z ≥ 0, and = 0 for the rows on the plane alone, which are not all. No plane does better
+  than to touch, because Σ λ_i a_i = 0 for some positive weights λ: the witness.
+- overlapping: a witness; and Σ λ_i a_i = 0 with positive λ over rows that span all others. If a_i·z ≥ 0
+  for every row, then a_i·z = 0 on the rows of the sum, hence on all: no plane has a row on its side.
+- optimum: the least ‖w‖ with a_i·z ≥ 1. For some α > 0, w = Σ α_i s_i x_i, with intercept also
+  Σ α_i s_i = 0, and a_i·z = 1 for the rows of the sum (the conditions of Karush, Kuhn and Tucker).
+
+A double is an integer over a power of two, so that all this is computed in integers, without rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from operator import mul
+from struct import pack
+from typing import Any
+
+from maxmargin.checker.files import Row, read
+from maxmargin.checker.form import parse
+from maxmargin.checker.words import Rejected, Unreadable, canonical, common_denominator, require
+
+__all__ = ["Rejected", "Unreadable", "canonical", "check", "parse", "read"]
+
+Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
+
+
+def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
+    """Reject the parsed ``proof`` unless it holds for the rows: one pass, keeping only rows it names."""
+    d, D, kind = proof["features"], proof["features"] + proof["intercept"], proof["kind"]
+    sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
+    z: list[int] = []
+    one = 1  # z / one is (w, b)
+    if "plane" in proof:
+        z, one = common_denominator([*proof["plane"]["w"], proof["plane"]["b"]])
+        require(proof["intercept"] or z.pop() == 0, "plane.b must be zero without intercept")
+    flat = [common_denominator(u)[0] for u in proof["span"]["flat"]] if "span" in proof else []
+    sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
+    named = {i for part in sums for i in part["rows"]}
+    kept: dict[int, Vector] = {}
+    tight: list[int] = []  # the rows with a_i·z = 0; of an optimum, with a_i·z = 1
+    one_more = [d] * proof["intercept"], [1.0] * proof["intercept"]  # (x, 1), or x
+    fingerprint = Fingerprint()
+
+    for i, (label, features) in enumerate(rows):
+        side = sides.get(canonical(label))
+        if side is None:
+            continue
+        columns = sorted([j for j, value in features.items() if value])
+        require(not columns or (columns[0] >= 0 and columns[-1] < d), f"row {i} must have {d} features")
+        try:
+            values = [float(features[j]) for j in columns]
+            a = signed(side, columns + one_more[0], values + one_more[1])
+        except (ValueError, OverflowError):
+            raise Rejected(f"row {i} must hold finite numbers") from None
+        fingerprint.add(side, columns, values)
+        if i in named:
+            kept[i] = a
+        if z:
+            slack = dot(a, z) - (a[2] * one if kind == "optimum" else 0)
+            require(slack >= 0, f"row {i} must not be beyond the plane or, of an optimum, its margin")
+            if slack == 0:
+                tight.append(i)
+        for u in flat:
+            require(dot(a, u) == 0, f"row {i} must be in the flat")
+
+    used = sum(fingerprint.used.values())
+    require(used == proof["rows"], f"rows must be {used}, as in the data. Got {proof['rows']}")
+    require(fingerprint.hexdigest(d) == proof["data"], "the data must be those of the proof")
+    require(
+        named <= kept.keys(), f"row {min(named - kept.keys(), default=0)} must have one of the labels"
+    )
+    if kind == "separable":
+        require(not tight, f"row {min(tight, default=0)} must not be on the plane")
+        require(all(fingerprint.used.values()), "both sides must have rows")
+    elif kind == "touching":
+        differing = set(tight) ^ set(proof["on_plane"])
+        require(
+            not differing,
+            f"row {min(differing, default=0)} must be on the plane and in on_plane, or neither",
+        )
+        require(len(tight) < used, "some row must not be on the plane")
+        require_zero_sum("witness", proof, kept)
+    elif kind == "overlapping":
+        require_zero_sum("witness", proof, kept)
+        require_zero_sum("span", proof, kept)
+        spanned = rank(dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
+        others = rank(dict(enumerate(u)) for u in flat)
+        require(spanned + others >= D, "the rows of the span must span all others")
+    else:
+        loose = set(proof["multipliers"]["rows"]) - set(tight)
+        require(not loose, f"row {min(loose, default=0)} has a multiplier: its margin must be 1")
+        total, scale = weighted_sum(proof["multipliers"], kept)
+        require(not total.get(d), "the multipliers of the two sides must have the same sum")
+        for j in range(d):
+            require(
+                total.get(j, 0) * one == z[j] * scale, f"plane.w[{j}] must be that of the multipliers"
+            )
+
+
+def require_zero_sum(name: str, proof: Mapping[str, Any], kept: Mapping[int, Vector]) -> None:
+    """Reject the proof unless Σ λ_i a_i = 0 over the witness or the span."""
+    total, _ = weighted_sum(proof[name], kept)
+    require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
+
+
+class Fingerprint:
+    """The digest of the rows used: sides, counts, columns and values are hashed side by side."""
+
+    def __init__(self) -> None:
+        self.used = {1: 0, -1: 0}
+        self.streams = [sha256() for _ in range(4)]
+
+    def add(self, side: int, columns: Sequence[int], values: Sequence[float]) -> None:
+        """Add one row."""
+        n = len(columns)
+        self.used[side] += 1
+        sign = b"+" if side == 1 else b"-"
+        parts = sign, pack("<Q", n), pack(f"<{n}I", *columns), pack(f"<{n}d", *values)
+        for stream, part in zip(self.streams, parts, strict=True):
+            stream.update(part)
+
+    def hexdigest(self, features: int) -> str:
+        """Return the digest of all rows added."""
+        whole = sha256(b"maxmargin rows 1\n%d %d\n" % (sum(self.used.values()), features))
+        for stream in self.streams:
+            whole.update(stream.digest())
+        return whole.hexdigest()
+
+
+def signed(side: int, columns: list[int], values: list[float]) -> Vector:
+    """Return a_i in integers: side · values, times a power of two."""
+    try:
+        # A double is a multiple of the last bit of any smaller one: 2^-53 of the next power of two.
+        smallest = min(map(abs, values), default=1.0)
+        shift = max(0, 53 - math.frexp(smallest)[1])
+        factor = side * 2.0**shift  # the products are exact, or too large for a double
+        return columns, [int(value * factor) for value in values], 1 << shift
+    except OverflowError:  # the row holds tiny and huge numbers: the same, by its fractions
+        ratios = [value.as_integer_ratio() for value in values]
+        scale = max(denominator for _, denominator in ratios)
+        return columns, [side * n * (scale // denominator) for n, denominator in ratios], scale
+
+
+def dot(a: Vector, z: Sequence[int]) -> int:
+    """Return the scale of a times a·z."""
+    return sum(map(mul, a[1], map(z.__getitem__, a[0])))
+
+
+def weighted_sum(part: Mapping[str, Any], kept: Mapping[int, Vector]) -> tuple[dict[int, int], int]:
+    """Return integers by column, and their scale: together Σ weight_i a_i over the rows of the part."""
+    weights, denominator = common_denominator(part["weights"])
+    require(all(weight > 0 for weight in weights), "every weight must be positive")
+    scale = max((kept[i][2] for i in part["rows"]), default=1)
+    total: dict[int, int] = {}
+    for i, weight in zip(part["rows"], weights, strict=True):
+        columns, integers, own_scale = kept[i]
+        factor = weight * (scale // own_scale)
+        for j, n in zip(columns, integers, strict=True):
+            total[j] = total.get(j, 0) + factor * n
+    return total, scale * denominator
+
+
+PRIME = 2**61 - 1
+
+
+def rank(vectors: Iterable[Mapping[int, int]]) -> int:
+    """Return the rank modulo a prime, by elimination: the true rank is this or larger."""
+    basis: dict[int, dict[int, int]] = {}  # by first column, where the entry is 1
+    for vector in vectors:
+        rest = {j: n % PRIME for j, n in vector.items() if n % PRIME}
+        while rest and (first := min(rest)) in basis:
+            factor = rest[first]
+            for j, n in basis[first].items():
+                rest[j] = (rest.get(j, 0) - factor * n) % PRIME
+                if not rest[j]:
+                    del rest[j]
+        if rest:
+            inverse = pow(rest[first], -1, PRIME)
+            basis[first] = {j: n * inverse % PRIME for j, n in rest.items()}
+    return len(basis)

@@ -1,0 +1,59 @@
+"""``python -m maxmargin.checker proof.json data.csv [--label NAME]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from maxmargin.checker import Rejected, Unreadable, check, parse, read
+from maxmargin.checker.files import READERS
+
+__all__ = ["main"]
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Unreadable(
+            f"{message}. Usage: python -m maxmargin.checker proof.json data.csv [--label NAME]"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check a proof against a file: 0 if it holds, 1 if it is rejected, 2 if a file cannot be used."""
+    arguments = _Arguments(
+        prog="python -m maxmargin.checker", description="Check a proof against its data."
+    )
+    arguments.add_argument("proof", help="the proof, a JSON file")
+    arguments.add_argument("data", help=f"the data, a file ending in {', '.join(READERS)}")
+    arguments.add_argument(
+        "--label", help="name or 0-based number of the label column of a table or matrix"
+    )
+    try:
+        given = arguments.parse_args(argv)
+        try:
+            text = Path(given.proof).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise Unreadable(f"{given.proof}: {error}. Name a proof that can be read.") from None
+        proof = parse(text)
+        check(proof, read(given.data, proof, given.label))
+    except Rejected as error:
+        return _say(f"Rejected: {error}.", 1)
+    except Unreadable as error:
+        return _say(str(error), 2)
+    return _say(
+        f"The proof holds: {proof['kind']}, {proof['rows']} rows, {proof['features']} features.", 0
+    )
+
+
+def _say(sentence: str, status: int) -> int:
+    """Print one line that every terminal can show, and return the status."""
+    line = " ".join(sentence.split()).encode("ascii", "backslashreplace").decode()
+    print(line, file=sys.stderr if status == 2 else sys.stdout)
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,184 @@
+"""The files a proof may be about: tables, svmlight text and matrices of NumPy.
+
+Each reader yields the label and the nonzero features of one row after the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from struct import Struct
+from struct import error as StructError
+from typing import Any
+
+from maxmargin.checker.words import Unreadable
+
+__all__ = ["READERS", "read"]
+
+Row = tuple[str, Mapping[int, float]]  # the label as written, and the features that are not zero
+
+
+def read(path: str, proof: Mapping[str, Any], label: str | None = None) -> Iterator[Row]:
+    """Yield the rows of a file; the label column is ``label``, else that of the proof, else the last."""
+    ending = Path(path).suffix.lower()
+    if ending not in READERS:
+        raise Unreadable(f"{path}: the name of a data file must end in {', '.join(READERS)}. Rename it.")
+    try:
+        yield from READERS[ending](path, proof, proof.get("label") if label is None else label)
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}. Name a file that can be read.") from None
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{path}: {error.reason}. Save the file as UTF-8.") from None
+
+
+def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Iterator[Row]:
+    """Read a .csv or .tsv file, whose first line is a header if it has a feature that is no number."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter="\t" if path.lower().endswith(".tsv") else ",", strict=True)
+        width = 0
+        try:
+            for fields in lines:
+                if len(fields) < 2 and not "".join(fields).strip():
+                    continue
+                if not width:
+                    width, names = len(fields), [field.strip() for field in fields]
+                    features = (
+                        names[:-1]
+                        if label is None
+                        else [name for k, name in enumerate(names) if label not in (name, str(k))]
+                    )
+                    header = None in map(_float, features)
+                    label_at, features_at = _places(path, proof, label, names if header else [], width)
+                    if header:
+                        continue
+                where = f"{path}, line {lines.line_num}"
+                if len(fields) != width:
+                    raise Unreadable(
+                        f"{where}: must have {width} fields. Got {len(fields)}. Correct the file."
+                    )
+                yield fields[label_at], _features(enumerate(fields[k] for k in features_at), where)
+        except csv.Error as error:
+            raise Unreadable(f"{path}, line {lines.line_num}: {error}. Correct the file.") from None
+
+
+def _read_svmlight(path: str, proof: Mapping[str, Any], label: str | None) -> Iterator[Row]:
+    """Read lines such as ``+1 qid:3 1:0.5 7:-2 # comment``."""
+    first = proof.get("first_index", 1)
+    with open(path, encoding="utf-8-sig") as file:
+        for line_number, line in enumerate(file, 1):
+            where = f"{path}, line {line_number}"
+            label, *pairs = line.partition("#")[0].split() or [""]
+            if not label:
+                continue
+            if ":" in label:
+                raise Unreadable(
+                    f"{where}: must begin with a label. Got {label[:40]!r}. Correct the file."
+                )
+            texts: dict[int, str] = {}
+            for index, _, text in (pair.partition(":") for pair in pairs if not pair.startswith("qid:")):
+                j = _index(index)
+                if j is None or not max(texts, default=-1) < j - first < proof["features"]:
+                    allowed = f"indices must increase, from {first} to {proof['features'] + first - 1}"
+                    raise Unreadable(f"{where}: {allowed}. Got {index[:40]!r}. Correct the file.")
+                texts[j - first] = text
+            yield label, _features(texts.items(), where)
+
+
+def _read_npy(path: str, proof: Mapping[str, Any], label: str | None) -> Iterator[Row]:
+    """Read a matrix written by numpy.save."""
+    content = Path(path).read_bytes()
+    try:
+        magic, version = content[:6], content[6]
+        start = 10 if version == 1 else 12
+        end = start + int.from_bytes(content[8:start], "little")
+        header = ast.literal_eval(content[start : min(end, start + 10_000)].decode("ascii").strip())
+        by_columns, (height, width), kind = (
+            header["fortran_order"],
+            header["shape"],
+            NPY[header["descr"]],
+        )
+        lines = Struct(f"<{height if by_columns else width}{kind}").iter_unpack(content[end:])
+        if magic != b"\x93NUMPY" or len(content) - end != height * width * Struct(kind).size:
+            raise ValueError
+    except (
+        ArithmeticError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+        StructError,
+    ):
+        remedy = "Save it anew with numpy.save(file, matrix.astype(float))."
+        raise Unreadable(
+            f"{path}: must hold one matrix of numbers: {', '.join(NPY)}. {remedy}"
+        ) from None
+    label_at, features_at = _places(path, proof, label, [], width)
+    for i, values in enumerate(zip(*lines, strict=True) if by_columns else lines):
+        row = [float(values[k]) for k in features_at]
+        if not all(map(math.isfinite, row)):
+            raise Unreadable(f"{path}, row {i}: features must be finite. Correct the file.")
+        yield str(values[label_at]), {j: value for j, value in enumerate(row) if value}
+
+
+READERS = dict.fromkeys((".csv", ".tsv"), _read_table)
+READERS |= dict.fromkeys((".svm", ".svmlight", ".libsvm", ".txt", ".dat"), _read_svmlight)
+READERS[".npy"] = _read_npy
+NPY = {"<f8": "d", "<f4": "f", "<i8": "q", "<i4": "i", "<i2": "h", "|i1": "b", "|u1": "B", "|b1": "?"}
+
+
+def _places(
+    path: str, proof: Mapping[str, Any], label: str | None, names: list[str], width: int
+) -> tuple[int, list[int]]:
+    """Return where the label and the features are in a row of ``width`` fields."""
+
+    def place(name: str) -> int:
+        k = names.index(name) if names.count(name) == 1 else _index(name)
+        if k is None or k >= width:
+            known = f"a number from 0 to {width - 1}" + (
+                " or a name that the header has once" if names else ""
+            )
+            raise Unreadable(f"{path}: a column must be {known}. Got {name[:40]!r}. Try --label.")
+        return k
+
+    label_at = width - 1 if label is None else place(label)
+    others = [k for k in range(width) if k != label_at]
+    features_at = [place(name) for name in proof["columns"]] if "columns" in proof else others
+    if len(features_at) != proof["features"] or label_at in features_at:
+        raise Unreadable(
+            f"{path}: must have {proof['features']} features besides the label. Got {len(others)}. "
+            "Name the file of the proof, and with --label its column of labels."
+        )
+    return label_at, features_at
+
+
+def _features(entries: Iterable[tuple[int, str]], where: str) -> dict[int, float]:
+    """Return the nonzero features of a row from their texts."""
+    features = {}
+    for j, text in entries:
+        value = _float(text)
+        if value is None or not math.isfinite(value):
+            raise Unreadable(
+                f"{where}: features must be finite numbers. Got {text[:40]!r}. Correct the file."
+            )
+        if value:
+            features[j] = value
+    return features
+
+
+def _float(text: str) -> float | None:
+    """Return the double that a text stands for, if any; Python would also take 1_0 for 10."""
+    try:
+        return float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def _index(text: str) -> int | None:
+    """Return the number that a text of at most ten digits stands for, if it is one."""
+    return int(text) if re.fullmatch("[0-9]{1,10}", text) else None

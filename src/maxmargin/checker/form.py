@@ -1,0 +1,107 @@
+"""The form of a proof: which entries it has, and what each of them must be."""
+
+from __future__ import annotations
+
+import json
+import math
+from hashlib import sha256
+from typing import Any, NoReturn
+
+from maxmargin.checker.words import POSITIVE, Rejected, canonical, is_number, require
+
+__all__ = ["parse"]
+
+# A leaf is what the entry must be, and a test of that.
+
+COUNT = ("an integer from 0", lambda value: type(value) is int and value >= 0)
+TEXT = ("a text", lambda value: type(value) is str)
+LABEL = ("a label in canonical form", lambda value: type(value) is str and canonical(value) == value)
+NUMBER = ("a text such as 0x1.8p+1, -12 or -12/35", is_number)
+WEIGHT = ("a positive integer as a text", lambda value: type(value) is str and POSITIVE.fullmatch(value))
+SUM = {"rows": [COUNT], "weights": [WEIGHT]}
+PLANE = {"w": [NUMBER], "b": NUMBER}
+OF_ALL = {
+    "format": ('"maxmargin proof"', lambda value: value == "maxmargin proof"),
+    "version": ("1", lambda value: type(value) is int and value == 1),
+    "kind": ("a kind of proof", lambda value: type(value) is str and value in OF_KIND),
+    "intercept": ("true or false", lambda value: type(value) is bool),
+    "features": ("an integer from 1 to 2^32", lambda value: type(value) is int and 1 <= value <= 2**32),
+    "rows": COUNT,
+    "positive": [LABEL],
+    "negative": [LABEL],
+    "data": TEXT,
+    "seal": TEXT,
+}
+OF_KIND: dict[str, dict[str, Any]] = {
+    "separable": {"plane": PLANE},
+    "touching": {"plane": PLANE, "on_plane": [COUNT], "witness": SUM},
+    "overlapping": {"witness": SUM, "span": {**SUM, "flat": [[NUMBER]]}},
+    "optimum": {"plane": PLANE, "multipliers": {"rows": [COUNT], "weights": [NUMBER]}},
+}
+OF_FILE = {  # optional: where the file holds what
+    "label": TEXT,
+    "columns": [TEXT],
+    "first_index": ("0 or 1", lambda value: type(value) is int and value in (0, 1)),
+}
+
+
+def require_form(value: Any, form: Any, name: str) -> None:
+    """Reject an entry that has not its form; entries that would not be checked must not be there."""
+    if isinstance(form, dict):
+        require(type(value) is dict, f"{name} must be an object")
+        for key in sorted(form.keys() ^ value.keys()):
+            raise Rejected(f"{name} must {'' if key in form else 'not '}have an entry {key!r}")
+        for key, part in form.items():
+            require_form(value[key], part, key if name == "the proof" else f"{name}.{key}")
+    elif isinstance(form, list):
+        require(type(value) is list, f"{name} must be a list")
+        for position, part in enumerate(value):
+            require_form(part, form[0], f"{name}[{position}]")
+    else:
+        require(form[1](value), f"{name} must be {form[0]}")
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Return the proof written in ``text``, if its seal is unbroken and all entries have their form."""
+    try:
+        proof = json.loads(text, object_pairs_hook=_object, parse_float=_refuse, parse_constant=_refuse)
+        require(type(proof) is dict, "the proof must be an object")
+        unsealed = {key: value for key, value in proof.items() if key != "seal"}
+        sealed = json.dumps(unsealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    except (ValueError, RecursionError) as error:
+        raise Rejected(f"the proof must be JSON as specified: {error}") from None
+    for key in ("format", "version", "kind"):
+        require_form(proof.get(key), OF_ALL[key], key)
+    optional = {key: form for key, form in OF_FILE.items() if key in proof}
+    require_form(proof, OF_ALL | OF_KIND[proof["kind"]] | optional, "the proof")
+    require(proof["seal"] == sha256(sealed.encode()).hexdigest(), "seal must be the one of the proof")
+
+    d, D = proof["features"], proof["features"] + proof["intercept"]
+    positive, negative = proof["positive"], proof["negative"]
+    require(positive and negative, "positive and negative must not be empty")
+    require(len({*positive, *negative}) == len(positive + negative), "no label must be named twice")
+    require("plane" not in proof or len(proof["plane"]["w"]) == d, f"plane.w must hold {d} numbers")
+    require("columns" not in proof or len(proof["columns"]) == d, f"columns must name {d} columns")
+    for u in proof["span"]["flat"] if "span" in proof else []:
+        require(len(u) == D, f"every list in span.flat must hold {D} numbers")
+    on_plane = proof.get("on_plane", [])
+    require(on_plane == sorted(set(on_plane)), "on_plane must be sorted, without repetition")
+    for name, least, most in (("witness", 1, D + 1), ("span", 0, 2 * D), ("multipliers", 0, math.inf)):
+        if name in proof:
+            rows, weights = proof[name]["rows"], proof[name]["weights"]
+            require(least <= len(rows) <= most, f"{name} must have {least} to {most} rows")
+            require(len(set(rows)) == len(rows), f"{name} must not name a row twice")
+            require(len(weights) == len(rows), f"{name} must have one weight per row")
+    return dict(proof)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object whose keys are distinct."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key is repeated")
+    return dict(pairs)
+
+
+def _refuse(number: str) -> NoReturn:
+    """Refuse decimal points, exponents, NaN and Infinity: JSON does not say which double they are."""
+    raise ValueError(f"{number[:20]} is not an integer")

@@ -1,0 +1,79 @@
+"""What both sides of the checker say and read: rejections, labels, and numbers in text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = [
+    "POSITIVE",
+    "Rejected",
+    "Unreadable",
+    "canonical",
+    "common_denominator",
+    "is_number",
+    "require",
+]
+
+
+class Rejected(Exception):  # noqa: N818 - a verdict, as main prints it
+    """The proof does not hold; the message says which condition fails, and where."""
+
+
+class Unreadable(Exception):  # noqa: N818 - the same
+    """A file cannot be read as a proof or as data; the message says where, and what to do."""
+
+
+def require(holds: bool, condition: str) -> None:
+    """Reject the proof unless the condition holds."""
+    if not holds:
+        raise Rejected(condition)
+
+
+def canonical(label: str) -> str:
+    """Return the text that stands for all ways to write a label: "1" for " 1.0" and "+1"."""
+    label = label.strip()
+    try:
+        value = float(label)
+        return str(int(value)) if value.is_integer() else repr(value) if math.isfinite(value) else label
+    except ValueError:
+        return label
+
+
+# Numbers in a proof are texts: float.hex(), an integer of any length, or a fraction.
+
+POSITIVE = re.compile("0*[1-9][0-9]*")
+RATIONAL = re.compile(f"(-?)([0-9]+)(?:/({POSITIVE.pattern}))?")
+
+
+def is_number(text: Any) -> bool:
+    """Tell whether a value of the proof is a number in text."""
+    if type(text) is not str:
+        return False
+    try:
+        return bool(RATIONAL.fullmatch(text)) or ("0x" in text and float.fromhex(text).hex() == text)
+    except (ValueError, OverflowError):
+        return False
+
+
+def integer(digits: str) -> int:
+    """Return the integer of many digits, half by half: int() refuses thousands of them at once."""
+    if len(digits) <= 600:
+        return int(digits)
+    half = len(digits) // 2
+    return integer(digits[:-half]) * int(10**half) + integer(digits[-half:])
+
+
+def common_denominator(texts: Iterable[str]) -> tuple[list[int], int]:
+    """Return integers and one positive denominator for numbers in text."""
+    ratios = []
+    for text in texts:
+        if rational := RATIONAL.fullmatch(text):
+            sign, numerator, denominator = rational.groups("1")
+            ratios.append((integer(numerator) * (-1 if sign == "-" else 1), integer(denominator)))
+        else:
+            ratios.append(float.fromhex(text).as_integer_ratio())
+    common = math.lcm(*(denominator for _, denominator in ratios))
+    return [numerator * (common // denominator) for numerator, denominator in ratios], common
