@@ -7,14 +7,22 @@ one in 2^61; solutions are found over the rationals and checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from flint import fmpz_mat, nmod_mat
 
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
-__all__ = ["PRIME", "cancel", "dependency", "independent", "pivots"]
+__all__ = ["PRIME", "cancel", "dependency", "independent", "pivots", "solve"]
 
 PRIME = (1 << 61) - 1
+
+
+def solve(M: Any, rhs: Any) -> tuple[list[list[int]], int]:
+    """The solution of a regular system of integers: integers, and their common denominator > 0."""
+    solution: Any = fmpz_mat(M).solve(fmpz_mat(rhs))
+    numerators, scale = solution.numer_denom()
+    return [[int(v) for v in row] for row in numerators.tolist()], int(scale)
 
 
 def pivots(A: Sequence[Sequence[int]]) -> list[int]:
@@ -34,7 +42,7 @@ def independent(A: Sequence[Sequence[int]]) -> list[int]:
 
 
 def dependency(A: Sequence[Sequence[int]]) -> list[int] | None:
-    """The integers, up to a common factor, with which rows of integers add to zero; None unless unique."""
+    """Integers with which rows of integers add to zero; None unless unique up to a factor."""
     used = [j for j, column in enumerate(zip(*A, strict=True)) if any(column)]
     A = [[row[j] for j in used] for row in A]
     R = independent(A) if used else []
@@ -45,10 +53,10 @@ def dependency(A: Sequence[Sequence[int]]) -> list[int] | None:
     weights[q] = 1
     if R:
         C = pivots([A[i] for i in R])
-        M = fmpz_mat([[A[i][j] for i in R] for j in C])
-        solution, scale = M.solve(fmpz_mat([[-A[q][j]] for j in C])).numer_denom()
-        for i, v in zip([*R, q], [*solution.entries(), scale], strict=True):
-            weights[i] = int(v)
+        M = [[A[i][j] for i in R] for j in C]
+        solution, scale = solve(M, [[-A[q][j]] for j in C])
+        for i, v in zip([*R, q], [*(row[0] for row in solution), scale], strict=True):
+            weights[i] = v
         if any(v != 0 for v in (fmpz_mat([weights]) * fmpz_mat(A)).entries()):
             return None
     return weights
@@ -57,7 +65,7 @@ def dependency(A: Sequence[Sequence[int]]) -> list[int] | None:
 def cancel(
     rows: ExactRows, support: Sequence[int], free: Sequence[int], given: dict[int, int] | None = None
 ) -> tuple[dict[int, int], dict[int, int]] | None:
-    """Return λ_i > 0 on (some of) the support and μ_i of any sign on the free rows with
+    """Return λ_i > 0 on (some of) the support and μ_i of any sign on free rows that cancel.
 
     Σ λ_i a_i + Σ μ_i a_i = 0. Weights that are ``given`` for some rows keep their proportions. None
     unless the rows cancel in exactly one way, and with such signs.

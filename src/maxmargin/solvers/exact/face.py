@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat, nmod_mat
+from flint import nmod_mat
 
-from maxmargin.solvers.exact.dependence import PRIME, independent, pivots
+from maxmargin.solvers.exact.dependence import PRIME, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
@@ -57,12 +57,8 @@ class Face:
         """The integers N and the scale q > 0 with M = N/q."""
         if not self.free or not self.Q:
             return [[0] * len(self.Q) for _ in self.P], 1
-        F_P = fmpz_mat([[row[j] for j in self.P] for row in self._F])
-        F_Q = fmpz_mat([[row[j] for j in self.Q] for row in self._F])
-        numerator, scale = F_P.solve(F_Q).numer_denom()
-        k = len(self.Q)
-        flat = [int(v) for v in numerator.entries()]
-        return [flat[r * k : (r + 1) * k] for r in range(len(self.P))], int(scale)
+        F_P = [[row[j] for j in self.P] for row in self._F]
+        return solve(F_P, [[row[j] for j in self.Q] for row in self._F])
 
     @cached_property
     def _M_rounded(self) -> np.ndarray:

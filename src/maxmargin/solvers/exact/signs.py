@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin.solvers.exact.whole import ExactRows
 
-__all__ = ["Signs", "error_bound", "ratio", "rounded", "signs", "signs_of"]
+__all__ = ["Signs", "error_bound", "ratio", "rounded", "signs"]
 
 UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
 CHUNK = 4_096
@@ -51,42 +51,40 @@ def error_bound(z: np.ndarray) -> float:
     return float(np.sum(np.abs(z))) * (1.0 + 1e-9) * k / (1.0 - k) + UNDERFLOW
 
 
-def signs(rows: ExactRows, z: Sequence[int]) -> Signs:
-    """Return the sign of a_i·z for every row."""
-    plane = rounded(z)
-    values = rows.values(plane)
-    bound = error_bound(plane)
+def signs(rows: ExactRows, z: Sequence[int], offset: int = 0) -> Signs:
+    """Return the sign of a_i·z − offset for every row."""
+    *plane, shift = rounded([*z, offset]).tolist()
+    values = rows.values(np.array(plane)) - shift
+    bound = error_bound(np.array([*plane, shift]))
     of = np.sign(values).astype(np.int8)
     near = np.flatnonzero(np.abs(values) <= bound)
     for start in range(0, len(near), CHUNK):
         part = near[start : start + CHUNK]
-        of[part] = signs_of(rows, part, z)
+        of[part] = _exactly(rows, part, z, offset)
     return Signs(of, len(near), values, bound)
 
 
-def signs_of(rows: ExactRows, which: np.ndarray, z: Sequence[int]) -> np.ndarray:
+def _exactly(rows: ExactRows, which: np.ndarray, z: Sequence[int], offset: int) -> np.ndarray:
     """The same for a few rows, in integers."""
     used = [j for j, v in enumerate(z) if v]
-    few = _small_integers(rows, which, z, used)
+    few = _small_integers(rows, which, z, used, offset)
     if few is not None:
-        return np.sign(few).astype(np.int8)
+        return np.asarray(np.sign(few), dtype=np.int8)
     weights = [z[j] for j in used]
     result = []
-    for ints, _ in rows.whole(which.tolist()):
-        total = sum(map(mul, weights, [ints[j] for j in used]))
+    for ints, m in rows.whole(which.tolist()):
+        total = sum(map(mul, weights, [ints[j] for j in used])) - (offset << m)
         result.append((total > 0) - (total < 0))
     return np.array(result, dtype=np.int8)
 
 
 def _small_integers(
-    rows: ExactRows, which: np.ndarray, z: Sequence[int], used: list[int]
+    rows: ExactRows, which: np.ndarray, z: Sequence[int], used: list[int], offset: int
 ) -> np.ndarray | None:
     """The values up to a positive factor, by sums of doubles that are whole numbers below 2^53."""
-    if not used or max(abs(z[j]) for j in used) >= 1 << 53:
+    if not used or offset or max(abs(z[j]) for j in used) >= 1 << 53 or rows.rows is not rows.given:
         return None
     A = rows.block(which)[:, used]
-    if rows.rows is not rows.given:
-        return None  # scaled, and perhaps rounded
     low = _lowest_bit(A)
     if low < -1000:
         return None

@@ -131,7 +131,7 @@ class _Simplex:
 
     def _exact(self, i: int, prices: list[int], weight: int) -> int:
         ((ints, m),) = self.rows.whole([i])
-        return sum(map(mul, ints, prices)) + weight * (prices[-1] << m)
+        return int(sum(map(mul, ints, prices))) + weight * (prices[-1] << m)
 
     def _leave(self, column: fmpz_mat) -> int:
         """The place whose variable reaches zero first; artificial ones first, then Bland's rule."""

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from maxmargin.solvers.exact.dependence import cancel
+from maxmargin.solvers.exact.doubles import from_doubles
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.guess import Guess, guess_inside, guess_plane
 from maxmargin.solvers.exact.signs import Signs, signs
@@ -30,6 +31,7 @@ __all__ = ["Finding", "find_verdict"]
 SMALL, FEW = 1 << 13, 12  # entries and features of data that goes to the simplex method at once
 BITS = 12, 24, 53  # of the coordinates of a plane through a face
 CHUNK = 4_096  # rows at a time
+EVEN = 10  # bits between the scales of columns that the machine takes as they are
 NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
@@ -134,46 +136,57 @@ class _Ladder:
     def _ask(self, face: Face, alive: np.ndarray) -> Outcome:
         """A plane through the face that is positive on all rows alive, or weights that cancel."""
         self.guess = self.signs = None
-        hint: list[int] = []
-        if not self.exact:
-            answer, hint = self._ask_floats(face, alive)
-            if answer is not None:
-                return answer
-        return meet_or_separate(self.rows, alive, face.free, hint)
+        if self.exact:
+            outcome = meet_or_separate(self.rows, alive, face.free)
+            if outcome.plane is None or not face.weights:
+                return outcome
+            better, _ = self._ask_floats(face, alive)  # a plane in the middle, not at a corner
+            return outcome if better is None or better.plane is None else better
+        answer, hint = self._ask_floats(face, alive)
+        return answer or meet_or_separate(self.rows, alive, face.free, hint)
 
     def _ask_floats(self, face: Face, alive: np.ndarray) -> tuple[Outcome | None, list[int]]:
-        first = not face.weights
-        if first:
-            guess = guess_plane(self.rows.given, self.rows.y, self.rows.pad, self.tol)
-        else:
-            guess = guess_inside(face, self.rows, alive, self.tol)
-        if guess is None:
-            return None, []
-        self.work.passes += guess.passes
-        support = [int(i) for i in (guess.support if first else alive[guess.support])]
-        if guess.meets:
-            found = cancel(self.rows, support, face.free)
-            return (None if found is None else Outcome(None, *found, 0)), support
-        for plane in self._planes(face, guess, first):
-            answer = self._signs(plane)
-            if np.all(answer.of[alive] > 0):
-                self.guess, self.signs = guess, answer
-                return Outcome(plane, {}, {}, 0), []
-        return None, support
+        """What floating point finds, if exact arithmetic confirms it; and rows to try first if not."""
+        hint: list[int] = []
+        for guess, planes in self._guesses(face, alive):
+            self.work.passes += guess.passes
+            hint = [int(i) for i in alive[guess.support]]
+            if guess.meets:
+                found = cancel(self.rows, hint, face.free)
+                if found is not None:
+                    return Outcome(None, *found, 0), []
+                continue
+            for plane in planes:
+                answer = self._signs(plane)
+                if np.all(answer.of[alive] > 0):
+                    self.guess, self.signs = guess, answer
+                    return Outcome(plane, {}, {}, 0), []
+        return None, hint
 
-    def _planes(self, face: Face, guess: Guess, first: bool) -> Iterator[list[int]]:
-        """The guess as an exact plane in the coordinates of the exact rows; of few bits if that will do."""
-        if not np.all(np.isfinite(guess.w)) or not np.isfinite(guess.b) or not np.any(guess.w):
+    def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[list[int]]]]:
+        """Guesses, each with its plane in the coordinates of the exact rows, in fewer or more bits."""
+        rows = self.rows
+        if face.weights:
+            guess = guess_inside(face, rows, alive, self.tol)
+            if guess is not None:
+                yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return
-        if first:
-            z = [_fraction(v, k) for v, k in zip(guess.w.tolist(), self.rows.exponents.tolist(), strict=True)]
-            yield as_integers([*z, _fraction(guess.b)] if self.rows.pad else z)
-            return
-        u = guess.w / np.max(np.abs(guess.w))
-        for bits in BITS:
-            yield face.lift([int(v) for v in np.rint(np.ldexp(u, bits)).tolist()])
+        guess = guess_plane(rows.given, rows.y, rows.pad, self.tol)
+        if guess is not None:
+            yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
+        if np.ptp(rows.exponents) > EVEN or rows.rows is not rows.given:
+            guess = guess_plane(rows.even(), rows.y, rows.pad, self.tol)
+            if guess is not None:
+                z = [*guess.w.tolist(), guess.b] if rows.pad else guess.w.tolist()
+                even = guess._replace(w=np.empty(0))  # its multipliers belong to other coordinates
+                yield even, iter([as_integers([Fraction(v) for v in z])] if _usable(guess) else [])
 
 
-def _fraction(value: float, exponent: int = 0) -> Fraction:
-    """value · 2^exponent."""
-    return Fraction(value) * (Fraction(2) ** exponent)
+def _usable(guess: Guess) -> bool:
+    return bool(np.all(np.isfinite(guess.w)) and np.isfinite(guess.b) and np.any(guess.w))
+
+
+def _with_bits(w: np.ndarray) -> Iterator[list[int]]:
+    largest = float(np.max(np.abs(w)))
+    for bits in BITS if 0.0 < largest < np.inf else ():
+        yield [int(v) for v in np.rint(np.ldexp(w / largest, bits)).tolist()]

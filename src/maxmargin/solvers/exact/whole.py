@@ -44,7 +44,7 @@ class ExactRows:
             self.rows, self.fold = rows, np.ldexp(1.0, -exponents)
         else:
             self.rows, self.fold = _scaled(rows, -exponents), np.ones(self.d)
-        self._exponents: list[int] = exponents.tolist()
+        self.powers: list[int] = exponents.tolist()
         self._kept: dict[int, tuple[list[int], int]] = {}
 
     def restricted(self, which: np.ndarray) -> ExactRows:
@@ -57,6 +57,10 @@ class ExactRows:
         if self.pad:
             f += z[self.d]
         return np.asarray(f * self.y)
+
+    def even(self) -> Rows:
+        """The rows with all columns scaled to the size of one."""
+        return self.rows if self.rows is not self.given else _scaled(self.given, -self.exponents)
 
     def block(self, which: np.ndarray) -> np.ndarray:
         """Rows a_i in floating point, rounded only where numbers leave the range of doubles."""
@@ -81,7 +85,7 @@ class ExactRows:
 
     def _integers(self, row: list[float], sign: int) -> tuple[list[int], int]:
         pairs = [v.as_integer_ratio() for v in row]
-        lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, self._exponents, strict=True)]
+        lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, self.powers, strict=True)]
         m = max([0, *(low for low, (p, _) in zip(lows, pairs, strict=True) if p)])
         ints = [sign * p << m - low if p else 0 for low, (p, _) in zip(lows, pairs, strict=True)]
         if self.pad:

@@ -49,7 +49,7 @@ def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
 def _settle(
     rows: ExactRows, face: Face, T: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[int], dict[int, int]] | np.ndarray | None:
-    """Rows that cancel with given weights on others, or the rows on a plane that leaves T on one side."""
+    """Rows that cancel with given weights on others, or the rows on a plane with T on one side."""
     pool = T[draw(len(T), max(POOL, 10 * rows.D))]
     while True:
         G = face.quotient(rows.block(pool))

@@ -1,0 +1,148 @@
+"""The hard margin exactly: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1 in rational numbers.
+
+The dual, min ½‖Σ α_i a_i‖² − Σ α_i with α ≥ 0 and Σ α_i y_i = 0, by an active set. On independent rows
+S (padded with y_i) the conditions
+
+    a_i·w + y_i b = 1 (i in S),   w = Σ α_i a_i,   Σ α_i y_i = 0
+
+have one solution. If its α are positive and no other row is violated, it is the optimum. If an α is
+negative, go towards the solution until the first becomes zero, and drop that row. If a row is violated,
+take it in; if it depends on S, first trade it for one of its rows. The dual value rises with every row
+taken in, so no set comes twice. Started at the support that the hard-margin machine found, it usually
+takes one solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpz_mat
+
+from maxmargin.solvers.exact.dependence import dependency, independent, solve
+from maxmargin.solvers.exact.signs import signs
+from maxmargin.solvers.exact.whole import ExactRows, primitive
+
+__all__ = ["ExactPoint", "exact_hard_margin"]
+
+
+@dataclass(frozen=True)
+class ExactPoint:
+    """The optimum in the coordinates of the rows (columns scaled alike, by 2^-k)."""
+
+    w: list[Fraction]
+    b: Fraction
+    alpha: dict[int, Fraction]
+    solves: int
+    exact_rows: int
+
+
+def exact_hard_margin(rows: ExactRows, start: dict[int, float]) -> ExactPoint:
+    """Solve on separable rows, whose columns are all scaled alike, from multipliers on some rows."""
+    return _ActiveSet(rows, start).run()
+
+
+class _ActiveSet:
+    def __init__(self, rows: ExactRows, start: dict[int, float]) -> None:
+        self.rows = rows
+        self.solves = self.exact_rows = 0
+        self.vectors: dict[int, list[int]] = {}
+        self.scales: dict[int, int] = {}
+        self.alpha = self._first(start)
+        self.plane: list[int] = []  # (w, b) and 1, times a common factor
+
+    def _first(self, start: dict[int, float]) -> dict[int, Fraction]:
+        """Balanced multipliers on independent rows."""
+        which = [i for i, v in sorted(start.items(), key=lambda item: -item[1]) if v > 0]
+        for side in (1.0, -1.0) if self.rows.pad else ():
+            if not any(self.rows.y[i] == side for i in which):
+                which.append(int(np.flatnonzero(self.rows.y == side)[0]))
+        which = which or [0]
+        which = [which[k] for k in independent([self._vector(i) for i in which])]
+        alpha = {i: Fraction(start.get(i, 0.0) or 1.0) for i in which}
+        if self.rows.pad:
+            total = {s: sum(v for i, v in alpha.items() if self.rows.y[i] == s) for s in (1.0, -1.0)}
+            if not all(total.values()):  # only one class is left: begin with a pair
+                pair = [int(np.flatnonzero(self.rows.y == s)[0]) for s in (1.0, -1.0)]
+                return dict.fromkeys(pair, Fraction(1))
+            alpha = {i: v / total[float(self.rows.y[i])] for i, v in alpha.items()}
+        return alpha
+
+    def _vector(self, i: int) -> list[int]:
+        """(a_i, y_i) in integers, times a power of two."""
+        if i not in self.vectors:
+            ((self.vectors[i], self.scales[i]),) = self.rows.whole([i])
+        return self.vectors[i]
+
+    def run(self) -> ExactPoint:
+        """Add and drop rows until the conditions hold."""
+        self._settle()
+        while True:
+            worst = self._violated()
+            if worst is None:
+                return self._point()
+            self._take_in(worst)
+            self._settle()
+
+    def _point(self) -> ExactPoint:
+        *w, b, one = self.plane
+        plane = [Fraction(v, one) for v in w]
+        return ExactPoint(plane, Fraction(b, one), self.alpha, self.solves, self.exact_rows)
+
+    def _settle(self) -> None:
+        """Go to the solution on the rows held, dropping those whose multipliers become zero."""
+        while True:
+            S = list(self.alpha)
+            found, b, scale = self._solve(S)
+            goal = {i: Fraction(v << self.scales[i], scale) for i, v in zip(S, found, strict=True)}
+            leaving = [i for i, v in goal.items() if v <= 0]
+            if not leaving:
+                break
+            step = min(self.alpha[i] / (self.alpha[i] - goal[i]) for i in leaving if self.alpha[i])
+            moved = {i: v + step * (goal[i] - v) for i, v in self.alpha.items()}
+            self.alpha = {i: v for i, v in moved.items() if v > 0}
+        self.alpha = goal
+        d = self.rows.d
+        w = (fmpz_mat([found]) * fmpz_mat([self._vector(i)[:d] for i in S])).entries()
+        self.plane = primitive([*(int(v) for v in w), b, scale])
+
+    def _solve(self, S: list[int]) -> tuple[list[int], int, int]:
+        """The conditions on S, in integers: rows are scaled by 2^m, and so are their equations.
+
+        Returns the numerators of the (scaled) multipliers and of b, and their denominator.
+        """
+        self.solves += 1
+        d, pad = self.rows.d, bool(self.rows.pad)
+        A = fmpz_mat([self._vector(i)[:d] for i in S])
+        K: Any = (A * A.transpose()).tolist()
+        y = [self._vector(i)[d] for i in S] if pad else []
+        M = [[*row, y[k]] if pad else row for k, row in enumerate(K)]
+        if pad:
+            M.append([*y, 0])
+        ones = [[1 << self.scales[i]] for i in S] + ([[0]] if pad else [])
+        solution, scale = solve(M, ones)
+        found = [row[0] for row in solution]
+        return found[: len(S)], found[-1] if pad else 0, scale
+
+    def _violated(self) -> int | None:
+        """A row with a_i·w + y_i b < 1, exactly; of those the farthest, as floating point sees it."""
+        *z, one = self.plane
+        found = signs(self.rows, z if self.rows.pad else z[:-1], one)
+        self.exact_rows = max(self.exact_rows, found.exact)
+        bad = np.flatnonzero(found.of < 0)
+        return int(bad[np.argmin(found.values[bad])]) if len(bad) else None
+
+    def _take_in(self, i: int) -> None:
+        S = list(self.alpha)
+        change = dependency([*(self._vector(j) for j in S), self._vector(i)])
+        if change is not None and change[-1]:  # it depends on S: trade it for one of its rows
+            v = {
+                j: Fraction(c, change[-1]) * Fraction(1 << self.scales[j], 1 << self.scales[i])
+                for j, c in zip([*S, i], change, strict=True)
+            }
+            step = min(self.alpha[j] / -v[j] for j in S if v[j] < 0)
+            self.alpha = {j: p for j in S if (p := self.alpha[j] + step * v[j]) > 0} | {i: step}
+        else:
+            self.alpha[i] = Fraction(0)

@@ -1,0 +1,72 @@
+"""The plane of separable classes for the user: in doubles if they suffice, with bounds on the margin."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.solvers.exact.bounds import attained, not_exceeded, root
+from maxmargin.solvers.exact.doubles import nearest, to_doubles
+from maxmargin.solvers.exact.optimum import exact_hard_margin
+from maxmargin.solvers.exact.signs import signs
+from maxmargin.solvers.exact.verdict import Finding
+from maxmargin.solvers.exact.whole import ExactRows, as_integers
+
+__all__ = ["Separated", "separated", "uniform"]
+
+EXACTLY = 60  # features of data whose largest margin is found in rational numbers, if need be
+
+
+class Separated(NamedTuple):
+    """A plane and bounds on the largest margin."""
+
+    w: np.ndarray
+    b: float
+    plane: list[int]  # in the coordinates of the exact rows
+    doubles: bool  # w and b are that plane exactly
+    lower: float
+    upper: float
+
+
+def uniform(rows: ExactRows) -> ExactRows:
+    """The same rows with all columns scaled alike, so that lengths are in proportion."""
+    alike = np.full(rows.d, int(rows.exponents.max()), dtype=np.int64)
+    return ExactRows(rows.given, rows.y, rows.pad, alike)
+
+
+def separated(rows: ExactRows, finding: Finding) -> Separated:
+    """Turn the finding that the rows are separable into numbers for the user."""
+    assert finding.plane is not None
+    guess = finding.guess
+    if guess is not None and len(guess.w) and finding.signs is not None:
+        lower = attained(rows, finding.plane, finding.signs)
+        upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
+        return Separated(guess.w, guess.b if rows.pad else 0.0, finding.plane, True, lower, upper)
+    upper = math.inf
+    if guess is not None:
+        upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
+    best: list[int] | None = None
+    if rows.D <= EXACTLY:
+        best, upper = _largest_margin(rows)
+    for plane in (p for p in (best, finding.plane) if p is not None):
+        found = to_doubles(rows, plane)
+        if found is not None:
+            (w, b), exact, answer = found
+            return Separated(w, b, exact, True, attained(rows, exact, answer), upper)
+    plane = best or finding.plane
+    w, b = nearest(rows, plane)
+    return Separated(w, b, plane, False, attained(rows, plane, signs(rows, plane)), upper)
+
+
+def _largest_margin(rows: ExactRows) -> tuple[list[int], float]:
+    """The exact optimum as a plane of these rows, and its margin, rounded up."""
+    alike = uniform(rows)
+    k = alike.powers[0]
+    point = exact_hard_margin(alike, {})
+    w = [v / Fraction(2) ** k for v in point.w]  # in the user's coordinates
+    square = sum((v * v for v in w), Fraction(0))
+    z = [v * Fraction(2) ** e for v, e in zip(w, rows.powers, strict=True)]
+    return as_integers([*z, point.b] if rows.pad else z), root(1 / square, up=True)
