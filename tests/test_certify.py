@@ -271,7 +271,7 @@ def test_no_hard_margin_exists():
         witness = caught.value.witness
         plus = witness.positive_weights @ p.X[witness.positive]
         minus = witness.negative_weights @ p.X[witness.negative]
-        np.testing.assert_allclose(plus, minus, atol=1e-7)
+        np.testing.assert_allclose(plus.astype(float), minus.astype(float), atol=1e-12)
         assert np.all(p.y[witness.positive] == 1) and np.all(p.y[witness.negative] == -1)
 
 

@@ -3,6 +3,7 @@
 import math
 import os
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ FAMILIES = [
 
 
 def check_witness(error, X, y, intercept):
-    """The rows and weights rule out any plane, to rounding."""
+    """The rows and weights rule out any plane, exactly."""
     witness = error.witness
     assert list(error.witnesses.values()) == [witness]
     up, down = witness.positive, witness.negative
@@ -134,14 +135,13 @@ def check_witness(error, X, y, intercept):
     assert np.all(y[up] == 1) and np.all(y[down] == -1)
     d = X.shape[1]
     assert len(up) + len(down) <= (d + 2 if intercept else d + 1), "rows of the witness"
-    assert np.all(p >= 0) and np.all(q >= 0)
-    sums = (p.sum(), q.sum()) if intercept else (p.sum() + q.sum(), 1.0)
-    np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
-    size = max(float(np.abs(X - (X.mean(axis=0) if intercept else 0)).max()), 1e-300)
-    one, two = p @ X[up], q @ X[down]
-    assert np.abs(one - two).max() <= 1e-9 * size, "the means of the witness"
-    np.testing.assert_allclose(witness.point, one, atol=1e-9 * size)
-    assert witness.distance <= 1e-9 * size * math.sqrt(d)
+    assert min([*p, *q]) > 0
+    assert (p.sum() == q.sum() == 1) if intercept else sum([*p, *q]) == 1
+    for j in range(d):
+        one = sum((w * Fraction(X[i, j]) for i, w in zip(up, p, strict=True)), Fraction(0))
+        two = sum((w * Fraction(X[i, j]) for i, w in zip(down, q, strict=True)), Fraction(0))
+        assert one == two, "the means of the witness"
+        np.testing.assert_allclose(witness.point[j], float(one), rtol=1e-9, atol=1e-9 * np.abs(X).max())
 
 
 def check_optimum(model, X, y, best, intercept, tol):

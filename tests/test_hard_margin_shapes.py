@@ -405,7 +405,7 @@ def test_a_witness_names_rows_of_the_training_set_when_some_are_left_out():
     witness = caught.value.witness
     assert witness.positive.tolist() == [3]
     assert witness.negative.tolist() == [1, 4]
-    np.testing.assert_allclose(witness.negative_weights, 0.5)
+    assert witness.negative_weights.tolist() == [0.5, 0.5]
     np.testing.assert_allclose(witness.point, [1.0])
 
 
@@ -463,7 +463,7 @@ def test_the_error_names_the_classes_that_cannot_be_told_from_the_rest():
             witness.positive_weights @ IRIS_X[witness.positive],
             witness.negative_weights @ IRIS_X[witness.negative],
         )
-        np.testing.assert_allclose(*means, atol=1e-8)
+        np.testing.assert_allclose(*(mean.astype(float) for mean in means), atol=1e-12)
         assert len(witness.positive) + len(witness.negative) <= 6
     assert error.witness is error.witnesses["versicolor"]
 

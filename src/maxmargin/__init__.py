@@ -18,6 +18,8 @@ from maxmargin._version import __version__
 if TYPE_CHECKING:
     from maxmargin import stopping
     from maxmargin.certificates.certificate import Certificate
+    from maxmargin.certificates.proof import Proof
+    from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
     from maxmargin.core.errors import BudgetWarning, InputError, MaxMarginError, NotSeparableError
     from maxmargin.core.witness import Witness
     from maxmargin.estimators.audit import certify
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.hardmargin import HardMarginSVC
     from maxmargin.estimators.perceptron import Perceptron
     from maxmargin.estimators.pocket import PocketPerceptron
+    from maxmargin.estimators.separability import separability
     from maxmargin.estimators.softmargin import SoftMarginSVC
     from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 
@@ -37,14 +40,18 @@ _HOME = {
     "InputError": "maxmargin.core.errors",
     "MaxMarginError": "maxmargin.core.errors",
     "MistakeBound": "maxmargin.estimators.bound",
+    "MulticlassVerdict": "maxmargin.certificates.verdict",
     "NotSeparableError": "maxmargin.core.errors",
     "Perceptron": "maxmargin.estimators.perceptron",
     "PocketPerceptron": "maxmargin.estimators.pocket",
+    "Proof": "maxmargin.certificates.proof",
     "SoftMarginSVC": "maxmargin.estimators.softmargin",
     "SoftMarginSVCCV": "maxmargin.estimators.softmargincv",
+    "Verdict": "maxmargin.certificates.verdict",
     "Witness": "maxmargin.core.witness",
     "certify": "maxmargin.estimators.audit",
     "mistake_bound": "maxmargin.estimators.bound",
+    "separability": "maxmargin.estimators.separability",
 }
 
 __all__ = [
@@ -55,15 +62,19 @@ __all__ = [
     "InputError",
     "MaxMarginError",
     "MistakeBound",
+    "MulticlassVerdict",
     "NotSeparableError",
     "Perceptron",
     "PocketPerceptron",
+    "Proof",
     "SoftMarginSVC",
     "SoftMarginSVCCV",
+    "Verdict",
     "Witness",
     "__version__",
     "certify",
     "mistake_bound",
+    "separability",
     "stopping",
 ]
 

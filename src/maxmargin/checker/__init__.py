@@ -29,14 +29,25 @@ from maxmargin.checker.files import Row, read
 from maxmargin.checker.form import parse
 from maxmargin.checker.words import Rejected, Unreadable, canonical, common_denominator, require
 
-__all__ = ["Rejected", "Unreadable", "canonical", "check", "parse", "read"]
+__all__ = [
+    "Rejected",
+    "Row",
+    "Unreadable",
+    "canonical",
+    "check",
+    "parse",
+    "read",
+    "require",
+    "require_sums",
+    "signed",
+]
 
 Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
 
 
 def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
     """Reject the parsed ``proof`` unless it holds for the rows: one pass, keeping only rows it names."""
-    d, D, kind = proof["features"], proof["features"] + proof["intercept"], proof["kind"]
+    d, kind = proof["features"], proof["kind"]
     sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
     z: list[int] = []
     one = 1  # z / one is (w, b)
@@ -89,14 +100,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
             f"row {min(differing, default=0)} must be on the plane and in on_plane, or neither",
         )
         require(len(tight) < used, "some row must not be on the plane")
-        require_zero_sum("witness", proof, kept)
-    elif kind == "overlapping":
-        require_zero_sum("witness", proof, kept)
-        require_zero_sum("span", proof, kept)
-        spanned = rank(dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
-        others = rank(dict(enumerate(u)) for u in flat)
-        require(spanned + others >= D, "the rows of the span must span all others")
-    else:
+    elif kind == "optimum":
         loose = set(proof["multipliers"]["rows"]) - set(tight)
         require(not loose, f"row {min(loose, default=0)} has a multiplier: its margin must be 1")
         total, scale = weighted_sum(proof["multipliers"], kept)
@@ -105,12 +109,21 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
             require(
                 total.get(j, 0) * one == z[j] * scale, f"plane.w[{j}] must be that of the multipliers"
             )
+    require_sums(proof, kept)
 
 
-def require_zero_sum(name: str, proof: Mapping[str, Any], kept: Mapping[int, Vector]) -> None:
-    """Reject the proof unless Σ λ_i a_i = 0 over the witness or the span."""
-    total, _ = weighted_sum(proof[name], kept)
-    require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
+def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector]) -> None:
+    """Reject the proof unless the rows of its witness cancel, and those of its span, which span all."""
+    for name in ("witness", "span"):
+        if name in proof:
+            total, _ = weighted_sum(proof[name], kept)
+            require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
+    if "span" in proof:
+        spanned = rank(dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
+        flat = (common_denominator(u)[0] for u in proof["span"]["flat"])
+        others = rank(dict(enumerate(u)) for u in flat)
+        D = proof["features"] + proof["intercept"]
+        require(spanned + others >= D, "the rows of the span must span all others")
 
 
 class Fingerprint:

@@ -2,7 +2,7 @@
 
 MaxMarginError
 ├── InputError (also a ValueError)          a parameter or the data is not usable as given
-└── NotSeparableError (also a ValueError)   no plane separates the classes; carries the witness
+└── NotSeparableError (also a ValueError)   no plane separates the classes; carries the verdict
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
 """
@@ -33,20 +33,30 @@ class NotSeparableError(MaxMarginError, ValueError):
 
     Attributes
     ----------
-    witness : Witness
-        Rows of both classes whose weighted means are the same point, which rules out any plane; of the
-        first machine, if there are several.
-    witnesses : dict
-        The witness of every class (one-vs-rest) or pair of classes (one-vs-one) that is not separable.
+    verdict : Verdict
+        The verdict with its proof; of the first machine, if there are several.
+    verdicts : dict
+        The verdict on every class (one-vs-rest) or pair of classes (one-vs-one) that is not separable.
     """
 
-    def __init__(self, message: str, witnesses: Mapping[Hashable, Witness]) -> None:
+    def __init__(self, message: str, verdicts: Mapping[Hashable, Any]) -> None:
         super().__init__(message)
-        self.witnesses = dict(witnesses)
-        self.witness = next(iter(self.witnesses.values()))
+        self.verdicts = dict(verdicts)
+        self.verdict = next(iter(self.verdicts.values()))
+
+    @property
+    def witness(self) -> Witness:
+        """Rows of both classes whose weighted means are the same point, which rules out any plane."""
+        found: Witness = self.verdict.witness
+        return found
+
+    @property
+    def witnesses(self) -> dict[Hashable, Witness]:
+        """The witness of every verdict."""
+        return {label: verdict.witness for label, verdict in self.verdicts.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.witnesses)
+        return type(self), (str(self), self.verdicts)
 
 
 class BudgetWarning(ConvergenceWarning):

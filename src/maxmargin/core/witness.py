@@ -11,22 +11,20 @@ __all__ = ["Witness"]
 
 @dataclass(frozen=True)
 class Witness:
-    """Rows of both classes whose weighted means meet, here to rounding.
+    """Rows of both classes whose weighted means are the same point, exactly.
 
     If w·x + b were positive on one class and negative on the other, it would be both at the common
-    point. Through the origin (``fit_intercept=False``) it is not the means that meet but the weighted
-    sums, and all weights together add to one.
+    point. Through the origin (``fit_intercept=False``) it is not the means that are equal but the
+    weighted sums, and all weights together add to one.
 
     Attributes
     ----------
     positive, negative : array of int
         Training rows of the class that counts as +1, and of the other side: at most d + 2 in all.
-    positive_weights, negative_weights : array of float
-        Their weights: ≥ 0, and 1 in sum for each class.
+    positive_weights, negative_weights : arrays of Fraction
+        Their weights: > 0, and 1 in sum for each class.
     point : array
-        The common point.
-    distance : float
-        How far the two combinations are apart: rounding.
+        The common point, rounded to doubles.
     """
 
     positive: np.ndarray
@@ -34,10 +32,19 @@ class Witness:
     negative: np.ndarray
     negative_weights: np.ndarray
     point: np.ndarray
-    distance: float
+
+    @property
+    def rows(self) -> np.ndarray:
+        """All rows, sorted."""
+        return np.sort(np.concatenate([self.positive, self.negative]))
 
     def __str__(self) -> str:
+        ours, others = len(self.positive), len(self.negative)
         return (
-            f"{len(self.positive)} rows of the one class and {len(self.negative)} of the other have "
-            f"weighted means that meet (distance {self.distance:.1e})"
+            f"{ours} {_rows(ours)} of the one class and {others} of the other have weighted means that "
+            "are the same point, exactly"
         )
+
+
+def _rows(n: int) -> str:
+    return "row" if n == 1 else "rows"

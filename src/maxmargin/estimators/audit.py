@@ -17,6 +17,8 @@ from maxmargin.core.errors import InputError, NotSeparableError
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import check_number
 from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.exactly import second_opinion
+from maxmargin.estimators.question import Question
 from maxmargin.rows import CsrRows, Rows, as_rows
 from maxmargin.solvers.margin import Task, solve_margins
 from maxmargin.solvers.passes import Budget
@@ -78,12 +80,21 @@ def certify(
         factor = factors[codes]
         if label is not None:
             factor = np.where(codes == k, factor, 1.0)  # in one-vs-rest the rest has weight 1
-        audit = _Audit(rows, signs, C, factor, tol, free, scaling).judge(W[k], float(B[k]))
+        audit = _Audit(rows, signs, C, factor, tol, free, scaling)
+        audit.sides = _sides(classes.tolist(), label)
+        found = audit.judge(W[k], float(B[k]))
         if loss != "hinge" and isinstance(loss, str):
             other = f"The model minimises another loss, {loss}: the textbook's is the hinge."
-            audit = replace(audit, findings=(*audit.findings, other))
-        results[label] = audit
+            found = replace(found, findings=(*found.findings, other))
+        results[label] = found
     return results[None] if len(W) == 1 else results
+
+
+def _sides(labels: list[Hashable], label: Hashable) -> tuple[Hashable, Hashable, list[Hashable]]:
+    """The positive class, the negative one (None: all others), and all labels of the negative side."""
+    if label is None:
+        return labels[1], labels[0], labels[:1]
+    return label, None, [other for other in labels if other != label]
 
 
 def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -135,6 +146,7 @@ class _Audit:
         self.scaling = 1.0 if scaling is None else float(scaling)
         self.hard = math.isinf(C)
         self.bounds = C * factor
+        self.sides: tuple[Hashable, Hashable, list[Hashable]] = (1, -1, [-1])
 
     def judge(self, w: np.ndarray, b: float) -> Certificate:
         """Return the certificate of the plane, with findings."""
@@ -159,12 +171,17 @@ class _Audit:
     def _optimum(self, rows: Rows, pad: float) -> Any:
         bounds = None if self.hard else self.bounds
         (best,) = solve_margins(rows, [Task(self.y, bounds)], pad, self.tol, Budget())
-        if best.witness is not None:
-            raise NotSeparableError(
-                f"the hard margin has no solution: {best.witness}. Pass C to audit a soft margin.",
-                {None: best.witness},
-            )
-        return best
+        if not best.meets:
+            return best
+        names = tuple(f"x{j}" for j in range(rows.d))
+        question = Question(rows, self.y, None, *self.sides, names, self.free)
+        verdict, other = second_opinion(question, best.passes)
+        if other is not None:
+            return other
+        raise NotSeparableError(
+            f"the hard margin has no solution: {verdict.witness}. Pass C to audit a soft margin.",
+            {None: verdict},
+        )
 
     def _margins(self, w: np.ndarray, b: float) -> np.ndarray:
         return np.asarray(self.y * (self.rows.times(w[:, None])[:, 0] + b))

@@ -11,7 +11,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.rows import Csr, Rows, as_rows
 
-__all__ = ["LARGEST", "check_reach", "read_X", "read_Xy", "read_start"]
+__all__ = ["LARGEST", "check_finite", "check_reach", "read_X", "read_Xy", "read_start"]
 
 FORMAT = {
     "accept_sparse": "csr",
@@ -41,13 +41,7 @@ def check_reach(rows: Rows, *, training: bool = False) -> Rows:
 
     That a whole column is too small can be said only of many rows together, not of a new one.
     """
-    reach = rows.column_reach
-    if not np.all(np.isfinite(reach)):
-        i, j, value = _first_not_finite(rows)
-        raise InputError(
-            f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
-            f"column {j} instead. Drop the row, or fill the gap."
-        )
+    reach = check_finite(rows)
     too_small = (reach > 0) & (reach < SMALLEST) if training else np.zeros(len(reach), dtype=bool)
     outside = np.flatnonzero((reach > LARGEST) | too_small)
     if len(outside):
@@ -59,6 +53,18 @@ def check_reach(rows: Rows, *, training: bool = False) -> Rows:
             f"Divide X[:, {j}], where it is, by {size:.0e}."
         )
     return rows
+
+
+def check_finite(rows: Rows) -> np.ndarray:
+    """Refuse nan and infinities; return max_i |x_ij| for every feature."""
+    reach = rows.column_reach
+    if not np.all(np.isfinite(reach)):
+        i, j, value = _first_not_finite(rows)
+        raise InputError(
+            f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
+            f"column {j} instead. Drop the row, or fill the gap."
+        )
+    return reach
 
 
 def _first_not_finite(rows: Rows) -> tuple[int, int, float]:

@@ -7,22 +7,23 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.certificates.measure import Point, certificate
+from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_number
-from maxmargin.core.witness import Witness
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import check_reach, read_Xy
+from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.estimators.question import Question
 from maxmargin.rows import Rows
 from maxmargin.solvers.frame import NotFiniteError
 from maxmargin.solvers.margin import Solved, Start, Task, solve_margins
@@ -127,7 +128,7 @@ class MarginClassifier(MarginAttributes):
                     "X must hold numbers whose products stay within the range of doubles. "
                     "Got some that do not instead. Scale the largest features down."
                 ) from None
-        self._refuse(machines, solved)
+        self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
         self._warn()
 
@@ -138,7 +139,7 @@ class MarginClassifier(MarginAttributes):
         weight: np.ndarray,
         machines: list[Machine],
         watch: Watch,
-    ) -> list[tuple[Solved, MarginMachine | None]]:
+    ) -> list[tuple[Verdict | None, MarginMachine | None]]:
         """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
         starts = self._starts(machines, rows)
         together = machines[0].members is machines[-1].members
@@ -146,7 +147,7 @@ class MarginClassifier(MarginAttributes):
         deadline = math.inf
         if self.max_seconds is not None:
             deadline = time.perf_counter() + self.max_seconds
-        solved: list[tuple[Solved, MarginMachine | None]] = []
+        solved: list[tuple[Verdict | None, MarginMachine | None]] = []
         for group in groups:
             members = group[0].members
             part, own, heavy = rows, codes, weight
@@ -172,22 +173,26 @@ class MarginClassifier(MarginAttributes):
             budget = Budget(passes, deadline, report)
             results = solve_margins(part, tasks, self._pad, self.tol, budget)
             for machine, task, result in zip(group, tasks, results, strict=True):
-                judged = result.witness is None
-                fitted = self._machine(machine, task, result, part, rows.n) if judged else None
-                solved.append((result, fitted))
+                verdict: Verdict | None = None
+                if result.meets:
+                    question = self._question(machine, part, task.y, rows.n)
+                    verdict, other = second_opinion(question, result.passes)
+                    result = result if other is None else other
+                fitted = None
+                if verdict is None or verdict.separable:
+                    fitted = self._machine(machine, task, result, part, rows.n)
+                solved.append((verdict, fitted))
         return solved
 
-    def _refuse(
-        self, machines: list[Machine], solved: list[tuple[Solved, MarginMachine | None]]
-    ) -> None:
+    def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
         """Raise if some machine has no solution."""
-        pairs = zip(machines, solved, strict=True)
-        bad = {m.label: _globally(s, m) for m, (s, _) in pairs if s.witness is not None}
+        pairs = zip(machines, verdicts, strict=True)
+        bad = {m.label: v for m, v in pairs if v is not None and not v.separable}
         if not bad:
             return
         remedy = "Use SoftMarginSVC(C=…), which allows for slack."
         if len(machines) == 1:
-            message = f"no plane separates the two classes: {next(iter(bad.values()))}. {remedy}"
+            message = f"no plane separates the two classes: {next(iter(bad.values())).witness}. {remedy}"
             raise NotSeparableError(message, bad)
         some = ", ".join(map(repr, list(bad)[:5])) + (", …" if len(bad) > 5 else "")
         kind = "classes are not separable from the rest"
@@ -195,6 +200,25 @@ class MarginClassifier(MarginAttributes):
             kind = "pairs of classes are not separable"
         message = f"{len(bad)} of {len(machines)} {kind}: {some}. {remedy}"
         raise NotSeparableError(message, bad)
+
+    def _question(self, machine: Machine, part: Rows, y: np.ndarray, n: int) -> Question:
+        """Whether the two sides of a machine are separable."""
+        labels = self.classes_.tolist()
+        others = [k for k in range(len(labels)) if k != machine.positive]
+        negative = machine.negative
+        return Question(
+            part,
+            y,
+            machine.members if len(machine.members) < n else None,
+            labels[machine.positive],
+            None if negative is None else labels[negative],
+            [labels[k] for k in (others if negative is None else [negative])],
+            self._feature_names(part.d),
+            self.fit_intercept,
+        )
+
+    def _feature_names(self, d: int) -> tuple[str, ...]:
+        return tuple(map(str, getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])))
 
     def _publish(self, machines: list[MarginMachine]) -> None:
         self.machines_ = {machine.label: machine for machine in machines}
@@ -255,11 +279,3 @@ class MarginClassifier(MarginAttributes):
         if self.max_passes is not None or self.max_seconds is not None:
             return "Raise max_passes or max_seconds, or raise tol."
         return "This is as far as doubles go on this data: scale the features alike, or raise tol."
-
-
-def _globally(solved: Solved, machine: Machine) -> Witness:
-    """The witness with rows of the whole training set."""
-    witness = solved.witness
-    assert witness is not None
-    members = machine.members
-    return replace(witness, positive=members[witness.positive], negative=members[witness.negative])

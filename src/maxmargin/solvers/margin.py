@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxmargin.core.witness import Witness
 from maxmargin.rows import Rows
 from maxmargin.solvers.balance import balanced, to_scale
 from maxmargin.solvers.finish import State, finish
@@ -21,7 +20,6 @@ from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
 from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
 from maxmargin.solvers.softmargin import soft_margin
-from maxmargin.solvers.witness import as_witness
 
 __all__ = ["Solved", "Start", "Task", "solve_margins"]
 
@@ -46,13 +44,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Solved:
-    """The optimum of one machine in the user's coordinates, or the witness that there is none."""
+    """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
 
     w: np.ndarray
     b: float
     alpha: np.ndarray
     passes: int
-    witness: Witness | None = None
+    meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
     doubtful: bool = False  # found in n coordinates, and not so on the rows
 
 
@@ -96,9 +94,7 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     unit = frame.scene.scale**2
     alpha, passes = point.alpha, point.passes
     if point.meets:
-        support = np.flatnonzero(alpha)
-        witness = as_witness(frame, support, alpha[support])
-        return Solved(np.zeros(frame.d), 0.0, alpha / unit, passes, witness)
+        return Solved(np.zeros(frame.d), 0.0, alpha / unit, passes, meets=True)
     C = np.broadcast_to(math.inf, frame.n) if task.C is None else task.C * unit
     if frame.pad:
         alpha = balanced(alpha, frame.y, C)

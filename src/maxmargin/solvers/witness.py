@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from maxmargin.core.witness import Witness
 from maxmargin.solvers.frame import Frame
 
-__all__ = ["as_witness", "meeting_weights"]
+__all__ = ["meeting_weights"]
 
 
 def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -34,23 +33,3 @@ def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.
             weights[side > 0] /= max(float(weights[side > 0].sum()), 1e-300)
     missing = np.abs(system @ weights - goal)
     return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
-
-
-def as_witness(frame: Frame, support: np.ndarray, weights: np.ndarray) -> Witness:
-    """Return the witness in the user's coordinates."""
-    y = frame.y[support]
-    X = frame.rows.take(support)
-    plus, minus = y > 0, y < 0
-    if frame.pad:
-        up, down = weights[plus] / weights[plus].sum(), weights[minus] / weights[minus].sum()
-    else:
-        up, down = weights[plus] / weights.sum(), weights[minus] / weights.sum()
-    point, other = up @ X[plus], down @ X[minus]
-    return Witness(
-        positive=support[plus],
-        positive_weights=up,
-        negative=support[minus],
-        negative_weights=down,
-        point=0.5 * (point + other),
-        distance=float(np.linalg.norm(point - other)),
-    )

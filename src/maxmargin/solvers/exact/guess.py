@@ -42,9 +42,7 @@ def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float) -> Guess | No
 
 def _guess(solved: Solved) -> Guess:
     support = np.flatnonzero(solved.alpha)
-    return Guess(
-        solved.w, solved.b, support, solved.alpha[support], solved.witness is not None, solved.passes
-    )
+    return Guess(solved.w, solved.b, support, solved.alpha[support], solved.meets, solved.passes)
 
 
 def guess_inside(face: Face, rows: ExactRows, alive: np.ndarray, tol: float) -> Guess | None:

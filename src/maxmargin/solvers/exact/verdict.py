@@ -111,8 +111,8 @@ class _Ladder:
     ) -> tuple[Face, np.ndarray]:
         """The face with more rows in it, and the rows that are not (nearly) in its span."""
         wider = face.joined(weights, free)
-        if wider.rank == face.rank:  # a row that only seemed to be outside
-            return wider, alive[~wider.contains(alive)]
+        if wider.rank == face.rank:  # rows that only seemed to be outside
+            return face, alive[~face.contains(alive)]
         if not wider.Q:
             return wider, alive[:0]
         far = []
@@ -166,7 +166,7 @@ class _Ladder:
     def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[list[int]]]]:
         """Guesses, each with its plane in the coordinates of the exact rows, in fewer or more bits."""
         rows = self.rows
-        if face.weights:
+        if len(alive) < rows.n or face.weights:
             guess = guess_inside(face, rows, alive, self.tol)
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))

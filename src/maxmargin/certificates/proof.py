@@ -1,0 +1,152 @@
+"""A proof as a value: it can be saved, loaded, and checked against data by the independent checker."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin import checker
+from maxmargin.core.errors import InputError
+
+__all__ = ["Proof", "label_text"]
+
+
+def label_text(label: Any) -> str:
+    """Return the text that stands for a label in a proof."""
+    return checker.canonical(str(label.item() if isinstance(label, np.generic) else label))
+
+
+class Proof:
+    """The proof of a verdict: what was found, in exact numbers, and the fingerprint of the data.
+
+    Made by :func:`maxmargin.separability` (``verdict.proof``) and by ``HardMarginSVC.prove``, or read
+    with :meth:`load`. The file format is described in ``docs/proof-format.md``.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> proof = mm.separability(X, y).proof
+    >>> proof.verify(X, y)
+    True
+    >>> proof.verify([[0.0], [1.0], [2.0], [3.5]], y)
+    False
+    """
+
+    def __init__(self, content: Mapping[str, Any], fingerprint: Callable[[], str] | None = None) -> None:
+        self._content = {key: value for key, value in content.items() if key != "seal"}
+        self._fingerprint = fingerprint
+
+    @property
+    def kind(self) -> str:
+        """What is proven: "separable", "touching", "overlapping" or "optimum"."""
+        return str(self._content["kind"])
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """The entries, without fingerprint and seal where those have not been needed yet."""
+        return self._content
+
+    @property
+    def dimension(self) -> int:
+        """The number of coefficients of a plane: the features, and the intercept if there is one."""
+        return int(self._content["features"]) + bool(self._content["intercept"])
+
+    def __repr__(self) -> str:
+        return f"Proof({self.kind}, {self._content['rows']} rows, {self._content['features']} features)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all entries of the file, the fingerprint and the seal included."""
+        if self._fingerprint is not None:  # reads the data: done when it is first needed
+            self._content["data"] = self._fingerprint()
+            self._fingerprint = None
+        plain = json.dumps(self._content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return {**self._content, "seal": sha256(plain.encode()).hexdigest()}
+
+    def parsed(self) -> dict[str, Any]:
+        """Return the entries as the independent checker reads them from the file."""
+        return checker.parse(json.dumps(self.to_dict()))
+
+    def with_source(self, **where: Any) -> Proof:
+        """Return the proof with a note of where a file holds what (label, columns, first_index)."""
+        return Proof({**self._content, **where}, self._fingerprint)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the proof as JSON; a file that is there already is replaced at once, or not at all."""
+        target = Path(path)
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        text = json.dumps(self.to_dict(), indent=1)
+        try:
+            try:
+                beside.write_text(text + "\n", encoding="ascii")
+                beside.replace(target)
+            finally:
+                beside.unlink(missing_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(
+                f"path must name a file that can be written. Got {str(path)!r} instead: {reason}."
+            ) from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Proof:
+        """Read a proof; :class:`maxmargin.InputError` if the file is none, or its seal is broken."""
+        try:
+            return cls(checker.parse(Path(path).read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(
+                f"path must name a proof that can be read. Got {str(path)!r} instead: {reason}."
+            ) from error
+        except checker.Rejected as error:
+            raise InputError(f"{path} must be an unchanged proof, but {error}. Make it anew.") from error
+
+    def verify(self, X: Any, y: Any) -> bool:
+        """Tell whether the proof holds for this data: every condition, in integers.
+
+        All of it is done by ``maxmargin.checker``, in plain Python: about half a microsecond per number
+        of X. :meth:`check` says why a proof is rejected.
+        """
+        try:
+            self.check(X, y)
+        except checker.Rejected:
+            return False
+        return True
+
+    def check(self, X: Any, y: Any) -> None:
+        """Raise ``maxmargin.checker.Rejected`` with the reason unless the proof holds for this data."""
+        matrix, labels = _matrix(X), np.asarray(y).tolist()
+        checker.require(matrix.ndim == 2, "X must be a matrix")
+        checker.require(len(labels) == matrix.shape[0], "X and y must have the same number of rows")
+        features = self._content["features"]
+        checker.require(matrix.shape[1] == features, f"X must have {features} features")
+        checker.check(self.parsed(), _rows(matrix, labels))
+
+
+def _matrix(X: Any) -> Any:
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+    return np.asarray(X)
+
+
+def _rows(matrix: Any, labels: list[Any]) -> Iterator[checker.Row]:
+    """Each row as the checker wants it: the label as text, and the nonzero features."""
+    for i, label in enumerate(labels):
+        if sparse.issparse(matrix):
+            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            columns, values = matrix.indices[part].tolist(), matrix.data[part].tolist()
+            row = dict(zip(columns, values, strict=True))
+        else:
+            row = {j: v for j, v in enumerate(matrix[i].tolist()) if v}
+        yield str(label), row

@@ -1,0 +1,208 @@
+"""What a separability verdict says, in numbers and in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.certificates.proof import Proof
+from maxmargin.core.witness import Witness
+
+__all__ = ["MulticlassVerdict", "Verdict", "Work"]
+
+STATISTICIAN = {
+    "separable": "complete separation",
+    "touching": "quasi-complete separation",
+    "overlapping": "no separation",
+}
+NAMED = 8  # features that are named in a sentence
+
+
+class Work(NamedTuple):
+    """How the verdict was reached: how much in floating point, and how much in exact arithmetic."""
+
+    passes: int  # over the data in floating point, looking for a plane
+    rows_filtered: int  # rows whose side of the plane the floating-point error bound decides
+    rows_exact: int  # rows whose side was decided in integers
+    pivots: int  # steps of the simplex method in integers
+
+    def __str__(self) -> str:
+        parts = []
+        if self.rows_filtered:
+            parts.append(f"{self.rows_filtered:,} rows decided by floating point within its error bound")
+        if self.rows_exact:
+            parts.append(f"{self.rows_exact:,} in integers")
+        if self.pivots:
+            parts.append(f"{self.pivots:,} steps of the simplex method in integers")
+        return ", ".join(parts) or "all in integers"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a plane separates two classes, with the proof.
+
+    Attributes
+    ----------
+    kind : str
+        "separable": some plane has every row strictly on its side ("complete separation").
+        "touching": none has, but one has no row on the wrong side, and not all rows on it
+        ("quasi-complete separation"). "overlapping": every plane has a row on the wrong side, or
+        contains all.
+    w, b : array and float, or None
+        The plane, as doubles: w·x + b > 0 on the class ``positive``. Proven for every row if
+        ``plane_is_exact``; otherwise the exact plane, in fractions, is in the proof, and these are the
+        nearest doubles. None if the classes overlap.
+    plane_is_exact : bool
+        Whether w and b themselves, as doubles, are the proven plane.
+    margin : (float, float) or None
+        Certified bounds on the largest margin: what (w, b) attains, rounded down, and what no plane
+        exceeds, rounded up. None if the classes are not separable.
+    witness : Witness or None
+        If not separable: at most d + 2 rows whose weighted means are the same point, exactly.
+    on_plane : array of int
+        If touching: the rows on the plane.
+    negative, positive : labels
+        The two classes; ``negative`` is None for "all others".
+    rank : int
+        If overlapping: the dimension of the span of all rows (x, 1).
+    proof : Proof
+        To be verified, saved and loaded.
+    work : Work
+        How much was done in exact arithmetic.
+    features : tuple of str
+        Names of the features.
+    """
+
+    kind: str
+    w: np.ndarray | None
+    b: float | None
+    plane_is_exact: bool
+    margin: tuple[float, float] | None
+    witness: Witness | None
+    on_plane: np.ndarray
+    negative: Hashable
+    positive: Hashable
+    rank: int | None
+    proof: Proof
+    work: Work
+    features: tuple[str, ...]
+
+    @property
+    def separable(self) -> bool:
+        """Whether some plane has every row strictly on its side."""
+        return self.kind == "separable"
+
+    @property
+    def statistical_name(self) -> str:
+        """The word for it in logistic regression (Albert and Anderson 1984)."""
+        return STATISTICIAN[self.kind]
+
+    @property
+    def infinite(self) -> dict[str, int]:
+        """Features whose logistic-regression coefficients run to infinity, with the sign.
+
+        They are those with a nonzero weight in the plane; the intercept is called "intercept".
+        """
+        if self.w is None or self.b is None:
+            return {}
+        found = {name: int(np.sign(v)) for name, v in zip(self.features, self.w, strict=True) if v}
+        if self.b:
+            found["intercept"] = int(np.sign(self.b))
+        return found
+
+    def __str__(self) -> str:
+        lines = [f"{self.kind.capitalize()} ({self.statistical_name}): {self._what()}"]
+        lines += [f"· {line}" for line in (*self._details(), f"Exactness: {self.work}.")]
+        filled = (textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
+        return "\n".join(filled)
+
+    def _what(self) -> str:
+        other = "all others" if self.negative is None else repr(self.negative)
+        pair = f"{self.positive!r} and {other}"
+        if self.kind == "separable":
+            return f"a plane has all rows of {pair} strictly on its two sides."
+        if self.kind == "touching":
+            return f"no plane separates {pair} strictly, but one has no row on the wrong side."
+        return f"no plane separates {pair}, not even with rows on it."
+
+    def _details(self) -> list[str]:
+        details = []
+        if self.margin is not None:
+            low, high = self.margin
+            details.append(f"The largest margin is at least {low:.9g} and at most {high:.9g}.")
+        if not self.plane_is_exact and self.w is not None:
+            details.append("The plane needs more digits than doubles have: w and b are rounded.")
+        if self.kind == "touching":
+            count = len(self.on_plane)
+            details.append(f"On the plane: {count} {'row' if count == 1 else 'rows'} ({self._rows()}).")
+        if self.witness is not None:
+            details.append(f"Witness: {self.witness}.")
+        details.append(f"Logistic regression: {self._logistic()}")
+        return details
+
+    def _rows(self) -> str:
+        some = ", ".join(map(str, self.on_plane[:NAMED].tolist()))
+        return some + (", …" if len(self.on_plane) > NAMED else "")
+
+    def _logistic(self) -> str:
+        if self.kind == "overlapping":
+            if self.rank is not None and self.rank < self.proof.dimension:
+                return (
+                    "the maximum-likelihood fit exists, but its coefficients are not unique, since "
+                    f"the features are linearly dependent (rank {self.rank} of {self.proof.dimension})."
+                )
+            return "the maximum-likelihood coefficients are finite and unique."
+        signs = self.infinite
+        some = [f"{name} ({'+' if sign > 0 else '−'}∞)" for name, sign in list(signs.items())[:NAMED]]
+        more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
+        run = f"run to infinity: {', '.join(some)}{more}."
+        if self.kind == "separable":
+            return f"the likelihood has no maximum, and the coefficients {run}"
+        return (
+            f"the likelihood has no maximum. Along the plane these coefficients {run} Only the rows on "
+            "the plane tell about the others."
+        )
+
+
+@dataclass(frozen=True)
+class MulticlassVerdict:
+    """Which classes are separable from the rest, and which pairs from each other.
+
+    Attributes
+    ----------
+    rest : dict
+        The verdict of each class against all others, by label.
+    pairs : dict
+        The verdict of each pair of classes, by (smaller label, larger label).
+    """
+
+    rest: Mapping[Hashable, Verdict]
+    pairs: Mapping[tuple[Hashable, Hashable], Verdict]
+
+    @property
+    def separable(self) -> bool:
+        """Whether every class is separable from the rest."""
+        return all(verdict.separable for verdict in self.rest.values())
+
+    @property
+    def pairwise_separable(self) -> bool:
+        """Whether every pair of classes is separable."""
+        return all(verdict.separable for verdict in self.pairs.values())
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.rest)} classes against the rest: {_count(self.rest)}"]
+        lines += [f"· {label!r}: {verdict.kind}" for label, verdict in self.rest.items()]
+        lines.append(f"{len(self.pairs)} pairs of classes: {_count(self.pairs)}")
+        bad = {pair: v for pair, v in self.pairs.items() if not v.separable}
+        lines += [f"· {a!r} and {b!r}: {verdict.kind}" for (a, b), verdict in bad.items()]
+        return "\n".join(lines)
+
+
+def _count(verdicts: Mapping[Hashable, Verdict] | Mapping[tuple[Hashable, Hashable], Verdict]) -> str:
+    kinds = [verdict.kind for verdict in verdicts.values()]
+    parts = (f"{kinds.count(kind)} {kind}" for kind in STATISTICIAN if kind in kinds)
+    return ", ".join(parts)

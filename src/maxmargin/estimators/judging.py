@@ -1,0 +1,93 @@
+"""From a question to its verdict."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpz
+
+from maxmargin.certificates.verdict import Verdict, Work
+from maxmargin.core.witness import Witness
+from maxmargin.estimators.question import Question, in_doubles, in_integers, write_proof
+from maxmargin.solvers.exact.doubles import nearest
+from maxmargin.solvers.exact.separated import separated
+from maxmargin.solvers.exact.verdict import Finding, find_verdict
+from maxmargin.solvers.exact.whole import ExactRows
+
+__all__ = ["judge", "judged"]
+
+
+def judge(question: Question, tol: float = 1e-6) -> Verdict:
+    """Find the verdict on one question, and put it into words and proof."""
+    return judged(question, tol)[0]
+
+
+def judged(question: Question, tol: float = 1e-6) -> tuple[Verdict, Finding]:
+    """The same, with what the solver found."""
+    rows = question.exact_rows()
+    finding = find_verdict(rows, tol)
+    w, b, exact, margin = None, None, True, None
+    plane: dict[str, Any] = {}
+    if finding.kind == "separable":
+        answer = separated(rows, finding)
+        w, b, exact, margin = answer.w, answer.b, answer.doubles, (answer.lower, answer.upper)
+        plane = in_doubles(w, b) if exact else in_integers(rows, answer.plane)
+    elif finding.plane is not None:
+        w, b = nearest(rows, finding.plane)
+        plane = in_integers(rows, finding.plane)
+        exact = _is_multiple(w, b, plane)
+    proof = write_proof(question, rows, finding, plane)
+    verdict = Verdict(
+        kind=finding.kind,
+        w=w,
+        b=b,
+        plane_is_exact=exact,
+        margin=margin,
+        witness=_witness(question, rows, finding.witness),
+        on_plane=question.given(finding.on_plane)
+        if finding.kind == "touching"
+        else np.empty(0, np.int64),
+        negative=question.negative,
+        positive=question.positive,
+        rank=finding.face.rank if finding.kind == "overlapping" and finding.face else None,
+        proof=proof,
+        work=Work(
+            finding.work.passes,
+            0 if finding.signs is None else rows.n - finding.signs.exact,
+            finding.work.exact_rows,
+            finding.work.pivots,
+        ),
+        features=question.features,
+    )
+    return verdict, finding
+
+
+def _is_multiple(w: np.ndarray, b: float, plane: dict[str, Any]) -> bool:
+    """Whether doubles are in exact proportion to a plane of integers."""
+    exact = [int(fmpz(text)) for text in (*plane["w"], plane["b"])]
+    given = [Fraction(float(v)) for v in (*w.tolist(), b)]
+    k = next(k for k, v in enumerate(exact) if v)
+    return all(p * exact[k] == given[k] * q for p, q in zip(given, exact, strict=True)) and given[k] != 0
+
+
+def _witness(question: Question, rows: ExactRows, weights: dict[int, int]) -> Witness | None:
+    if not weights:
+        return None
+    sides = {s: [i for i in sorted(weights) if rows.y[i] == s] for s in (1.0, -1.0)}
+    totals = {s: sum(weights[i] for i in which) for s, which in sides.items()}
+    if not question.fit_intercept:
+        totals = dict.fromkeys(totals, sum(totals.values()))
+    shares = {s: tuple(Fraction(weights[i], totals[s]) for i in which) for s, which in sides.items()}
+    mean = np.zeros(rows.d)
+    best = 1.0 if sides[1.0] else -1.0
+    for i, share in zip(sides[best], shares[best], strict=True):
+        mean += float(share) * rows.given.take(np.array([i]))[0]
+    return Witness(
+        positive=question.given(sides[1.0]),
+        positive_weights=np.array(shares[1.0], dtype=object),
+        negative=question.given(sides[-1.0]),
+        negative_weights=np.array(shares[-1.0], dtype=object),
+        point=mean,
+    )

@@ -1,0 +1,159 @@
+"""A question about two classes, and the proof of its answer as a file will hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpz
+
+from maxmargin import checker
+from maxmargin.certificates.digest import fingerprint
+from maxmargin.certificates.proof import Proof, label_text
+from maxmargin.rows import Rows
+from maxmargin.solvers.exact.verdict import Finding
+from maxmargin.solvers.exact.whole import ExactRows, primitive
+
+__all__ = [
+    "Question",
+    "confirm",
+    "fraction_text",
+    "in_doubles",
+    "in_integers",
+    "integer_text",
+    "user_integers",
+    "write_proof",
+]
+
+CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two classes, or one against all others, among labelled rows."""
+
+    rows: Rows  # of both sides
+    y: np.ndarray  # ±1 for each of them
+    members: np.ndarray | None  # where they stand in the user's data; None for all, in order
+    positive: Hashable
+    negative: Hashable  # None: all others
+    others: Sequence[Hashable]  # the labels of the negative side
+    features: tuple[str, ...]
+    fit_intercept: bool = True
+
+    def exact_rows(self) -> ExactRows:
+        """The rows in exact arithmetic."""
+        exponents = np.frexp(self.rows.column_reach)[1].astype(np.int64)
+        return ExactRows(self.rows, self.y, float(self.fit_intercept), exponents)
+
+    def header(self, kind: str) -> dict[str, Any]:
+        """The entries that all proofs have."""
+        return {
+            "format": "maxmargin proof",
+            "version": 1,
+            "kind": kind,
+            "intercept": self.fit_intercept,
+            "features": self.rows.d,
+            "rows": self.rows.n,
+            "positive": [label_text(self.positive)],
+            "negative": [label_text(label) for label in self.others],
+        }
+
+    def proof(self, content: dict[str, Any]) -> Proof:
+        """A proof about these rows; their fingerprint is taken when it is needed."""
+        return Proof(content, lambda: fingerprint(self.rows, self.y))
+
+    def labelled(self) -> Iterator[checker.Row]:
+        """The rows as the independent checker reads them, with rows of other classes left blank."""
+        text = {1.0: label_text(self.positive), -1.0: label_text(self.others[0])}
+        number = 0
+        for where, block in self.rows.blocks():
+            for i, row in zip(
+                range(where.start, where.stop), block.take(np.arange(block.n)).tolist(), strict=True
+            ):
+                here = i if self.members is None else int(self.members[i])
+                for _ in range(number, here):
+                    yield "\0", {}
+                number = here + 1
+                yield text[float(self.y[i])], {j: v for j, v in enumerate(row) if v}
+
+    def given(self, which: Iterable[int]) -> np.ndarray:
+        """Row numbers in the user's data."""
+        rows = np.array(list(which), dtype=np.int64)
+        return rows if self.members is None else self.members[rows]
+
+
+def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:
+    """A plane of doubles as text, exactly."""
+    return {"w": [float(v).hex() for v in w], "b": float(b).hex()}
+
+
+def in_integers(rows: ExactRows, z: Sequence[int]) -> dict[str, Any]:
+    """A plane of the exact rows as text, in the coordinates of the user."""
+    numbers = user_integers(rows, z)
+    b = integer_text(numbers[rows.d]) if rows.pad else "0"
+    return {"w": [integer_text(v) for v in numbers[: rows.d]], "b": b}
+
+
+def user_integers(rows: ExactRows, z: Sequence[int]) -> list[int]:
+    """A plane of the exact rows in the coordinates of the user, up to a positive factor."""
+    most = max([0, *rows.powers])
+    scaled = [v << most - k for v, k in zip(z, rows.powers, strict=False)]
+    return primitive([*scaled, *(v << most for v in z[rows.d :])])
+
+
+def integer_text(value: int) -> str:
+    """Decimal digits, also of integers with many thousands of them, which str() refuses."""
+    return str(fmpz(value))
+
+
+def fraction_text(value: Fraction) -> str:
+    """A fraction as text."""
+    p, q = integer_text(value.numerator), integer_text(value.denominator)
+    return p if q == "1" else f"{p}/{q}"
+
+
+def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: dict[str, Any]) -> Proof:
+    """Write down what was found; the independent checker confirms it."""
+    content = question.header(finding.kind)
+    if plane:
+        content["plane"] = plane
+    if finding.kind == "touching":
+        content["on_plane"] = question.given(finding.on_plane).tolist()
+    if finding.witness:
+        content["witness"] = _sum(question, finding.witness)
+    if finding.kind == "overlapping":
+        assert finding.face is not None
+        flat = [[integer_text(v) for v in user_integers(rows, u)] for u in finding.face.flats()]
+        content["span"] = {**_sum(question, finding.face.weights), "flat": flat}
+    proof = question.proof(content)
+    named = dict(finding.witness)
+    if finding.kind == "overlapping" and finding.face is not None:
+        named |= finding.face.weights
+    confirm(question, proof, list(named))
+    return proof
+
+
+def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
+    which = sorted(weights)
+    values = primitive([weights[i] for i in which])
+    return {"rows": question.given(which).tolist(), "weights": [integer_text(v) for v in values]}
+
+
+def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
+    """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
+    if question.rows.n * question.rows.d <= CHECKED:
+        checker.check(proof.parsed(), question.labelled())
+        return
+    kept = {}
+    for i in dict.fromkeys(named):
+        row = question.rows.take(np.array([i]))[0]
+        columns = np.flatnonzero(row).tolist()
+        values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
+        if question.fit_intercept:
+            columns.append(question.rows.d)
+        kept[int(question.given([i])[0])] = checker.signed(int(question.y[i]), columns, values)
+    checker.require_sums(proof.content, kept)
