@@ -18,6 +18,7 @@ from maxmargin._version import __version__
 if TYPE_CHECKING:
     from maxmargin import stopping
     from maxmargin.certificates.certificate import Certificate
+    from maxmargin.certificates.optimum import ExactOptimum
     from maxmargin.certificates.proof import Proof
     from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
     from maxmargin.core.errors import BudgetWarning, InputError, MaxMarginError, NotSeparableError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.audit import certify
     from maxmargin.estimators.batch import BatchPerceptron
     from maxmargin.estimators.bound import MistakeBound, mistake_bound
+    from maxmargin.estimators.errorbounds import ErrorBounds, error_bounds
     from maxmargin.estimators.hardmargin import HardMarginSVC
     from maxmargin.estimators.perceptron import Perceptron
     from maxmargin.estimators.pocket import PocketPerceptron
@@ -36,6 +38,8 @@ _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch",
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
+    "ErrorBounds": "maxmargin.estimators.errorbounds",
+    "ExactOptimum": "maxmargin.certificates.optimum",
     "HardMarginSVC": "maxmargin.estimators.hardmargin",
     "InputError": "maxmargin.core.errors",
     "MaxMarginError": "maxmargin.core.errors",
@@ -50,6 +54,7 @@ _HOME = {
     "Verdict": "maxmargin.certificates.verdict",
     "Witness": "maxmargin.core.witness",
     "certify": "maxmargin.estimators.audit",
+    "error_bounds": "maxmargin.estimators.errorbounds",
     "mistake_bound": "maxmargin.estimators.bound",
     "separability": "maxmargin.estimators.separability",
 }
@@ -58,6 +63,8 @@ __all__ = [
     "BatchPerceptron",
     "BudgetWarning",
     "Certificate",
+    "ErrorBounds",
+    "ExactOptimum",
     "HardMarginSVC",
     "InputError",
     "MaxMarginError",
@@ -73,6 +80,7 @@ __all__ = [
     "Witness",
     "__version__",
     "certify",
+    "error_bounds",
     "mistake_bound",
     "separability",
     "stopping",

@@ -59,10 +59,9 @@ class ExactOptimum:
         return math.isqrt((p << shift) // q) / (1 << shift // 2)
 
     def __str__(self) -> str:
-        exact = str(self.squared_margin)
-        if len(exact) > 60:
-            digits = len(str(self.squared_margin.denominator))
-            exact = f"a fraction with {digits} digits below the line"
+        p, q = self.squared_margin.numerator, self.squared_margin.denominator
+        bits = p.bit_length() + q.bit_length()
+        exact = f"a fraction of some {int(0.30103 * bits)} digits" if bits > 200 else f"{p}/{q}"
         return (
             f"Exact hard margin: the largest margin is {self.margin:.15g}, its square {exact}; "
             f"{len(self.alpha)} support vectors, every condition checked in exact arithmetic."

@@ -74,6 +74,9 @@ class Proof:
         """Return the entries as the independent checker reads them from the file."""
         return checker.parse(json.dumps(self.to_dict()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Proof, (self.to_dict(),)
+
     def with_source(self, **where: Any) -> Proof:
         """Return the proof with a note of where a file holds what (label, columns, first_index)."""
         return Proof({**self._content, **where}, self._fingerprint)

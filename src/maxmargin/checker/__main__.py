@@ -43,9 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"Rejected: {error}.", 1)
     except Unreadable as error:
         return _say(str(error), 2)
-    return _say(
-        f"The proof holds: {proof['kind']}, {proof['rows']} rows, {proof['features']} features.", 0
-    )
+    sides = " against ".join(_some(proof[side]) for side in ("positive", "negative"))
+    size = f"{proof['rows']} rows, {proof['features']} features"
+    return _say(f"The proof holds: {proof['kind']}, {size}, {sides}.", 0)
+
+
+def _some(labels: Sequence[str]) -> str:
+    """Name a few labels."""
+    return ", ".join(labels[:5]) + (" and others" if len(labels) > 5 else "")
 
 
 def _say(sentence: str, status: int) -> int:

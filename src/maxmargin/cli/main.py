@@ -6,6 +6,10 @@ verdict, 2 bad usage or bad input.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
 import click
 
 from maxmargin._version import __version__
@@ -17,6 +21,73 @@ __all__ = ["main"]
 @click.version_option(__version__, prog_name="maxmargin")
 def main() -> None:
     """The linear classifier that comes with its proof."""
+
+
+def _answer(work: Callable[[], int]) -> NoReturn:
+    """End with the exit code of the work; errors are one line on standard error, and exit code 2."""
+    from maxmargin.core.errors import InputError
+
+    try:
+        code = work()
+    except InputError as error:
+        click.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        code = 2
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("data", type=click.Path(dir_okay=False))
+@click.option("--label", help="Column of the labels: a name or a number from 0. [default: the last]")
+@click.option("--columns", help="Features, separated by commas. [default: all other columns]")
+@click.option("--drop", help="Columns to leave out, separated by commas.")
+@click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
+@click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
+@click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
+@click.option("--proof", type=click.Path(dir_okay=False), help="Write the proof to this file (JSON).")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+def separable(
+    data: str,
+    label: str | None,
+    columns: str | None,
+    drop: str | None,
+    one: str | None,
+    other: str | None,
+    no_intercept: bool,
+    proof: str | None,
+    as_json: bool,
+) -> None:
+    """Is the data linearly separable? A verdict with an exact proof.
+
+    DATA is a table (.csv, .tsv), svmlight text (.svm, .txt, …) or a matrix (.npy). Exit code 0:
+    separable; 1: touching or overlapping; 2: the data cannot be used.
+    """
+    from maxmargin.cli.separable import run
+
+    def names(text: str | None) -> list[str]:
+        return [] if text is None else [name.strip() for name in text.split(",")]
+
+    if other is not None and one is None:
+        raise click.UsageError("--against needs --class.")
+    _answer(
+        lambda: run(
+            data, label, names(columns), names(drop), one, other, not no_intercept, proof, as_json
+        )
+    )
+
+
+@main.command()
+@click.argument("proof", type=click.Path(dir_okay=False))
+@click.argument("data", type=click.Path(dir_okay=False))
+@click.option("--label", help="Column of the labels, if the proof does not say.")
+def verify(proof: str, data: str, label: str | None) -> None:
+    """Check a proof against its data, by the independent checker.
+
+    The same as ``python -m maxmargin.checker``. Exit code 0: the proof holds; 1: it is rejected; 2: a
+    file cannot be used.
+    """
+    from maxmargin.checker.__main__ import main as check
+
+    sys.exit(check([proof, data, *([] if label is None else ["--label", label])]))
 
 
 @main.command()

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class StopReason:
     rule: str
     sentence: str
     solved: bool = field(default=False, compare=False)
+    verdict: Any = field(default=None, compare=False)  # the proof, if a verdict is the reason
 
     def __str__(self) -> str:
         return self.sentence
@@ -43,6 +44,7 @@ class Progress(NamedTuple):
     validation_error: float | None = None
     repeats: bool = True
     threshold: float = 0.0
+    verdict: Callable[[], Any] | None = None  # asks whether the training rows are separable
 
 
 Check = Callable[[Progress], StopReason | None]
@@ -134,7 +136,8 @@ class _All(_Combined):
                 return None
             name = " & ".join(reason.rule for reason in reasons)
             sentence = " And: ".join(reason.sentence for reason in reasons)
-            return StopReason(name, sentence, any(reason.solved for reason in reasons))
+            verdict = next((reason.verdict for reason in reasons if reason.verdict is not None), None)
+            return StopReason(name, sentence, any(reason.solved for reason in reasons), verdict)
 
         return check
 

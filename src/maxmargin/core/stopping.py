@@ -23,6 +23,7 @@ __all__ = [
     "MaxEpochs",
     "MaxSeconds",
     "MaxUpdates",
+    "NeverStops",
     "Progress",
     "StopReason",
     "StoppingRule",
@@ -267,5 +268,40 @@ class Cycle(StoppingRule):
             if since == horizon:
                 kept, since, horizon = now, 0, 2 * horizon
             return None
+
+        return check
+
+
+@dataclass(frozen=True)
+class NeverStops(StoppingRule):
+    """Exact arithmetic proves that no plane separates the classes: the run would never end.
+
+    After ``patience`` epochs with mistakes the verdict of :func:`maxmargin.separability` is asked for,
+    once. If the classes are separable, the run goes on; otherwise it ends, and ``stop_reason_.verdict``
+    holds the verdict with its witness and proof.
+    """
+
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        check_count("NeverStops.patience", self.patience)
+
+    def watch(self) -> Check:
+        """Start watching one run."""
+        waited = 0
+
+        def check(p: Progress) -> StopReason | None:
+            nonlocal waited
+            waited += p.mistakes > 0
+            if waited != self.patience or p.mistakes == 0 or p.verdict is None:
+                return None
+            verdict = p.verdict()
+            if verdict.separable:
+                return None
+            text = (
+                f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
+                "never end. Use PocketPerceptron or a soft margin."
+            )
+            return StopReason("never_stops", text, verdict=verdict)
 
         return check

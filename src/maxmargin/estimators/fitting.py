@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Self, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -27,6 +28,9 @@ from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.kernels.decision import inverse_lengths
 from maxmargin.rows import Rows
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+
+if TYPE_CHECKING:
+    from maxmargin.certificates.verdict import Verdict
 
 __all__ = ["PerceptronBase"]
 
@@ -149,6 +153,19 @@ class PerceptronBase(LinearClassifier):
         rng = random_generator("random_state", self.random_state)
         training = self._examples(rows, codes)
         rows_in, problem = self._problem(training, classes, rule, X_val, y_val, rng)
+
+        def verdict(machine: Machine) -> Verdict:
+            # Imported on use: a perceptron that is not asked for a proof does not wait for it.
+            from maxmargin.estimators.judging import judge
+            from maxmargin.estimators.question import ask, feature_names
+
+            whole = len(machine.members) == rows.n
+            part = rows if whole else rows.select(machine.members)
+            signs = machine.signs(codes[machine.members])
+            names, labels = feature_names(self, rows.d), classes.tolist()
+            return judge(ask(machine, part, signs, labels, names, self.fit_intercept))
+
+        problem = replace(problem, verdict=verdict)
         weights = class_weights(self.class_weight, classes, codes)
         machines = build_machines(classes, codes, self.multi_class, rows_in, weights)
         shape = (len(machines), rows.d)

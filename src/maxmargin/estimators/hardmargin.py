@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Hashable
+from typing import Any
 
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.certificates.optimum import ExactOptimum
+from maxmargin.certificates.verdict import Verdict
+from maxmargin.core.labels import encode, find_classes
+from maxmargin.estimators.door import check_finite, read_Xy
+from maxmargin.estimators.exactly import exact_optimum
+from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.margin import MarginClassifier
+from maxmargin.estimators.question import ask, distinct_labels, feature_names
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["HardMarginSVC"]
@@ -80,6 +91,56 @@ class HardMarginSVC(MarginClassifier):
         self.max_passes = max_passes
         self.max_seconds = max_seconds
         self.verbose = verbose
+
+    def prove(self, X: Any, y: Any) -> ExactOptimum | dict[Hashable, ExactOptimum]:
+        """Return the exact optimum for training rows X with labels y, in rational numbers.
+
+        The conditions of Karush, Kuhn and Tucker on the support are solved in rational numbers, and
+        every other row is checked by floating point within its error bound, or in integers. X may hold
+        finite numbers of any size. The estimator itself stays as it is; of its parameters
+        ``fit_intercept`` and ``multi_class`` count.
+
+        Parameters
+        ----------
+        X, y : array-like
+            As for ``fit``.
+
+        Returns
+        -------
+        ExactOptimum, or a dict of them by label
+            One per machine if there are more than two classes.
+
+        Examples
+        --------
+        >>> import maxmargin as mm
+        >>> exact = mm.HardMarginSVC().prove([[0, 0], [1, 2], [4, 3]], [0, 0, 1])
+        >>> exact.squared_margin, exact.w, exact.b
+        (Fraction(5, 2), (Fraction(3, 5), Fraction(1, 5)), Fraction(-2, 1))
+        """
+        self._check_params()
+        reader = BaseEstimator()
+        rows, y = read_Xy(reader, X, y, check=False)
+        check_finite(rows)
+        classes = find_classes(y)
+        codes = encode(y, classes)
+        labels, names = classes.tolist(), feature_names(reader, rows.d)
+        distinct_labels(labels)
+        machines = build_machines(
+            classes, codes, self.multi_class, np.arange(rows.n), np.ones(len(labels))
+        )
+        verdicts: list[Verdict | None] = []
+        found: dict[Hashable, ExactOptimum] = {}
+        for machine in machines:
+            whole = len(machine.members) == rows.n
+            part = rows if whole else rows.select(machine.members)
+            signs = machine.signs(codes[machine.members])
+            question = ask(machine, part, signs, labels, names, self.fit_intercept)
+            verdict, optimum = exact_optimum(question)
+            verdicts.append(verdict)
+            if optimum is not None:
+                found[machine.label] = optimum
+        self._refuse(machines, verdicts)
+        return next(iter(found.values())) if len(machines) == 1 else found
 
     def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> None:
         return None

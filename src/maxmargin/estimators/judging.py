@@ -16,7 +16,7 @@ from maxmargin.solvers.exact.separated import separated
 from maxmargin.solvers.exact.verdict import Finding, find_verdict
 from maxmargin.solvers.exact.whole import ExactRows
 
-__all__ = ["judge", "judged"]
+__all__ = ["judge", "judged", "witness_of"]
 
 
 def judge(question: Question, tol: float = 1e-6) -> Verdict:
@@ -45,7 +45,7 @@ def judged(question: Question, tol: float = 1e-6) -> tuple[Verdict, Finding]:
         b=b,
         plane_is_exact=exact,
         margin=margin,
-        witness=_witness(question, rows, finding.witness),
+        witness=witness_of(question, rows, finding.witness) if finding.witness else None,
         on_plane=question.given(finding.on_plane)
         if finding.kind == "touching"
         else np.empty(0, np.int64),
@@ -72,9 +72,8 @@ def _is_multiple(w: np.ndarray, b: float, plane: dict[str, Any]) -> bool:
     return all(p * exact[k] == given[k] * q for p, q in zip(given, exact, strict=True)) and given[k] != 0
 
 
-def _witness(question: Question, rows: ExactRows, weights: dict[int, int]) -> Witness | None:
-    if not weights:
-        return None
+def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> Witness:
+    """Rows that cancel, as the user sees them."""
     sides = {s: [i for i in sorted(weights) if rows.y[i] == s] for s in (1.0, -1.0)}
     totals = {s: sum(weights[i] for i in which) for s, which in sides.items()}
     if not question.fit_intercept:

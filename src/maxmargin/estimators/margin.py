@@ -23,7 +23,7 @@ from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.question import Question
+from maxmargin.estimators.question import ask, feature_names
 from maxmargin.rows import Rows
 from maxmargin.solvers.frame import NotFiniteError
 from maxmargin.solvers.margin import Solved, Start, Task, solve_margins
@@ -175,7 +175,9 @@ class MarginClassifier(MarginAttributes):
             for machine, task, result in zip(group, tasks, results, strict=True):
                 verdict: Verdict | None = None
                 if result.meets:
-                    question = self._question(machine, part, task.y, rows.n)
+                    names = feature_names(self, rows.d)
+                    labels = self.classes_.tolist()
+                    question = ask(machine, part, task.y, labels, names, self.fit_intercept)
                     verdict, other = second_opinion(question, result.passes)
                     result = result if other is None else other
                 fitted = None
@@ -200,25 +202,6 @@ class MarginClassifier(MarginAttributes):
             kind = "pairs of classes are not separable"
         message = f"{len(bad)} of {len(machines)} {kind}: {some}. {remedy}"
         raise NotSeparableError(message, bad)
-
-    def _question(self, machine: Machine, part: Rows, y: np.ndarray, n: int) -> Question:
-        """Whether the two sides of a machine are separable."""
-        labels = self.classes_.tolist()
-        others = [k for k in range(len(labels)) if k != machine.positive]
-        negative = machine.negative
-        return Question(
-            part,
-            y,
-            machine.members if len(machine.members) < n else None,
-            labels[machine.positive],
-            None if negative is None else labels[negative],
-            [labels[k] for k in (others if negative is None else [negative])],
-            self._feature_names(part.d),
-            self.fit_intercept,
-        )
-
-    def _feature_names(self, d: int) -> tuple[str, ...]:
-        return tuple(map(str, getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])))
 
     def _publish(self, machines: list[MarginMachine]) -> None:
         self.machines_ = {machine.label: machine for machine in machines}

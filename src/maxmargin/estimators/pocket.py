@@ -35,6 +35,8 @@ class PocketPerceptron(StreamPerceptron):
         As for :class:`maxmargin.Perceptron`.
     polish : bool, default True
         Improve the pocket after the last update. Off, the result is the textbook's, update by update.
+    max_witnesses : int, default 10
+        Disjoint witnesses to look for, at most, for ``error_lower_bound_``; 0 looks for none.
     fit_intercept, normalize, multi_class, class_weight, stop, warm_start, random_state, record, verbose
         As for :class:`maxmargin.Perceptron`; class weights also weigh the errors.
 
@@ -48,7 +50,9 @@ class PocketPerceptron(StreamPerceptron):
     unpolished_error_ : float
         E_in of the pocket before polishing (multiclass: by label).
     error_lower_bound_ : float
-        A proven lower bound on the training error of any plane: 0 so far.
+        A proven lower bound on the training error of any plane, from disjoint witnesses in exact
+        arithmetic (multiclass: by label). After ``partial_fit`` and ``learn_one`` it is 0, which holds
+        for any data. See also :func:`maxmargin.error_bounds`.
     coef_, intercept_, classes_, n_mistakes_, n_iter_, stop_reason_, history_, trace_, machines_
         As for :class:`maxmargin.Perceptron`. In ``history_`` ``training_error`` is the pocket's and
         ``running_error`` the running perceptron's; ``trace_`` holds the running weights.
@@ -81,6 +85,7 @@ class PocketPerceptron(StreamPerceptron):
         order: str = "cyclic",
         *,
         polish: bool = True,
+        max_witnesses: int = 10,
         fit_intercept: bool = True,
         normalize: bool = False,
         multi_class: str = "ovr",
@@ -94,6 +99,7 @@ class PocketPerceptron(StreamPerceptron):
         self.max_updates = max_updates
         self.order = order
         self.polish = polish
+        self.max_witnesses = max_witnesses
         self.fit_intercept = fit_intercept
         self.normalize = normalize
         self.multi_class = multi_class
@@ -109,6 +115,7 @@ class PocketPerceptron(StreamPerceptron):
         check_count("max_updates", self.max_updates)
         check_choice("order", self.order, ORDERS)
         check_bool("polish", self.polish)
+        check_count("max_witnesses", self.max_witnesses, least=0)
 
     def _settings(self) -> Settings:
         return Settings(order=self.order, record=self.record)
@@ -128,12 +135,31 @@ class PocketPerceptron(StreamPerceptron):
         part = replace(problem, training=training)
         if start is None:
             start = np.zeros((len(machines), training.rows.d + 1))
-        return [
-            pocket_perceptron(
-                part, m, z, self._settings(), self._stopping_rule(), rng, observer, self.polish
+        solutions = []
+        for machine, z in zip(machines, start, strict=True):
+            solution = pocket_perceptron(
+                part, machine, z, self._settings(), self._stopping_rule(), rng, observer, self.polish
             )
-            for m, z in zip(machines, start, strict=True)
-        ]
+            solution.least_error = self._least_error(training, machine, solution)
+            solutions.append(solution)
+        return solutions
+
+    def _least_error(self, training: Examples, machine: Machine, solution: Solution) -> float:
+        """What no plane falls below: each of some disjoint witnesses costs it the least weight in it."""
+        if not self.max_witnesses or not solution.best_error > 0:
+            return 0.0
+        # Imported on use, like all exact arithmetic.
+        from maxmargin.solvers.exact.packing import pack
+        from maxmargin.solvers.exact.whole import ExactRows
+
+        everything = np.arange(training.rows.n)
+        wrong = np.flatnonzero(training.margins(machine, solution.z, everything) <= 0)
+        exponents = np.frexp(training.rows.column_reach)[1].astype(np.int64)
+        rows = ExactRows(training.rows, machine.signs(training.codes), self._pad, exponents)
+        weights = machine.class_weight[training.codes]
+        found = pack(rows, wrong, min(self.max_witnesses, len(wrong)))
+        least = sum(float(weights[list(witness)].min()) for witness in found)
+        return min(least / float(weights.sum()), solution.best_error)
 
     def _keep(self, solutions: list[Solution]) -> None:
         self._state = State.begin(np.array([s.state for s in solutions]), average=False)
@@ -147,7 +173,7 @@ class PocketPerceptron(StreamPerceptron):
         self.best_error_ = by_label([s.best_error for s in solutions])
         self.best_update_ = by_label([s.best_update for s in solutions])
         self.unpolished_error_ = by_label([s.unpolished_error for s in solutions])
-        self.error_lower_bound_ = by_label([0.0] * len(solutions))
+        self.error_lower_bound_ = by_label([s.least_error for s in solutions])
 
     def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
         return {"_pocket": Z}
@@ -195,6 +221,7 @@ class PocketPerceptron(StreamPerceptron):
                 self._count_run(k, earlier, mistake=bool(running.mistakes[0]))
         errors = dict(zip([log.label for log in self._logs], judged.tolist(), strict=True))
         self.best_error_ = self.unpolished_error_ = self._by_label(errors)
+        self.error_lower_bound_ = self._by_label(dict.fromkeys(errors, 0.0))
         return np.asarray(self._state.counts[:, MADE] - before)
 
     def _count_run(self, k: int, z: np.ndarray, mistake: bool) -> None:

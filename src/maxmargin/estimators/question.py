@@ -13,13 +13,18 @@ from flint import fmpz
 from maxmargin import checker
 from maxmargin.certificates.digest import fingerprint
 from maxmargin.certificates.proof import Proof, label_text
+from maxmargin.core.errors import InputError
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.verdict import Finding
 from maxmargin.solvers.exact.whole import ExactRows, primitive
+from maxmargin.solvers.problem import Machine
 
 __all__ = [
     "Question",
+    "ask",
     "confirm",
+    "distinct_labels",
+    "feature_names",
     "fraction_text",
     "in_doubles",
     "in_integers",
@@ -84,6 +89,44 @@ class Question:
         """Row numbers in the user's data."""
         rows = np.array(list(which), dtype=np.int64)
         return rows if self.members is None else self.members[rows]
+
+
+def ask(
+    machine: Machine,
+    part: Rows,
+    y: np.ndarray,
+    labels: Sequence[Hashable],
+    features: tuple[str, ...],
+    fit_intercept: bool,
+) -> Question:
+    """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members."""
+    others = [k for k in range(len(labels)) if k != machine.positive]
+    members = machine.members
+    everything = len(members) == 0 or int(members[-1]) == len(members) - 1
+    return Question(
+        part,
+        y,
+        None if everything else members,
+        labels[machine.positive],
+        None if machine.negative is None else labels[machine.negative],
+        [labels[k] for k in (others if machine.negative is None else [machine.negative])],
+        features,
+        fit_intercept,
+    )
+
+
+def distinct_labels(labels: Sequence[Hashable]) -> None:
+    """Refuse labels that a proof, where they are text, cannot tell apart."""
+    if len({label_text(label) for label in labels}) < len(labels):
+        raise InputError(
+            f"y must hold labels that are told apart by their values. Got {list(labels)} instead, of "
+            "which some are the same number. Give them distinct names."
+        )
+
+
+def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
+    """The names of the columns of a data frame, or x0, x1 and so on."""
+    return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
 
 
 def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.certificates.proof import label_text
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_number
 from maxmargin.estimators.door import check_finite, read_Xy
 from maxmargin.estimators.judging import judge
-from maxmargin.estimators.question import Question
+from maxmargin.estimators.machines import build_machines
+from maxmargin.estimators.question import ask, distinct_labels, feature_names
+from maxmargin.solvers.problem import Machine
 
-__all__ = ["separability"]
+__all__ = ["decide", "separability"]
 
 
 def separability(
@@ -54,43 +54,46 @@ def separability(
     >>> mm.separability([[0.0], [5e-324]], ["no", "yes"]).kind
     'separable'
     """
+    return decide(X, y, fit_intercept=fit_intercept, tol=tol)
+
+
+def decide(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    names: Sequence[str] | None = None,
+    sides: tuple[Hashable, Hashable] | None = None,
+) -> Verdict | MulticlassVerdict:
+    """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
     check_bool("fit_intercept", fit_intercept)
     check_number("tol", tol, above=0, below=1)
-    estimator = BaseEstimator()
-    rows, y = read_Xy(estimator, X, y, check=False)
+    reader = BaseEstimator()
+    rows, y = read_Xy(reader, X, y, check=False)
     check_finite(rows)
     classes = find_classes(y)
     codes = encode(y, classes)
-    names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(rows.d)])
-    features = tuple(str(name) for name in names)
+    features = feature_names(reader, rows.d) if names is None else tuple(names)
     labels = classes.tolist()
-    if len({label_text(label) for label in labels}) < len(labels):
-        raise InputError(
-            f"y must hold labels that are told apart by their values. Got {labels} instead, of which "
-            "some are the same number. Give them distinct names."
-        )
+    distinct_labels(labels)
 
-    def pair(positive: int, negative: int | None) -> Verdict:
-        members = None
-        part, side = rows, codes == positive
-        if negative is not None and len(labels) > 2:
-            members = np.flatnonzero(side | (codes == negative))
-            part, side = rows.select(members), side[members]
-        others = [k for k in range(len(labels)) if k != positive] if negative is None else [negative]
-        question = Question(
-            part,
-            np.where(side, 1.0, -1.0),
-            members,
-            labels[positive],
-            None if negative is None else labels[negative],
-            [labels[k] for k in others],
-            features,
-            fit_intercept,
-        )
-        return judge(question, tol)
+    def verdict(machine: Machine) -> Verdict:
+        whole = len(machine.members) == rows.n
+        part = rows if whole else rows.select(machine.members)
+        signs = machine.signs(codes[machine.members])
+        return judge(ask(machine, part, signs, labels, features, fit_intercept), tol)
 
+    def verdicts(multi_class: str) -> dict[Any, Verdict]:
+        machines = build_machines(classes, codes, multi_class, np.arange(rows.n), np.ones(len(labels)))
+        return {machine.label: verdict(machine) for machine in machines}
+
+    if sides is not None:
+        positive, negative = (None if s is None else labels.index(s) for s in sides)
+        assert positive is not None
+        mine = (codes == positive) | (negative is None or codes == negative)
+        return verdict(Machine(sides, positive, negative, np.flatnonzero(mine), np.ones(len(labels))))
     if len(labels) == 2:
-        return pair(1, 0)
-    rest = {label: pair(k, None) for k, label in enumerate(labels)}
-    pairs = {(labels[a], labels[b]): pair(b, a) for a, b in combinations(range(len(labels)), 2)}
-    return MulticlassVerdict(rest, pairs)
+        (only,) = verdicts("ovr").values()
+        return only
+    return MulticlassVerdict(verdicts("ovr"), verdicts("ovo"))

@@ -48,6 +48,9 @@ class Logbook:
         if self.problem.validation is not None:
             error = self.problem.validation_error(self.machine, z)
             progress = progress._replace(validation_error=error)
+        verdict = self.problem.verdict
+        if verdict is not None:
+            progress = progress._replace(verdict=lambda: verdict(self.machine))
         self.reason = self._check(progress) or (ASKED if asked else None)
         training_error = progress.training_error
         if self.reason is not None and training_error is None:

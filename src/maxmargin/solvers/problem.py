@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -139,6 +140,7 @@ class Problem:
     held_out: np.ndarray  # rows of ``validation`` that validate (all of them, or the split)
     track_error: bool  # measure E_in after every epoch
     began: float = field(default_factory=time.perf_counter)  # for budgets of seconds
+    verdict: Callable[[Machine], Any] | None = None  # on the separability of a machine's rows
 
     def validation_rows(self, machine: Machine) -> np.ndarray:
         """Rows that validate this machine: its own classes only, in one-vs-one."""
@@ -174,3 +176,4 @@ class Solution:
     best_update: int = 0  # pocket: when its weights were found
     best_error: float = float("nan")  # pocket: their E_in, polished
     unpolished_error: float = float("nan")  # pocket: and before
+    least_error: float = 0.0  # pocket: what no plane falls below

@@ -26,7 +26,7 @@ from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
 from maxmargin.solvers.exact.whole import ExactRows, as_integers
 from maxmargin.solvers.exact.widest import widest
 
-__all__ = ["Finding", "find_verdict"]
+__all__ = ["Finding", "find_verdict", "find_witness"]
 
 SMALL, FEW = 1 << 13, 12  # entries and features of data that goes to the simplex method at once
 BITS = 12, 24, 53  # of the coordinates of a plane through a face
@@ -61,8 +61,17 @@ class Finding:
 
 def find_verdict(rows: ExactRows, tol: float, exact: bool = False) -> Finding:
     """Climb the ladder; ``exact`` goes to the simplex method at once."""
-    exact = exact or (rows.n * rows.D <= SMALL and rows.D <= FEW)
-    return _Ladder(rows, tol, exact).climb()
+    return _Ladder(rows, tol, exact or _is_small(rows)).climb()
+
+
+def find_witness(rows: ExactRows) -> dict[int, int] | None:
+    """Rows that cancel with positive weights, or None if a plane separates."""
+    ladder = _Ladder(rows, 0.5, _is_small(rows))
+    return ladder.ask(Face(rows, {}), np.arange(rows.n)).weights or None
+
+
+def _is_small(rows: ExactRows) -> bool:
+    return rows.n * rows.D <= SMALL and rows.D <= FEW
 
 
 class _Ladder:
@@ -81,7 +90,7 @@ class _Ladder:
         while True:
             while len(alive):
                 work.rounds += 1
-                outcome = self._ask(face, alive)
+                outcome = self.ask(face, alive)
                 work.pivots += outcome.pivots
                 if outcome.plane is not None:
                     break
@@ -133,7 +142,7 @@ class _Ladder:
         self.work.exact_rows = max(self.work.exact_rows, found.exact)
         return found
 
-    def _ask(self, face: Face, alive: np.ndarray) -> Outcome:
+    def ask(self, face: Face, alive: np.ndarray) -> Outcome:
         """A plane through the face that is positive on all rows alive, or weights that cancel."""
         self.guess = self.signs = None
         if self.exact:

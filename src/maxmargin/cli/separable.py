@@ -1,0 +1,98 @@
+"""``maxmargin separable``: the verdict on a file, in words or as JSON, and its proof as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+from maxmargin.checker import canonical
+from maxmargin.cli.reading import Data, read_data
+from maxmargin.core.errors import InputError
+from maxmargin.estimators.separability import decide
+
+__all__ = ["run"]
+
+
+def run(
+    path: str,
+    label: str | None,
+    columns: Sequence[str],
+    drop: Sequence[str],
+    one: str | None,
+    other: str | None,
+    intercept: bool,
+    proof: str | None,
+    as_json: bool,
+) -> int:
+    """Print the verdict; return 0 if the classes are separable, else 1."""
+    data = read_data(path, label, columns, drop)
+    verdict = decide(
+        data.X,
+        data.y,
+        fit_intercept=intercept,
+        names=data.names,
+        sides=None if one is None else _sides(data, one, other),
+    )
+    if isinstance(verdict, MulticlassVerdict):
+        if proof is not None:
+            raise InputError(
+                "--proof needs two classes. "
+                f"Got {len(verdict.rest)}: {', '.join(map(str, list(verdict.rest)[:10]))}. "
+                "Choose with --class LABEL (against all others), or --class LABEL --against LABEL."
+            )
+        content: Any = {
+            "rest": {_key(label): _as_dict(v) for label, v in verdict.rest.items()},
+            "pairs": {_key(label): _as_dict(v) for label, v in verdict.pairs.items()},
+        }
+    else:
+        content = _as_dict(verdict)
+        if proof is not None:
+            verdict.proof.with_source(**data.source).save(proof)
+    click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else str(verdict))
+    return 0 if verdict.separable else 1
+
+
+def _sides(data: Data, one: str, other: str | None) -> tuple[Any, Any]:
+    """The labels of the data that were asked for; None for all others."""
+    known = {canonical(str(value)): value for value in np.unique(data.y).tolist()}
+    found = []
+    for name in (one, other):
+        if name is not None and canonical(name) not in known:
+            some = ", ".join(list(known)[:20])
+            raise InputError(
+                f"--class and --against must be among the labels {some}. Got {name!r} instead."
+            )
+        found.append(None if name is None else known[canonical(name)])
+    if found[0] == found[1]:
+        raise InputError(f"--class and --against must be two classes. Got {one!r} twice.")
+    return found[0], found[1]
+
+
+def _key(label: Any) -> str:
+    return " | ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _as_dict(verdict: Verdict) -> dict[str, Any]:
+    """The verdict for machines; exact weights are fractions in text, as in the proof."""
+    content: dict[str, Any] = {
+        "kind": verdict.kind,
+        "statistical_name": verdict.statistical_name,
+        "positive": verdict.positive,
+        "negative": verdict.negative,
+        "w": None if verdict.w is None else verdict.w.tolist(),
+        "b": verdict.b,
+        "plane_is_exact": verdict.plane_is_exact,
+        "margin": None if verdict.margin is None else list(verdict.margin),
+        "on_plane": verdict.on_plane.tolist(),
+        "runs_to_infinity": {name: "+" if sign > 0 else "-" for name, sign in verdict.infinite.items()},
+        "work": verdict.work._asdict(),
+    }
+    for part in ("witness", "span"):
+        if part in verdict.proof.content:
+            content[part] = verdict.proof.content[part]
+    return content

@@ -1,0 +1,147 @@
+"""How many training errors a plane must make at least: a proof by disjoint witnesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.labels import encode, find_classes
+from maxmargin.core.params import check_bool, check_count
+from maxmargin.core.witness import Witness
+from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.judging import judge, witness_of
+from maxmargin.estimators.machines import build_machines
+from maxmargin.estimators.pocket import PocketPerceptron
+from maxmargin.estimators.question import Question, ask, feature_names
+from maxmargin.solvers.exact.guess import guess_plane
+from maxmargin.solvers.exact.packing import pack
+
+__all__ = ["ErrorBounds", "error_bounds"]
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """Bounds on the fewest training errors of any plane.
+
+    Attributes
+    ----------
+    lower : int
+        No plane makes fewer errors: the number of disjoint witnesses.
+    upper : int
+        The errors of the plane (w, b), rows on the plane included.
+    w, b : array and float
+        That plane.
+    witnesses : tuple of Witness
+        Disjoint sets of rows, each of which no plane has right.
+    limited : bool
+        Whether ``max_witnesses`` ended the packing, and ``lower`` might be larger.
+    """
+
+    lower: int
+    upper: int
+    w: np.ndarray
+    b: float
+    witnesses: tuple[Witness, ...]
+    limited: bool
+
+    def __str__(self) -> str:
+        found = f"{self.upper} {'error' if self.upper == 1 else 'errors'} found"
+        if self.lower == self.upper:
+            return f"{found}; no plane makes fewer."
+        more = " (packing stopped at max_witnesses)" if self.limited else ""
+        return f"{found}; no plane makes fewer than {self.lower}{more}."
+
+
+def error_bounds(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    max_witnesses: int = 1_000,
+    random_state: Any = 0,
+) -> ErrorBounds:
+    """Bound the fewest training errors of any plane from both sides, for two classes.
+
+    From above by the pocket algorithm; from below by disjoint witnesses, sets of rows on which every
+    plane makes an error, each proven in exact arithmetic. A row on the plane is an error.
+
+    Parameters
+    ----------
+    X, y : array-like
+        Training rows and labels of two classes.
+    fit_intercept : bool, default True
+        Allow for any plane; otherwise only planes through the origin.
+    max_witnesses : int, default 1,000
+        Stop packing at this lower bound.
+    random_state : int, RandomState or None, default 0
+        Seed of the pocket algorithm.
+
+    Returns
+    -------
+    ErrorBounds
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> print(mm.error_bounds([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
+    1 error found; no plane makes fewer.
+    """
+    check_bool("fit_intercept", fit_intercept)
+    check_count("max_witnesses", max_witnesses, least=0)
+    reader = BaseEstimator()
+    rows, labels = read_Xy(reader, X, y)
+    classes = find_classes(labels)
+    if len(classes) > 2:
+        raise InputError(
+            f"y must hold two classes. Got {len(classes)} instead. Bound each machine by itself: "
+            "error_bounds(X, y == label)."
+        )
+    codes = encode(labels, classes)
+    (machine,) = build_machines(classes, codes, "ovr", np.arange(rows.n), np.ones(2))
+    question = ask(
+        machine,
+        rows,
+        machine.signs(codes),
+        classes.tolist(),
+        feature_names(reader, rows.d),
+        fit_intercept,
+    )
+    verdict = judge(question)
+    if verdict.separable and verdict.w is not None and verdict.b is not None:
+        return ErrorBounds(0, 0, verdict.w, verdict.b, (), limited=False)
+    pocket = PocketPerceptron(
+        fit_intercept=fit_intercept, max_witnesses=0, random_state=random_state
+    ).fit(X, y)
+    w, b = pocket.coef_[0], float(pocket.intercept_[0])
+    wrong = np.flatnonzero(question.y * pocket.decision_function(X) <= 0)
+    exact = question.exact_rows()
+    limit = min(max_witnesses, len(wrong))
+    found = list(pack(exact, wrong, limit))
+    left = np.setdiff1d(np.arange(rows.n), [i for weights in found for i in weights])
+    other = _separating(question, left) if len(found) < limit else None
+    if other is not None:  # a plane that is right on all rows outside the witnesses
+        f = rows.times(other[0][:, None])[:, 0] + other[1]
+        errors = np.flatnonzero(question.y * f <= 0)
+        if len(errors) < len(wrong):
+            (w, b), wrong = other, errors
+    return ErrorBounds(
+        lower=len(found),
+        upper=len(wrong),
+        w=w,
+        b=b,
+        witnesses=tuple(witness_of(question, exact, weights) for weights in found),
+        limited=len(found) == max_witnesses < len(wrong),
+    )
+
+
+def _separating(question: Question, rows: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """A plane that floating point finds to separate some rows."""
+    y = question.y[rows]
+    if len(np.unique(y)) < 2:
+        return None
+    guess = guess_plane(question.rows.select(rows), y, float(question.fit_intercept), 0.1)
+    return None if guess is None or guess.meets else (guess.w, guess.b)
