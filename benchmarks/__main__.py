@@ -11,9 +11,9 @@ import sklearn
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import margin, perceptron
+from benchmarks import margin, perceptron, separability
 
-PARTS = {"perceptron": perceptron.rows, "margin": margin.rows}
+PARTS = {"perceptron": perceptron.rows, "margin": margin.rows, "separability": separability.rows}
 
 
 def main() -> int:

@@ -243,8 +243,10 @@ def _check_margin(verdict, rows, one, side, A, intercept, tight):
     assert Fraction(lower) ** 2 <= attained
     if math.isfinite(upper):
         assert Fraction(upper) ** 2 >= attained
-    if tight:
-        assert lower >= upper * (1 - 1e-6) - 1e-323
+    assert Fraction(lower * (1 + 1e-12) + 5e-324) ** 2 >= attained  # rounded down, no more
+    if tight:  # up to what the rounding of w and b costs
+        reach = max(abs(v) for row in rows for v in row) / one
+        assert lower >= upper * (1 - 1e-6) - (d + 2) * 2.0**-51 * reach - 1e-323
     if sum(math.comb(len(A), k) for k in range(1, d + 2)) <= FEW:
         best = hard_margin([rows[i] for i in A], [side[i] for i in A], intercept)
         true = best.square / Fraction(one) ** 2

@@ -1,6 +1,7 @@
 """Whatever is printed is run: the README, the docstrings, and the commands."""
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -60,6 +61,32 @@ def test_demo_tells_its_story_and_exits_zero():
     assert "All training points are correct" in result.stdout
     assert "repeat for ever" in result.stdout
     assert "polished" in result.stdout
+
+
+def test_shell_commands_of_the_readme_run(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines() if not line.startswith("make ")]
+    assert len(commands) >= 4
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    assert "The proof holds: separable, 569 rows, 30 features, 1 against 0." in done.stdout
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_run(example):
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr and done.stdout.count("\n") > 10
 
 
 def test_bad_usage_exits_two_with_a_line_on_standard_error():

@@ -30,10 +30,10 @@ def judge(X, y, kind=None, intercept=True, **options):
     return verdict
 
 
-@pytest.fixture(params=["as usual", "floating point first"])
+@pytest.fixture(params=["usual", "floating"])
 def path(request, monkeypatch):
     """Once as it comes, and once with small data sent to the hard-margin machine first."""
-    if request.param != "as usual":
+    if request.param == "floating":
         monkeypatch.setattr(ladder, "SMALL", 0)
 
 
@@ -111,7 +111,7 @@ def test_known_shapes_at_every_scale(name, intercept, tmp_path):
         assert verdict.kind != "touching" or verdict.on_plane.tolist() == expected.on
 
 
-@pytest.mark.parametrize("factor", [1e-10, 1e12, 1e-300, 1e300, TINY, 2.0**1020])
+@pytest.mark.parametrize("factor", [1e-10, 1e12, 1e-300, 1e300, TINY, 2.0**1015])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_one_feature_of_another_size(factor, intercept):
     for X, y, _ in SHAPES.values():
@@ -223,7 +223,9 @@ def test_a_margin_of_a_millionth_of_a_millionth(d, shift):
     X[:, -1] = -(X[:, :-1] @ w[:-1])  # on the plane
     X = X.astype(float) * 2.0**-26
     y = np.where(np.arange(n) % 2, 1, -1)
-    X[:, -1] += shift * y * 2.0**-40
+    X[:, -1] += (shift != 0) * y * 2.0**-40
+    if shift < 0:
+        X[:9, -1] -= y[:9] * 2.0**-39
     verdict = judge(X, y, "separable" if shift == 1 else None, tight=False)
     if shift == 1:
         lower, upper = verdict.margin
@@ -335,8 +337,6 @@ def test_labels_of_every_kind(labels, tmp_path):
         assert verdict.positive == max(labels) and verdict.negative == min(labels)
         assert verdict.proof.verify(X, y.tolist())
         assert not verdict.proof.verify(X, y[::-1]) or pattern == (0, 1, 0, 1) or first == second
-    objects = np.array([first, first, second, second], dtype=object)
-    assert mm.separability(X, objects).kind == "separable"
 
 
 @pytest.mark.parametrize("labels", [("1", "1.0"), ("a", " a"), ("1e3", "1000"), ("0", "-0")])
@@ -356,9 +356,8 @@ def test_through_the_origin(intercept):
     for points, kind in kinds.items():
         judge(points, [0, 1], "separable" if intercept else kind, intercept)
     both = [[1.0, 0], [0, 1], [0, 0], [0, 0]]
-    verdict = judge(both, [0, 1, 0, 1], "overlapping" if intercept else None, intercept)
-    if not intercept:
-        assert verdict.kind == "touching" and verdict.on_plane.tolist() == [2, 3]
+    verdict = judge(both, [0, 1, 0, 1], "touching", intercept)
+    assert verdict.on_plane.tolist() == [2, 3]
     judge([[0.0], [0.0]], [0, 1], "overlapping", intercept)
 
 
@@ -425,7 +424,7 @@ BAD = {
     "too few labels": ([[0.0], [1.0]], [0], {}),
     "a vector": ([0.0, 1.0], [0, 1], {}),
     "words": ([["a"], ["b"]], [0, 1], {}),
-    "complex": ([[1j], [0]], [0, 1], {}),
+    "complex": (np.array([[1j], [0]]), [0, 1], {}),
     "missing label": ([[0.0], [1.0]], [0, math.nan], {}),
     "labels in a table": ([[0.0], [1.0]], [[0, 1], [1, 0]], {}),
     "no labels": ([[0.0], [1.0]], None, {}),

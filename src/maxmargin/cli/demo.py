@@ -18,6 +18,8 @@ import maxmargin as mm
 
 __all__ = ["run"]
 
+WORST = "worst perimeter", "worst texture"
+
 
 def run(quick: bool) -> None:
     """Print the story."""
@@ -28,6 +30,7 @@ def run(quick: bool) -> None:
         warnings.simplefilter("ignore", mm.BudgetWarning)  # the story tells how each run ended
         _separable(console)
         _xor(console)
+        _verdicts(console)
         _overlapping(console)
         _margins(console)
         _audit(console)
@@ -64,8 +67,39 @@ def _xor(console: Console) -> None:
     _say(console, str(model.stop_reason_))
 
 
+def _verdicts(console: Console) -> None:
+    _chapter(console, "3  Is it separable? Verdicts with exact proofs")
+    iris, cancer = load_iris(), load_breast_cancer()
+    perimeter, texture = (cancer.data[:, list(cancer.feature_names).index(name)] for name in WORST)
+    cases = {
+        "iris, setosa": (iris.data, iris.target == 0),
+        "iris, the others": (iris.data[50:], iris.target[50:]),
+        "tumours": (cancer.data, cancer.target),
+        "tumours, 2 signs": (
+            np.column_stack([perimeter > 130, texture]),
+            cancer.target,
+        ),
+    }
+    table = Table("data", "verdict", "to a statistician", "because", box=None, padding=(0, 3))
+    confirmed = 0
+    for name, (X, y) in cases.items():
+        verdict = mm.separability(X, y)
+        assert isinstance(verdict, mm.Verdict)  # two classes
+        because = f"margin ≥ {verdict.margin[0]:.6g}" if verdict.margin else _meeting(verdict)
+        table.add_row(name, verdict.kind, verdict.statistical_name, because)
+        confirmed += verdict.proof.verify(X, y)
+    console.print(table)
+    _say(console, "(The two signs: a worst perimeter over 130, and the worst texture.)")
+    _say(console, f"The independent checker confirms {confirmed} of {len(cases)} proofs, in integers.")
+
+
+def _meeting(verdict: mm.Verdict) -> str:
+    assert verdict.witness is not None
+    return f"{len(verdict.witness.rows)} rows meet"
+
+
 def _overlapping(console: Console) -> None:
-    _chapter(console, "3  Breast cancer, 569 patients: the pocket keeps the best weights seen")
+    _chapter(console, "4  Breast cancer, 569 patients: the pocket keeps the best weights seen")
     X, y = load_breast_cancer(return_X_y=True)
     columns = "errors of", "the last perceptron", "the pocket", "the pocket, polished"
     table = Table(*columns, box=None, padding=(0, 3))
@@ -80,7 +114,7 @@ def _overlapping(console: Console) -> None:
 def _margins(console: Console) -> None:
     iris = load_iris()
     X, y = iris.data, iris.target
-    _chapter(console, "4  The largest margin, and the certificate that it is")
+    _chapter(console, "5  The largest margin, and the certificate that it is")
     model = mm.HardMarginSVC().fit(X, y == 0)
     _say(console, str(model.certificate_))
     try:
@@ -94,7 +128,7 @@ def _margins(console: Console) -> None:
 
 
 def _audit(console: Console) -> None:
-    _chapter(console, "5  An audit: scikit-learn's LinearSVC, one feature shifted by 50")
+    _chapter(console, "6  An audit: scikit-learn's LinearSVC, one feature shifted by 50")
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     X[:, 0] += 50.0
@@ -108,7 +142,7 @@ def _audit(console: Console) -> None:
 
 
 def _digits(console: Console) -> None:
-    _chapter(console, "6  Digits, ten classes: one machine per class, each with its own story")
+    _chapter(console, "7  Digits, ten classes: one machine per class, each with its own story")
     X, y = load_digits(return_X_y=True)
     model = mm.PocketPerceptron(random_state=0)
     table = Table("digit", "errors", "updates", "why it stopped", box=None, padding=(0, 3))
