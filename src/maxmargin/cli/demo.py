@@ -80,12 +80,12 @@ def _verdicts(console: Console) -> None:
             cancer.target,
         ),
     }
-    table = Table("data", "verdict", "to a statistician", "because", box=None, padding=(0, 3))
+    table = Table("data", "verdict", "to a statistician", "because", box=None, padding=(0, 2))
     confirmed = 0
     for name, (X, y) in cases.items():
         verdict = mm.separability(X, y)
         assert isinstance(verdict, mm.Verdict)  # two classes
-        because = f"margin ≥ {verdict.margin[0]:.6g}" if verdict.margin else _meeting(verdict)
+        because = f"margin ≥ {verdict.margin[0]:.3g}" if verdict.margin else _meeting(verdict)
         table.add_row(name, verdict.kind, verdict.statistical_name, because)
         confirmed += verdict.proof.verify(X, y)
     console.print(table)
