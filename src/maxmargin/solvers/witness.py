@@ -15,9 +15,27 @@ from maxmargin.solvers.frame import Frame
 
 __all__ = ["meeting_weights"]
 
+SHARES = 1e-2, 1e-5, 0.0  # of the largest multiplier
+
 
 def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
-    """Return weights of these rows with which the two classes meet to rounding, or None."""
+    """Return weights of these rows with which the two classes meet to rounding, or None.
+
+    The multipliers that grow without bound tower above the others: their rows are tried first.
+    """
+    for share in SHARES:
+        some = np.flatnonzero(alpha >= share * float(alpha.max()))
+        if share and 4 * len(some) > len(support):
+            continue
+        found = _meeting_weights(frame, support[some], alpha[some])
+        if found is not None:
+            weights = np.zeros(len(support))
+            weights[some] = found
+            return weights
+    return None
+
+
+def _meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
     A, y = frame.take(support), frame.y[support]
     classes = np.vstack([y > 0, y < 0]) if frame.pad else np.ones((1, len(y)))
     if not np.all(classes.any(axis=1)):

@@ -15,12 +15,16 @@ from typing import Any
 
 import numpy as np
 from flint import nmod_mat
+from scipy import sparse
 
+from maxmargin.rows import CsrRows, DenseRows, Rows
 from maxmargin.solvers.exact.dependence import PRIME, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
 __all__ = ["Face"]
+
+CHUNK = 1 << 19  # numbers of rows taken at a time
 
 
 class Face:
@@ -34,8 +38,17 @@ class Face:
         chosen = independent(A) if A else []
         self.free = [which[k] for k in chosen]
         self._F = [A[k] for k in chosen]
-        self.P = pivots(self._F) if chosen else []
+        self.P = self._columns() if chosen else []
         self.Q = sorted(set(range(rows.D)) - set(self.P))
+
+    def _columns(self) -> list[int]:
+        """Columns to solve for: of sparse rows those with fewest entries, so that few rows change."""
+        used = [j for j, column in enumerate(zip(*self._F, strict=True)) if any(column)]
+        if isinstance(self.rows.rows, CsrRows):
+            count = np.bincount(self.rows.rows.arrays.indices, minlength=self.rows.D)
+            count[self.rows.d :] = self.rows.n
+            used.sort(key=lambda j: (int(count[j]), j))
+        return [used[k] for k in pivots([[row[j] for j in used] for row in self._F])]
 
     @property
     def rank(self) -> int:
@@ -85,6 +98,27 @@ class Face:
         """a_Q − a_P M in floating point."""
         return np.asarray(A[:, self.Q] - A[:, self.P] @ self._M_rounded)
 
+    def quotient_rows(self, which: np.ndarray) -> Rows:
+        """The same for some rows of the data, sparse where these are."""
+        rows, step = self.rows, max(1, CHUNK // self.rows.D)
+        if isinstance(rows.rows, CsrRows):
+            A = rows.sparse_block(which)
+            M = sparse.csr_array(self._M_rounded)
+            return CsrRows.from_matrix((A[:, self.Q] - A[:, self.P] @ M).tocsr())
+        G = np.empty((len(which), len(self.Q)))
+        for start in range(0, len(which), step):
+            G[start : start + step] = self.quotient(rows.block(which[start : start + step]))
+        return DenseRows(G)
+
+    def far(self, which: np.ndarray, level: float) -> np.ndarray:
+        """Which of the rows are surely not in the span of S, as floating point sees it."""
+        step = max(1, CHUNK // self.rows.D)
+        reach = []
+        for start in range(0, len(which), step):
+            G = self.quotient_rows(which[start : start + step])
+            reach.append(_row_reach(G))
+        return which[np.concatenate(reach) > level]
+
     def lift_rounded(self, u: np.ndarray) -> np.ndarray:
         """The plane with z_Q = u in floating point."""
         z = np.empty(self.rows.D)
@@ -110,3 +144,10 @@ class Face:
             entries = [int(v) for v in left.entries()]
             inside += [not any(entries[r * k : (r + 1) * k]) for r in range(len(part))]
         return np.array(inside, dtype=bool)
+
+
+def _row_reach(rows: Rows) -> np.ndarray:
+    """max_j |x_ij| for every row."""
+    if isinstance(rows, CsrRows):
+        return np.asarray(abs(rows.matrix).max(axis=1).toarray()).ravel()
+    return np.asarray(np.max(np.abs(rows.arrays.X), axis=1))  # type: ignore[union-attr]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows import Rows
 from maxmargin.solvers.exact.face import Face
-from maxmargin.solvers.exact.whole import ExactRows
 from maxmargin.solvers.frame import NotFiniteError
 from maxmargin.solvers.margin import Solved, Task, solve_margins
 from maxmargin.solvers.passes import Budget
@@ -45,12 +44,9 @@ def _guess(solved: Solved) -> Guess:
     return Guess(solved.w, solved.b, support, solved.alpha[support], solved.meets, solved.passes)
 
 
-def guess_inside(face: Face, rows: ExactRows, alive: np.ndarray, tol: float) -> Guess | None:
+def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
     """The same among the planes that contain a face, for the rows that are left."""
-    G = np.empty((len(alive), len(face.Q)))
-    for start in range(0, len(alive), 4_096):
-        part = alive[start : start + 4_096]
-        G[start : start + 4_096] = face.quotient(rows.block(part))
-    if not np.all(np.isfinite(G)):
+    G = face.quotient_rows(alive)
+    if not np.all(np.isfinite(G.column_reach)):
         return None
-    return guess_plane(DenseRows(G), np.ones(len(alive)), 0.0, tol)
+    return guess_plane(G, np.ones(len(alive)), 0.0, tol)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpz, fmpz_mat
 
+from maxmargin.solvers.exact.dependence import pivots
 from maxmargin.solvers.exact.signs import error_bound, rounded
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
@@ -53,7 +54,10 @@ class _Simplex:
 
     def __init__(self, rows: ExactRows, asked: np.ndarray, free: Sequence[int]) -> None:
         self.rows, self.asked = rows, asked
-        self.m = rows.D + 1
+        self.used = list(range(rows.D))
+        if len(asked) + len(free) < rows.D:  # columns that depend on others change nothing
+            self.used = pivots([ints for ints, _ in rows.whole([*free, *asked.tolist()])])
+        self.m = len(self.used) + 1
         self.adj = fmpz_mat([[int(j == k) for j in range(self.m)] for k in range(self.m)])
         self.det = fmpz(1)
         self.artificial = [True] * self.m
@@ -74,7 +78,7 @@ class _Simplex:
 
     def _column(self, i: int, weight: int) -> fmpz_mat:
         ((ints, m),) = self.rows.whole([i])
-        return fmpz_mat([[v] for v in [*ints, weight << m]])
+        return fmpz_mat([[v] for v in [*(ints[j] for j in self.used), weight << m]])
 
     def _pivot(self, i: int, place: int, column: fmpz_mat) -> None:
         """Row i takes the given place in the basis."""
@@ -90,7 +94,10 @@ class _Simplex:
 
     def _prices(self) -> list[int]:
         cost = fmpz_mat([[int(a) for a in self.artificial]])
-        return [int(v) for v in (cost * self.adj).entries()]
+        prices = [0] * (self.rows.D + 1)
+        for j, v in zip([*self.used, -1], (cost * self.adj).entries(), strict=True):
+            prices[j] = int(v)
+        return prices
 
     def go(self, among: np.ndarray | None) -> Outcome:
         """Go on until no row (among some, or of all) improves the basis."""
@@ -116,8 +123,8 @@ class _Simplex:
             return None
         p = rounded(prices)
         z, t = p[:-1], p[-1]
-        whole = len(asked) == self.rows.n
-        values = self.rows.values(z) if whole else self.rows.block(asked) @ z
+        many = 8 * len(asked) > self.rows.n
+        values = self.rows.values(z)[asked] if many else self.rows.block(asked) @ z
         bound = error_bound(p)
         best = int(np.argmax(values))
         if values[best] > bound and not bland:

@@ -30,7 +30,7 @@ __all__ = ["Finding", "find_verdict", "find_witness"]
 
 SMALL, FEW = 1 << 13, 12  # entries and features of data that goes to the simplex method at once
 BITS = 12, 24, 53  # of the coordinates of a plane through a face
-CHUNK = 4_096  # rows at a time
+LEAST = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
 EVEN = 10  # bits between the scales of columns that the machine takes as they are
 NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
 
@@ -124,11 +124,7 @@ class _Ladder:
             return face, alive[~face.contains(alive)]
         if not wider.Q:
             return wider, alive[:0]
-        far = []
-        for start in range(0, len(alive), CHUNK):
-            G = wider.quotient(self.rows.block(alive[start : start + CHUNK]))
-            far.append(np.max(np.abs(G), axis=1) > NEAR)
-        return wider, alive[np.concatenate(far)]
+        return wider, wider.far(alive, NEAR)
 
     def _strays(self, face: Face) -> np.ndarray:
         """Rows outside the span of the face, exactly."""
@@ -161,9 +157,13 @@ class _Ladder:
             self.work.passes += guess.passes
             hint = [int(i) for i in alive[guess.support]]
             if guess.meets:
-                found = cancel(self.rows, hint, face.free)
-                if found is not None:
-                    return Outcome(None, *found, 0), []
+                for least in LEAST:  # rows of tiny weight may be rounding
+                    held = guess.alpha > least * float(guess.alpha.max())
+                    found = cancel(self.rows, alive[guess.support[held]].tolist(), face.free)
+                    if found is not None:
+                        return Outcome(None, *found, 0), []
+                    if np.all(held):
+                        break
                 continue
             for plane in planes:
                 answer = self._signs(plane)
@@ -176,7 +176,7 @@ class _Ladder:
         """Guesses, each with its plane in the coordinates of the exact rows, in fewer or more bits."""
         rows = self.rows
         if len(alive) < rows.n or face.weights:
-            guess = guess_inside(face, rows, alive, self.tol)
+            guess = guess_inside(face, alive, self.tol)
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from maxmargin.rows import CsrRows, DenseRows, Rows
 
@@ -69,6 +71,15 @@ class ExactRows:
         A[:, self.d :] = self.pad
         A *= self.y[which][:, None]
         return A
+
+    def sparse_block(self, which: np.ndarray) -> Any:
+        """The same of sparse rows, as a CSR array."""
+        assert isinstance(self.rows, CsrRows)
+        A = self.rows.matrix[which].astype(np.float64)
+        A.data *= np.repeat(self.y[which], np.diff(A.indptr)) * self.fold[A.indices]
+        if not self.pad:
+            return A
+        return sparse.csr_array(sparse.hstack([A, sparse.csr_array(self.y[which][:, None])]))
 
     def whole(self, which: Iterable[int]) -> list[tuple[list[int], int]]:
         """For each row integers and an exponent m with a_i = integers · 2^-m, exactly."""

@@ -22,6 +22,7 @@ from maxmargin.solvers.threads import one_thread
 __all__ = ["widest"]
 
 POOL = 2_000  # rows to begin with, and to add at most
+LARGEST = 1 << 21  # numbers of a pool whose dense factorisation is worth while
 ZERO = 1e-9  # relative size of a value that is zero up to rounding
 WEIGHTS = 64  # random weights are whole numbers below this
 
@@ -30,6 +31,8 @@ Weights = tuple[dict[int, int], dict[int, int]]
 
 def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
     """Return weights as ``cancel`` does for a face that is as wide as can be, or None."""
+    if min(len(alive), POOL) * len(face.Q) > LARGEST:
+        return None
     rng = np.random.default_rng(0)
     T = alive
     with one_thread(True):
@@ -50,7 +53,7 @@ def _settle(
     rows: ExactRows, face: Face, T: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[int], dict[int, int]] | np.ndarray | None:
     """Rows that cancel with given weights on others, or the rows on a plane with T on one side."""
-    pool = T[draw(len(T), max(POOL, 10 * rows.D))]
+    pool = T[draw(len(T), max(POOL, min(10 * rows.D, LARGEST // rows.D)))]
     while True:
         G = face.quotient(rows.block(pool))
         if not np.all(np.isfinite(G)):
