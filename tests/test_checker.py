@@ -556,7 +556,10 @@ def run(tmp_path, capsys, proof_text, data=CSV, *options):
 
 def test_exit_codes(tmp_path, capsys):
     text = seal(PROOFS["touching"][0])
-    assert run(tmp_path, capsys, text) == (0, "The proof holds: touching, 3 rows, 1 features.\n")
+    assert run(tmp_path, capsys, text) == (
+        0,
+        "The proof holds: touching, 3 rows, 1 features, 1 against -1.\n",
+    )
     assert run(tmp_path, capsys, text, CSV, "--label", "class")[0] == 0
     status, line = run(tmp_path, capsys, text, CSV.replace("5", "6"))
     assert (status, line) == (1, "Rejected: the data must be those of the proof.\n")

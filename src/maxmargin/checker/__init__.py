@@ -188,16 +188,17 @@ PRIME = 2**61 - 1
 
 def rank(vectors: Iterable[Mapping[int, int]]) -> int:
     """Return the rank modulo a prime, by elimination: the true rank is this or larger."""
-    basis: dict[int, dict[int, int]] = {}  # by first column, where the entry is 1
-    for vector in vectors:
-        rest = {j: n % PRIME for j, n in vector.items() if n % PRIME}
-        while rest and (first := min(rest)) in basis:
-            factor = rest[first]
-            for j, n in basis[first].items():
-                rest[j] = (rest.get(j, 0) - factor * n) % PRIME
-                if not rest[j]:
-                    del rest[j]
-        if rest:
-            inverse = pow(rest[first], -1, PRIME)
-            basis[first] = {j: n * inverse % PRIME for j, n in rest.items()}
+    given = list(vectors)
+    columns = sorted({j for vector in given for j in vector})
+    basis: dict[int, list[int]] = {}  # by the place of the leading 1, from there on
+    for vector in given:
+        rest = [vector.get(j, 0) % PRIME for j in columns]
+        for place in sorted(basis):
+            if factor := rest[place]:
+                pairs = zip(rest[place:], basis[place], strict=True)
+                rest[place:] = [(a - factor * b) % PRIME for a, b in pairs]
+        place = next((k for k, n in enumerate(rest) if n), -1)
+        if place >= 0:
+            inverse = pow(rest[place], -1, PRIME)
+            basis[place] = [n * inverse % PRIME for n in rest[place:]]
     return len(basis)

@@ -88,32 +88,27 @@ class _Ladder:
         alive = np.arange(rows.n)
         witness: dict[int, int] = {}
         while True:
-            while len(alive):
-                work.rounds += 1
-                outcome = self.ask(face, alive)
-                work.pivots += outcome.pivots
-                if outcome.plane is not None:
-                    break
+            if not len(alive):
+                alive = self._strays(face)
+                if not len(alive):
+                    return Finding("overlapping", None, witness=witness, face=face, work=work)
+            work.rounds += 1
+            outcome = self.ask(face, alive)
+            work.pivots += outcome.pivots
+            if outcome.plane is None:
                 witness = witness or outcome.weights
                 face, alive = self._wider(face, alive, outcome.weights, outcome.free)
-                if len(alive) and not self.exact:
-                    more = widest(rows, face, alive)
-                    if more is not None:
-                        face, alive = self._wider(face, alive, *more)
-            else:
-                strays = self._strays(face)
-                if not len(strays):
-                    return Finding("overlapping", None, witness=witness, face=face, work=work)
-                alive = strays
+                more = None if self.exact or not len(alive) else widest(rows, face, alive)
+                if more is not None:
+                    face, alive = self._wider(face, alive, *more)
                 continue
             found = self.signs if self.signs is not None else self._signs(outcome.plane)
             strays = np.flatnonzero(found.of < 0)
-            if len(strays):  # rows outside the face after all
-                alive = np.union1d(alive, strays)
-                continue
-            kind = "touching" if witness else "separable"
-            on = np.flatnonzero(found.of == 0)
-            return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
+            if not len(strays):
+                kind = "touching" if witness else "separable"
+                on = np.flatnonzero(found.of == 0)
+                return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
+            alive = np.union1d(alive, strays)  # rows outside the face after all
 
     def _wider(
         self, face: Face, alive: np.ndarray, weights: dict[int, int], free: dict[int, int]
