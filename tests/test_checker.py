@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.checker import Rejected, Unreadable, canonical, check, parse, rank, read
+from maxmargin.checker import Rejected, Unreadable, canonical, check, parse, rank, rank_modulo, read
 from maxmargin.checker.__main__ import main
 from maxmargin.checker.words import integer
 
@@ -317,12 +317,13 @@ def test_integers_of_any_length():
 @given(st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), max_size=6))
 def test_rank_is_that_of_elimination_over_the_reals(vectors):
     expected = np.linalg.matrix_rank(np.array(vectors)) if vectors else 0
-    assert rank(dict(enumerate(v)) for v in vectors) == expected
+    assert rank_modulo(2**61 - 1, [dict(enumerate(v)) for v in vectors]) == expected
 
 
 def test_rank_modulo_the_prime_is_a_lower_bound():
-    assert rank([{0: 2**61 - 1}]) == 0
-    assert rank([{0: 1, 1: 2**61}, {0: 1, 1: 1}]) == 1
+    assert rank_modulo(2**61 - 1, [{0: 2**61 - 1}]) == 0
+    assert rank_modulo(2**61 - 1, [{0: 1, 1: 2**61}, {0: 1, 1: 1}]) == 1
+    assert rank([{0: 2**61 - 1}], 1) == 1  # another prime tells
 
 
 @pytest.mark.parametrize(

@@ -244,9 +244,9 @@ def test_rows_without_weight_are_no_part_of_the_proof():
     assert np.allclose(
         (total - error.witness.negative_weights @ X[error.witness.negative]).astype(float), 0
     )
-    used = np.where(weight == 0, "left out", Y)  # rows with other labels are no part of a proof
-    assert error.verdict.proof.verify(X, used)
-    assert pickle.loads(pickle.dumps(error)).verdict.proof.verify(X, used)
+    used = weight > 0  # the proof is about these rows alone
+    assert error.verdict.proof.verify(X[used], Y[used])
+    assert pickle.loads(pickle.dumps(error)).verdict.proof.verify(X[used], Y[used])
 
 
 def test_rows_without_weight_do_not_stand_in_the_way():

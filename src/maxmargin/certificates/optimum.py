@@ -14,7 +14,7 @@ from maxmargin.certificates.proof import Proof
 __all__ = ["ExactOptimum"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExactOptimum:
     """The exact optimum of the hard margin: min ½‖w‖² subject to y_i (w·x_i + b) ≥ 1.
 
@@ -57,6 +57,9 @@ class ExactOptimum:
         p, q = self.squared_margin.numerator, self.squared_margin.denominator
         shift = 2 * max(0, 64 + (q.bit_length() - p.bit_length()) // 2)
         return math.isqrt((p << shift) // q) / (1 << shift // 2)
+
+    def __repr__(self) -> str:
+        return f"ExactOptimum(margin={self.margin!r}, support={sorted(self.alpha)})"
 
     def __str__(self) -> str:
         p, q = self.squared_margin.numerator, self.squared_margin.denominator

@@ -74,6 +74,12 @@ class Proof:
         """Return the entries as the independent checker reads them from the file."""
         return checker.parse(json.dumps(self.to_dict()))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Proof) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.to_dict()["seal"])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Proof, (self.to_dict(),)
 

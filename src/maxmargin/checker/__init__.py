@@ -119,11 +119,11 @@ def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector]) -> None:
             total, _ = weighted_sum(proof[name], kept)
             require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
     if "span" in proof:
-        spanned = rank(dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
-        flat = (common_denominator(u)[0] for u in proof["span"]["flat"])
-        others = rank(dict(enumerate(u)) for u in flat)
-        D = proof["features"] + proof["intercept"]
-        require(spanned + others >= D, "the rows of the span must span all others")
+        flat = [common_denominator(u)[0] for u in proof["span"]["flat"]]
+        others = rank((dict(enumerate(u)) for u in flat), len(flat))
+        missing = proof["features"] + proof["intercept"] - others
+        span = (dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
+        require(rank(span, missing) >= missing, "the rows of the span must span all others")
 
 
 class Fingerprint:
@@ -183,22 +183,28 @@ def weighted_sum(part: Mapping[str, Any], kept: Mapping[int, Vector]) -> tuple[d
     return total, scale * denominator
 
 
-PRIME = 2**61 - 1
+def rank(vectors: Iterable[Mapping[int, int]], enough: int) -> int:
+    """Return the largest of the ranks modulo some primes: the true rank is this or larger."""
+    given, best = list(vectors), 0
+    for prime in (2**61 - 1, 2**89 - 1, 2**127 - 1):
+        if best < enough:
+            best = max(best, rank_modulo(prime, given))
+    return best
 
 
-def rank(vectors: Iterable[Mapping[int, int]]) -> int:
-    """Return the rank modulo a prime, by elimination: the true rank is this or larger."""
+def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]]) -> int:
+    """Return the rank modulo a prime, by elimination."""
     given = list(vectors)
     columns = sorted({j for vector in given for j in vector})
     basis: dict[int, list[int]] = {}  # by the place of the leading 1, from there on
     for vector in given:
-        rest = [vector.get(j, 0) % PRIME for j in columns]
+        rest = [vector.get(j, 0) % prime for j in columns]
         for place in sorted(basis):
             if factor := rest[place]:
                 pairs = zip(rest[place:], basis[place], strict=True)
-                rest[place:] = [(a - factor * b) % PRIME for a, b in pairs]
+                rest[place:] = [(a - factor * b) % prime for a, b in pairs]
         place = next((k for k, n in enumerate(rest) if n), -1)
         if place >= 0:
-            inverse = pow(rest[place], -1, PRIME)
-            basis[place] = [n * inverse % PRIME for n in rest[place:]]
+            inverse = pow(rest[place], -1, prime)
+            basis[place] = [n * inverse % prime for n in rest[place:]]
     return len(basis)

@@ -51,7 +51,7 @@ def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Itera
                         if label is None
                         else [name for k, name in enumerate(names) if label not in (name, str(k))]
                     )
-                    header = None in map(_float, features)
+                    header = any(name and _float(name) is None for name in features)
                     label_at, features_at = _places(path, proof, label, names if header else [], width)
                     if header:
                         continue

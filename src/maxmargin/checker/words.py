@@ -35,6 +35,8 @@ def require(holds: bool, condition: str) -> None:
 def canonical(label: str) -> str:
     """Return the text that stands for all ways to write a label: "1" for " 1.0" and "+1"."""
     label = label.strip()
+    if re.fullmatch("[+-]?[0-9]{1,4000}", label):
+        return str(int(label))
     try:
         value = float(label)
         return str(int(value)) if value.is_integer() else repr(value) if math.isfinite(value) else label

@@ -25,25 +25,23 @@ def main() -> None:
 
 def _answer(work: Callable[[], int]) -> NoReturn:
     """End with the exit code of the work; errors are one line on standard error, and exit code 2."""
-    from maxmargin.core.errors import InputError
-
     try:
         code = work()
-    except InputError as error:
+    except ValueError as error:  # InputError, or what scikit-learn says of the labels
         click.echo(f"Error: {' '.join(str(error).split())}", err=True)
         code = 2
     sys.exit(code)
 
 
 @main.command()
-@click.argument("data", type=click.Path(dir_okay=False))
+@click.argument("data", type=click.Path())
 @click.option("--label", help="Column of the labels: a name or a number from 0. [default: the last]")
 @click.option("--columns", help="Features, separated by commas. [default: all other columns]")
 @click.option("--drop", help="Columns to leave out, separated by commas.")
 @click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
 @click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
 @click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
-@click.option("--proof", type=click.Path(dir_okay=False), help="Write the proof to this file (JSON).")
+@click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 def separable(
     data: str,
@@ -76,8 +74,8 @@ def separable(
 
 
 @main.command()
-@click.argument("proof", type=click.Path(dir_okay=False))
-@click.argument("data", type=click.Path(dir_okay=False))
+@click.argument("proof", type=click.Path())
+@click.argument("data", type=click.Path())
 @click.option("--label", help="Column of the labels, if the proof does not say.")
 def verify(proof: str, data: str, label: str | None) -> None:
     """Check a proof against its data, by the independent checker.

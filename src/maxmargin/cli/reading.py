@@ -84,7 +84,11 @@ def _read_table(path: str, label: str | None, columns: Sequence[str], drop: Sequ
     if not values:
         raise InputError(f"{path}: must hold rows. Got none.")
     chosen = [names[k] for k in features_at]
-    source = {"label": names[label_at], "columns": chosen}
+    once = len(set(names)) == len(names)  # a name that is repeated does not tell which column
+    source: dict[str, Any] = {
+        "label": names[label_at] if once else str(label_at),
+        "columns": chosen if once else list(map(str, features_at)),
+    }
     return Data(np.array(values).reshape(len(values), -1), _labels(labels), chosen, source)
 
 
@@ -92,7 +96,7 @@ def _is_header(fields: Sequence[str], label: str | None) -> bool:
     """Whether some field other than the label is not a number."""
     own = str(len(fields) - 1) if label is None else label
     features = [f for k, f in enumerate(fields) if own not in (f.strip(), str(k))]
-    return any(_float(f) is None for f in features)
+    return any(f.strip() and _float(f) is None for f in features)
 
 
 def _places(
@@ -101,7 +105,7 @@ def _places(
     def place(name: str) -> int:
         if names.count(name) == 1:
             return names.index(name)
-        if name.isascii() and name.isdigit() and int(name) < len(names):
+        if _is_index(name) and int(name) < len(names):
             return int(name)
         some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         raise InputError(
@@ -138,11 +142,7 @@ def _read_svmlight(path: str) -> Data:
                 index, colon, text = pair.partition(":")
                 if index == "qid":
                     continue
-                if (
-                    not colon
-                    or not (index.isascii() and index.isdigit())
-                    or not last < int(index) < 2**31
-                ):
+                if not colon or not _is_index(index) or not last < int(index) < 2**31:
                     raise InputError(
                         f"{where}: features must be index:value with increasing indices from 0 or 1. "
                         f"Got {pair[:40]!r} instead."
@@ -165,11 +165,14 @@ def _read_svmlight(path: str) -> Data:
 
 def _read_matrix(path: str, label: str | None, columns: Sequence[str], drop: Sequence[str]) -> Data:
     try:
-        matrix = np.load(path, allow_pickle=False)
+        with open(path, "rb") as file:
+            matrix = np.lib.format.read_array(file, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise InputError(f"{path}: must be a matrix saved by numpy.save. {error}") from error
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise InputError(f"{path}: must hold a matrix of numbers, with the labels in a column.")
+    if not len(matrix):
+        raise InputError(f"{path}: must hold rows. Got none.")
     names = list(map(str, range(matrix.shape[1])))
     label_at, features_at = _places(path, names, label, columns, drop)
     y = _labels([str(v) for v in matrix[:, label_at].tolist()])
@@ -181,14 +184,15 @@ def _read_matrix(path: str, label: str | None, columns: Sequence[str], drop: Seq
 def _labels(texts: Sequence[str]) -> np.ndarray:
     """Labels as numbers if all of them are, else as text."""
     texts = [canonical(text) for text in texts]
-    try:
-        numbers = [float(text) for text in texts]
-    except ValueError:
+    numbers = [_float(text) for text in texts]
+    if any(value is None or not abs(value) < 2**53 for value in numbers):
         return np.array(texts)
-    if not all(map(math.isfinite, numbers)):
-        return np.array(texts)
-    whole = all(value.is_integer() and abs(value) < 2**53 for value in numbers)
-    return np.array(numbers).astype(np.int64) if whole else np.array(numbers)
+    values = np.array(numbers, dtype=np.float64)
+    return values.astype(np.int64) if np.all(values == np.floor(values)) else values
+
+
+def _is_index(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10
 
 
 def _number(text: str, where: str, name: str) -> float:

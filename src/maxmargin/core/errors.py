@@ -37,6 +37,9 @@ class NotSeparableError(MaxMarginError, ValueError):
         The verdict with its proof; of the first machine, if there are several.
     verdicts : dict
         The verdict on every class (one-vs-rest) or pair of classes (one-vs-one) that is not separable.
+
+    Where rows were left out of the fit (weight 0), row numbers are those of X, and the proof is about
+    the rows that were used alone.
     """
 
     def __init__(self, message: str, verdicts: Mapping[Hashable, Any]) -> None:

@@ -22,9 +22,9 @@ def find_classes(y: Any) -> np.ndarray:
     few = _few_distinct(np.asarray(y))
     if few is not None:
         return few
-    if np.asarray(y).dtype.kind not in "biuSU":  # integers and strings are labels as they are
-        check_classification_targets(y)
     try:
+        if np.asarray(y).dtype.kind not in "biuSU":  # integers and strings are labels as they are
+            check_classification_targets(y)
         classes = np.unique(y)
     except TypeError as error:
         raise InputError(

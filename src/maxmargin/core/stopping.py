@@ -289,12 +289,13 @@ class NeverStops(StoppingRule):
     def watch(self) -> Check:
         """Start watching one run."""
         waited = 0
+        proven: StopReason | None = None
 
         def check(p: Progress) -> StopReason | None:
-            nonlocal waited
+            nonlocal waited, proven
             waited += p.mistakes > 0
             if waited != self.patience or p.mistakes == 0 or p.verdict is None:
-                return None
+                return proven
             verdict = p.verdict()
             if verdict.separable:
                 return None
@@ -302,6 +303,7 @@ class NeverStops(StoppingRule):
                 f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
                 "never end. Use PocketPerceptron or a soft margin."
             )
-            return StopReason("never_stops", text, verdict=verdict)
+            proven = StopReason("never_stops", text, verdict=verdict)
+            return proven
 
         return check

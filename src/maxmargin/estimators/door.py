@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.rows import Csr, Rows, as_rows
 
-__all__ = ["LARGEST", "check_finite", "check_reach", "read_X", "read_Xy", "read_start"]
+__all__ = [
+    "LARGEST",
+    "check_finite",
+    "check_reach",
+    "check_whole_numbers",
+    "read_X",
+    "read_Xy",
+    "read_start",
+]
 
 FORMAT = {
     "accept_sparse": "csr",
@@ -65,6 +74,20 @@ def check_finite(rows: Rows) -> np.ndarray:
             f"column {j} instead. Drop the row, or fill the gap."
         )
     return reach
+
+
+def check_whole_numbers(X: Any) -> None:
+    """Refuse integers that doubles do not hold exactly: a proof is about the numbers as given."""
+    for part in (X[name] for name in X.columns) if hasattr(X, "columns") else (X,):
+        values = part.data if sparse.issparse(part) else np.asarray(part)
+        if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
+            largest = max(abs(int(values.max())), abs(int(values.min())))
+            if largest > 2**53 and any(int(float(v)) != int(v) for v in values.ravel()):
+                raise InputError(
+                    "X must hold numbers that doubles hold exactly. Got integers up to "
+                    f"{largest} instead, some of which they do not. Subtract an offset, or convert X "
+                    "to floats, so that the proof is about the numbers as rounded."
+                )
 
 
 def _first_not_finite(rows: Rows) -> tuple[int, int, float]:

@@ -12,13 +12,16 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_count
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.door import check_finite, read_Xy
 from maxmargin.estimators.judging import judge, witness_of
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.pocket import PocketPerceptron
 from maxmargin.estimators.question import Question, ask, feature_names
+from maxmargin.solvers.exact.doubles import from_doubles
 from maxmargin.solvers.exact.guess import guess_plane
 from maxmargin.solvers.exact.packing import pack
+from maxmargin.solvers.exact.signs import signs
+from maxmargin.solvers.exact.whole import ExactRows
 
 __all__ = ["ErrorBounds", "error_bounds"]
 
@@ -93,7 +96,8 @@ def error_bounds(
     check_bool("fit_intercept", fit_intercept)
     check_count("max_witnesses", max_witnesses, least=0)
     reader = BaseEstimator()
-    rows, labels = read_Xy(reader, X, y)
+    rows, labels = read_Xy(reader, X, y, check=False)
+    check_finite(rows)
     classes = find_classes(labels)
     if len(classes) > 2:
         raise InputError(
@@ -111,21 +115,21 @@ def error_bounds(
         fit_intercept,
     )
     verdict = judge(question)
+    exact = question.exact_rows()
     if verdict.separable and verdict.w is not None and verdict.b is not None:
-        return ErrorBounds(0, 0, verdict.w, verdict.b, (), limited=False)
+        wrong = _errors(exact, verdict.w, verdict.b)
+        return ErrorBounds(0, len(wrong), verdict.w, verdict.b, (), limited=False)
     pocket = PocketPerceptron(
         fit_intercept=fit_intercept, max_witnesses=0, random_state=random_state
     ).fit(X, y)
     w, b = pocket.coef_[0], float(pocket.intercept_[0])
-    wrong = np.flatnonzero(question.y * pocket.decision_function(X) <= 0)
-    exact = question.exact_rows()
+    wrong = _errors(exact, w, b)
     limit = min(max_witnesses, len(wrong))
     found = list(pack(exact, wrong, limit))
     left = np.setdiff1d(np.arange(rows.n), [i for weights in found for i in weights])
     other = _separating(question, left) if len(found) < limit else None
     if other is not None:  # a plane that is right on all rows outside the witnesses
-        f = rows.times(other[0][:, None])[:, 0] + other[1]
-        errors = np.flatnonzero(question.y * f <= 0)
+        errors = _errors(exact, *other)
         if len(errors) < len(wrong):
             (w, b), wrong = other, errors
     return ErrorBounds(
@@ -136,6 +140,13 @@ def error_bounds(
         witnesses=tuple(witness_of(question, exact, weights) for weights in found),
         limited=len(found) == max_witnesses < len(wrong),
     )
+
+
+def _errors(rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:
+    """The rows that a plane has on the wrong side, or on it; decided exactly."""
+    if not np.any(w) and not b:
+        return np.arange(rows.n)
+    return np.flatnonzero(signs(rows, from_doubles(rows, w, b)).of <= 0)
 
 
 def _separating(question: Question, rows: np.ndarray) -> tuple[np.ndarray, float] | None:

@@ -34,7 +34,7 @@ def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     content = question.header("optimum")
     content["plane"] = {"w": [fraction_text(v) for v in w], "b": fraction_text(point.b)}
     weights = [fraction_text(v) for v in alpha.values()]
-    content["multipliers"] = {"rows": list(alpha), "weights": weights}
+    content["multipliers"] = {"rows": question.numbered(which).tolist(), "weights": weights}
     proof = question.proof(content)
     confirm(question, proof, which)
     square = 1 / sum((v * v for v in w), Fraction(0))

@@ -163,7 +163,8 @@ class PerceptronBase(LinearClassifier):
             part = rows if whole else rows.select(machine.members)
             signs = machine.signs(codes[machine.members])
             names, labels = feature_names(self, rows.d), classes.tolist()
-            return judge(ask(machine, part, signs, labels, names, self.fit_intercept))
+            partial = len(rows_in) < rows.n  # some rows are held out
+            return judge(ask(machine, part, signs, labels, names, self.fit_intercept, partial))
 
         problem = replace(problem, verdict=verdict)
         weights = class_weights(self.class_weight, classes, codes)

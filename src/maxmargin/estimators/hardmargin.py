@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.certificates.optimum import ExactOptimum
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.estimators.door import check_finite, read_Xy
+from maxmargin.estimators.door import check_finite, check_whole_numbers, read_Xy
 from maxmargin.estimators.exactly import exact_optimum
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.margin import MarginClassifier
@@ -118,6 +118,7 @@ class HardMarginSVC(MarginClassifier):
         (Fraction(5, 2), (Fraction(3, 5), Fraction(1, 5)), Fraction(-2, 1))
         """
         self._check_params()
+        check_whole_numbers(X)
         reader = BaseEstimator()
         rows, y = read_Xy(reader, X, y, check=False)
         check_finite(rows)

@@ -177,7 +177,8 @@ class MarginClassifier(MarginAttributes):
                 if result.meets:
                     names = feature_names(self, rows.d)
                     labels = self.classes_.tolist()
-                    question = ask(machine, part, task.y, labels, names, self.fit_intercept)
+                    partial = not weight.all()
+                    question = ask(machine, part, task.y, labels, names, self.fit_intercept, partial)
                     verdict, other = second_opinion(question, result.passes)
                     result = result if other is None else other
                 fitted = None

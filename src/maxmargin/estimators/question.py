@@ -48,6 +48,7 @@ class Question:
     others: Sequence[Hashable]  # the labels of the negative side
     features: tuple[str, ...]
     fit_intercept: bool = True
+    partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
 
     def exact_rows(self) -> ExactRows:
         """The rows in exact arithmetic."""
@@ -79,11 +80,15 @@ class Question:
             for i, row in zip(
                 range(where.start, where.stop), block.take(np.arange(block.n)).tolist(), strict=True
             ):
-                here = i if self.members is None else int(self.members[i])
+                here = i if self.members is None or self.partial else int(self.members[i])
                 for _ in range(number, here):
                     yield "\0", {}
                 number = here + 1
                 yield text[float(self.y[i])], {j: v for j, v in enumerate(row) if v}
+
+    def numbered(self, which: Iterable[int]) -> np.ndarray:
+        """Row numbers in the data that the proof is about."""
+        return np.array(list(which), dtype=np.int64) if self.partial else self.given(which)
 
     def given(self, which: Iterable[int]) -> np.ndarray:
         """Row numbers in the user's data."""
@@ -98,8 +103,12 @@ def ask(
     labels: Sequence[Hashable],
     features: tuple[str, ...],
     fit_intercept: bool,
+    partial: bool = False,
 ) -> Question:
-    """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members."""
+    """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
+
+    ``partial`` says that some rows of their classes are not among them.
+    """
     others = [k for k in range(len(labels)) if k != machine.positive]
     members = machine.members
     everything = len(members) == 0 or int(members[-1]) == len(members) - 1
@@ -112,6 +121,7 @@ def ask(
         [labels[k] for k in (others if machine.negative is None else [machine.negative])],
         features,
         fit_intercept,
+        partial,
     )
 
 
@@ -165,7 +175,7 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
     if plane:
         content["plane"] = plane
     if finding.kind == "touching":
-        content["on_plane"] = question.given(finding.on_plane).tolist()
+        content["on_plane"] = question.numbered(finding.on_plane).tolist()
     if finding.witness:
         content["witness"] = _sum(question, finding.witness)
     if finding.kind == "overlapping":
@@ -183,7 +193,7 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
 def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
     which = sorted(weights)
     values = primitive([weights[i] for i in which])
-    return {"rows": question.given(which).tolist(), "weights": [integer_text(v) for v in values]}
+    return {"rows": question.numbered(which).tolist(), "weights": [integer_text(v) for v in values]}
 
 
 def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
@@ -198,5 +208,5 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
         values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
         if question.fit_intercept:
             columns.append(question.rows.d)
-        kept[int(question.given([i])[0])] = checker.signed(int(question.y[i]), columns, values)
+        kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
     checker.require_sums(proof.content, kept)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_number
-from maxmargin.estimators.door import check_finite, read_Xy
+from maxmargin.estimators.door import check_finite, check_whole_numbers, read_Xy
 from maxmargin.estimators.judging import judge
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.question import ask, distinct_labels, feature_names
@@ -69,6 +69,7 @@ def decide(
     """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
     check_bool("fit_intercept", fit_intercept)
     check_number("tol", tol, above=0, below=1)
+    check_whole_numbers(X)
     reader = BaseEstimator()
     rows, y = read_Xy(reader, X, y, check=False)
     check_finite(rows)

@@ -7,6 +7,7 @@ A plane attains min_i a_i·z/‖w‖. Convex combinations p and q of the two cla
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
@@ -19,7 +20,7 @@ from maxmargin.solvers.exact.whole import ExactRows
 
 __all__ = ["attained", "not_exceeded", "root"]
 
-NEAREST = 1_000  # rows whose distance is computed exactly, at most
+NEAREST = 1 << 20  # numbers of the rows whose distance is computed exactly, at most
 
 
 def root(square: Fraction, up: bool) -> float:
@@ -30,22 +31,25 @@ def root(square: Fraction, up: bool) -> float:
     shift = 2 * max(0, 70 + (q.bit_length() - p.bit_length() + 1) // 2)
     whole = math.isqrt((p << shift) // q)
     exact = whole * whole * q == p << shift
-    value = _as_double(whole if exact or not up else whole + 1, shift // 2)
+    value = _as_double(whole if exact or not up else whole + 1, shift // 2, up)
+    if math.isinf(value):
+        return value
     bad = Fraction(value) ** 2 < square if up else Fraction(value) ** 2 > square
     return float(np.nextafter(value, math.inf if up else 0.0)) if bad else value
 
 
-def _as_double(whole: int, shift: int) -> float:
-    return whole / (1 << shift)
+def _as_double(whole: int, shift: int, up: bool) -> float:
+    try:
+        return whole / (1 << shift)
+    except OverflowError:
+        return math.inf if up else sys.float_info.max
 
 
 def attained(rows: ExactRows, z: Sequence[int], found: Signs) -> float:
     """The margin of a separating plane, rounded down."""
     square = sum((_scaled(v, -k) ** 2 for v, k in zip(z, rows.powers, strict=False)), Fraction(0))
     near = np.flatnonzero(found.values <= float(found.values.min()) + 2.0 * found.bound)
-    if len(near) > NEAREST:
-        near = near[np.argsort(found.values[near], kind="stable")[:NEAREST]]
-        # The rows left out are no nearer than the bound says.
+    if len(near) * rows.D > NEAREST:  # no row is nearer than the bound says
         scale = 1 << max(v.bit_length() for v in z)
         least = Fraction(float(found.values.min()) - found.bound) * scale
         if least <= 0:

@@ -1,7 +1,7 @@
 """Linear dependence of rows, exactly: independent rows, and the weights with which rows cancel.
 
-Ranks are found modulo a prime, where a rank can only be too small, and then only with odds of about
-one in 2^61; solutions are found over the rationals and checked.
+Ranks are found modulo primes, where a rank can only be too small, and then only if each of them divides
+a determinant; solutions are found over the rationals and checked.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from flint import fmpz_mat, nmod_mat
 
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
-__all__ = ["PRIME", "cancel", "dependency", "independent", "pivots", "solve"]
+__all__ = ["PRIMES", "cancel", "dependency", "independent", "pivots", "solve"]
 
-PRIME = (1 << 61) - 1
+PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
+CAREFUL = 400  # numbers of a matrix whose rank is confirmed in integers
 
 
 def solve(M: Any, rhs: Any) -> tuple[list[list[int]], int]:
@@ -27,13 +28,21 @@ def solve(M: Any, rhs: Any) -> tuple[list[list[int]], int]:
 
 def pivots(A: Sequence[Sequence[int]]) -> list[int]:
     """The columns in which the echelon form of A has its leading ones."""
-    form, rank = nmod_mat([[v % PRIME for v in row] for row in A], PRIME).rref()
-    columns, j = [], 0
-    for k in range(rank):
-        while int(form[k, j]) == 0:
-            j += 1
-        columns.append(j)
-    return columns
+    best: list[int] = []
+    full = min(len(A), len(A[0]))
+    if len(A) * len(A[0]) <= CAREFUL:
+        full = fmpz_mat(A).rank()
+    for prime in PRIMES:
+        form, rank = nmod_mat([[v % prime for v in row] for row in A], prime).rref()
+        columns, j = [], 0
+        for k in range(rank):
+            while int(form[k, j]) == 0:
+                j += 1
+            columns.append(j)
+        best = max(best, columns, key=len)
+        if len(best) == full:
+            break
+    return best
 
 
 def independent(A: Sequence[Sequence[int]]) -> list[int]:

@@ -18,13 +18,14 @@ from flint import nmod_mat
 from scipy import sparse
 
 from maxmargin.rows import CsrRows, DenseRows, Rows
-from maxmargin.solvers.exact.dependence import PRIME, independent, pivots, solve
+from maxmargin.solvers.exact.dependence import PRIMES, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
 __all__ = ["Face"]
 
 CHUNK = 1 << 19  # numbers of rows taken at a time
+NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
 class Face:
@@ -96,7 +97,8 @@ class Face:
 
     def quotient(self, A: np.ndarray) -> np.ndarray:
         """a_Q − a_P M in floating point."""
-        return np.asarray(A[:, self.Q] - A[:, self.P] @ self._M_rounded)
+        with np.errstate(all="ignore"):  # what leaves the range of doubles is noticed
+            return np.asarray(A[:, self.Q] - A[:, self.P] @ self._M_rounded)
 
     def quotient_rows(self, which: np.ndarray) -> Rows:
         """The same for some rows of the data, sparse where these are."""
@@ -110,14 +112,22 @@ class Face:
             G[start : start + step] = self.quotient(rows.block(which[start : start + step]))
         return DenseRows(G)
 
-    def far(self, which: np.ndarray, level: float) -> np.ndarray:
-        """Which of the rows are surely not in the span of S, as floating point sees it."""
+    def outside(self, which: np.ndarray) -> np.ndarray:
+        """The rows that are not in the span of S.
+
+        Rows that floating point sees in it are looked at exactly if it is not sure, and they are not
+        too many; a row that stays unseen does no harm, since all signs are decided in the end.
+        """
         step = max(1, CHUNK // self.rows.D)
-        reach = []
-        for start in range(0, len(which), step):
-            G = self.quotient_rows(which[start : start + step])
-            reach.append(_row_reach(G))
-        return which[np.concatenate(reach) > level]
+        parts = (which[start : start + step] for start in range(0, len(which), step))
+        reach = np.concatenate([_row_reach(self.quotient_rows(part)) for part in parts])
+        near = reach <= NEAR
+        small = len(which) * self.rows.D <= CHUNK // 8
+        doubt = near if small or self.rows.rows is not self.rows.given else near & (reach > 0.0)
+        if np.count_nonzero(doubt) * self.rows.D <= CHUNK:
+            doubtful = np.flatnonzero(doubt)
+            near[doubtful] = self.contains(which[doubtful])
+        return which[~near]
 
     def lift_rounded(self, u: np.ndarray) -> np.ndarray:
         """The plane with z_Q = u in floating point."""
@@ -127,18 +137,19 @@ class Face:
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""
-        if not self.free:
+        if not len(which) or not self.free:
             return np.array([not any(ints) for ints, _ in self.rows.whole(which.tolist())], dtype=bool)
         if not self.Q:
             return np.ones(len(which), dtype=bool)
         N, scale = self._M
-        inverse = pow(scale, -1, PRIME)
-        M = nmod_mat([[n * inverse % PRIME for n in row] for row in N], PRIME)
+        prime = next(p for p in PRIMES if scale % p)
+        inverse = pow(scale, -1, prime)
+        M = nmod_mat([[n * inverse % prime for n in row] for row in N], prime)
         inside: list[bool] = []
         for start in range(0, len(which), 1_000):
             part: Any = [ints for ints, _ in self.rows.whole(which[start : start + 1_000].tolist())]
-            A_P = nmod_mat([[row[j] % PRIME for j in self.P] for row in part], PRIME)
-            A_Q = nmod_mat([[row[j] % PRIME for j in self.Q] for row in part], PRIME)
+            A_P = nmod_mat([[row[j] % prime for j in self.P] for row in part], prime)
+            A_Q = nmod_mat([[row[j] % prime for j in self.Q] for row in part], prime)
             left = A_Q - A_P * M
             k = len(self.Q)
             entries = [int(v) for v in left.entries()]

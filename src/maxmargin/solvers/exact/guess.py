@@ -12,7 +12,6 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.face import Face
-from maxmargin.solvers.frame import NotFiniteError
 from maxmargin.solvers.margin import Solved, Task, solve_margins
 from maxmargin.solvers.passes import Budget
 
@@ -33,8 +32,9 @@ class Guess(NamedTuple):
 def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float) -> Guess | None:
     """Ask the hard-margin machine; None if numbers leave the range of doubles."""
     try:
-        (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget())
-    except (NotFiniteError, FloatingPointError, np.linalg.LinAlgError):
+        with np.errstate(all="ignore"):  # whatever comes out is checked
+            (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget())
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
         return None
     return _guess(solved)
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat
+from flint import fmpq, fmpz_mat
 
 from maxmargin.solvers.exact.dependence import dependency, independent, solve
 from maxmargin.solvers.exact.signs import signs
@@ -53,7 +53,7 @@ class _ActiveSet:
         self.alpha = self._first(start)
         self.plane: list[int] = []  # (w, b) and 1, times a common factor
 
-    def _first(self, start: dict[int, float]) -> dict[int, Fraction]:
+    def _first(self, start: dict[int, float]) -> dict[int, fmpq]:
         """Balanced multipliers on independent rows."""
         which = [i for i, v in sorted(start.items(), key=lambda item: -item[1]) if v > 0]
         for side in (1.0, -1.0) if self.rows.pad else ():
@@ -61,12 +61,15 @@ class _ActiveSet:
                 which.append(int(np.flatnonzero(self.rows.y == side)[0]))
         which = which or [0]
         which = [which[k] for k in independent([self._vector(i) for i in which])]
-        alpha = {i: Fraction(start.get(i, 0.0) or 1.0) for i in which}
+        alpha = {i: fmpq(*(start.get(i, 0.0) or 1.0).as_integer_ratio()) for i in which}
         if self.rows.pad:
-            total = {s: sum(v for i, v in alpha.items() if self.rows.y[i] == s) for s in (1.0, -1.0)}
-            if not all(total.values()):  # only one class is left: begin with a pair
+            total = {
+                s: sum((v for i, v in alpha.items() if self.rows.y[i] == s), fmpq(0))
+                for s in (1.0, -1.0)
+            }
+            if not all(v > 0 for v in total.values()):  # only one class is left: begin with a pair
                 pair = [int(np.flatnonzero(self.rows.y == s)[0]) for s in (1.0, -1.0)]
-                return dict.fromkeys(pair, Fraction(1))
+                return dict.fromkeys(pair, fmpq(1))
             alpha = {i: v / total[float(self.rows.y[i])] for i, v in alpha.items()}
         return alpha
 
@@ -89,18 +92,20 @@ class _ActiveSet:
     def _point(self) -> ExactPoint:
         *w, b, one = self.plane
         plane = [Fraction(v, one) for v in w]
-        return ExactPoint(plane, Fraction(b, one), self.alpha, self.solves, self.exact_rows)
+        alpha = {i: Fraction(int(v.p), int(v.q)) for i, v in self.alpha.items()}
+        return ExactPoint(plane, Fraction(b, one), alpha, self.solves, self.exact_rows)
 
     def _settle(self) -> None:
         """Go to the solution on the rows held, dropping those whose multipliers become zero."""
         while True:
             S = list(self.alpha)
             found, b, scale = self._solve(S)
-            goal = {i: Fraction(v << self.scales[i], scale) for i, v in zip(S, found, strict=True)}
+            goal = {i: fmpq(v << self.scales[i], scale) for i, v in zip(S, found, strict=True)}
             leaving = [i for i, v in goal.items() if v <= 0]
             if not leaving:
                 break
-            step = min(self.alpha[i] / (self.alpha[i] - goal[i]) for i in leaving if self.alpha[i])
+            held = (i for i in leaving if self.alpha[i] > 0)
+            step = min(self.alpha[i] / (self.alpha[i] - goal[i]) for i in held)
             moved = {i: v + step * (goal[i] - v) for i, v in self.alpha.items()}
             self.alpha = {i: v for i, v in moved.items() if v > 0}
         self.alpha = goal
@@ -139,10 +144,10 @@ class _ActiveSet:
         change = dependency([*(self._vector(j) for j in S), self._vector(i)])
         if change is not None and change[-1]:  # it depends on S: trade it for one of its rows
             v = {
-                j: Fraction(c, change[-1]) * Fraction(1 << self.scales[j], 1 << self.scales[i])
+                j: fmpq(c << self.scales[j], change[-1] << self.scales[i])
                 for j, c in zip([*S, i], change, strict=True)
             }
             step = min(self.alpha[j] / -v[j] for j in S if v[j] < 0)
             self.alpha = {j: p for j in S if (p := self.alpha[j] + step * v[j]) > 0} | {i: step}
         else:
-            self.alpha[i] = Fraction(0)
+            self.alpha[i] = fmpq(0)

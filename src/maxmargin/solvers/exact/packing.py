@@ -9,6 +9,7 @@ are left. Each is exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -24,9 +25,7 @@ SEARCHED = 1 << 22  # numbers of the rows among which a witness is looked for
 def pack(rows: ExactRows, wrong: np.ndarray, limit: int) -> Iterator[dict[int, int]]:
     """Yield disjoint witnesses, at most ``limit``; ``wrong`` are the rows that some plane has wrong."""
     free = np.ones(rows.n, dtype=bool)
-    for count, witness in enumerate(_all(rows, wrong, free)):
-        if count == limit:
-            return
+    for witness in islice(_all(rows, wrong, free), limit):
         free[list(witness)] = False
         yield witness
 
@@ -63,6 +62,10 @@ def _equal_rows(rows: ExactRows, wrong: np.ndarray) -> Iterator[dict[int, int]]:
         near = order[np.searchsorted(ranked, values[i]) : np.searchsorted(ranked, values[i], "right")]
         near = near[rows.y[near] != rows.y[i]]
         row = rows.given.take(np.array([i]))
+        if not rows.pad and not np.any(row):  # on every plane through the origin
+            used.add(i)
+            yield {i: 1}
+            continue
         for j in near.tolist():
             if j not in used and np.array_equal(rows.given.take(np.array([j])), row):
                 used |= {i, j}
@@ -82,7 +85,7 @@ def _some(rows: ExactRows, free: np.ndarray, first: np.ndarray | None = None) ->
 
 
 def _among(rows: ExactRows, which: np.ndarray) -> dict[int, int] | None:
-    if len(set(rows.y[which].tolist())) < 2 and rows.pad:
+    if not len(which) or (rows.pad and len(set(rows.y[which].tolist())) < 2):
         return None
     found = find_witness(rows.restricted(which))
     return None if found is None else {int(which[i]): w for i, w in found.items()}

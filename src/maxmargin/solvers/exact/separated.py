@@ -14,10 +14,12 @@ from maxmargin.solvers.exact.optimum import exact_hard_margin
 from maxmargin.solvers.exact.signs import signs
 from maxmargin.solvers.exact.verdict import Finding
 from maxmargin.solvers.exact.whole import ExactRows, as_integers
+from maxmargin.solvers.frame import draw
 
 __all__ = ["Separated", "separated", "uniform"]
 
-EXACTLY = 60  # features of data whose largest margin is found in rational numbers, if need be
+EXACTLY = 60  # features of data whose largest margin is found in rational numbers, if need be,
+BITS = 16_000  # and how many digits its rows may have, times the number of features
 
 
 class Separated(NamedTuple):
@@ -45,12 +47,11 @@ def separated(rows: ExactRows, finding: Finding) -> Separated:
         lower = attained(rows, finding.plane, finding.signs)
         upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
         return Separated(guess.w, guess.b if rows.pad else 0.0, finding.plane, True, lower, upper)
-    upper = math.inf
-    if guess is not None:
-        upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
     best: list[int] | None = None
-    if rows.D <= EXACTLY:
+    if rows.D <= EXACTLY and _digits(rows) * rows.D <= BITS:
         best, upper = _largest_margin(rows)
+    else:
+        upper = _some_bound(rows, finding)
     for plane in (p for p in (best, finding.plane) if p is not None):
         found = to_doubles(rows, plane)
         if found is not None:
@@ -59,6 +60,23 @@ def separated(rows: ExactRows, finding: Finding) -> Separated:
     plane = best or finding.plane
     w, b = nearest(rows, plane)
     return Separated(w, b, plane, False, attained(rows, plane, signs(rows, plane)), upper)
+
+
+def _digits(rows: ExactRows) -> int:
+    """How many bits the numbers of some rows have, all features scaled alike."""
+    some = uniform(rows).whole(draw(rows.n, 20).tolist())
+    return max(v.bit_length() for ints, _ in some for v in ints)
+
+
+def _some_bound(rows: ExactRows, finding: Finding) -> float:
+    """A bound on the margin from the multipliers of a guess, and from the rows next to the plane."""
+    upper, guess = math.inf, finding.guess
+    if guess is not None:
+        upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
+    values = finding.signs.values if finding.signs is not None else np.zeros(rows.n)
+    sides = [np.flatnonzero(rows.y == s) for s in (1.0, -1.0)]
+    nearest_rows = [int(side[np.argmin(values[side])]) for side in sides if len(side)]
+    return min(upper, not_exceeded(rows, nearest_rows, [1.0] * len(nearest_rows)))
 
 
 def _largest_margin(rows: ExactRows) -> tuple[list[int], float]:

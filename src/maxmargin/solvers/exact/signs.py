@@ -8,6 +8,7 @@ all at once where the numbers are so small that sums of doubles are exact, else 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import mul
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from maxmargin.solvers.exact.whole import ExactRows
 __all__ = ["Signs", "error_bound", "ratio", "rounded", "signs"]
 
 UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
+TINY = 2.0**-900
 CHUNK = 4_096
 
 
@@ -42,7 +44,7 @@ def ratio(p: int, q: int) -> float:
     try:
         return p / q  # true division of integers is correctly rounded
     except OverflowError:
-        return float(np.copysign(np.inf, p) * (1 if q > 0 else -1))
+        return math.inf if (p > 0) == (q > 0) else -math.inf
 
 
 def error_bound(z: np.ndarray) -> float:
@@ -85,10 +87,11 @@ def _small_integers(
     if not used or offset or max(abs(z[j]) for j in used) >= 1 << 53 or rows.rows is not rows.given:
         return None
     A = rows.block(which)[:, used]
-    low = _lowest_bit(A)
-    if low < -1000:
+    features = [j for j in used if j < rows.d]
+    size = np.abs(rows.given.take(which)[:, features])
+    if np.any((size > 0.0) & (size * rows.fold[features] < TINY)):  # rounded, perhaps to zero
         return None
-    A = np.ldexp(A, -low)
+    A = np.ldexp(A, -_lowest_bit(A))
     v = np.array([float(z[j]) for j in used])
     return A @ v if float(np.max(np.abs(A) @ np.abs(v))) < 2.0**52 else None
 

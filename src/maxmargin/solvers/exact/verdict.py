@@ -32,7 +32,6 @@ SMALL, FEW = 1 << 13, 12  # entries and features of data that goes to the simple
 BITS = 12, 24, 53  # of the coordinates of a plane through a face
 LEAST = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
 EVEN = 10  # bits between the scales of columns that the machine takes as they are
-NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
 @dataclass
@@ -119,7 +118,7 @@ class _Ladder:
             return face, alive[~face.contains(alive)]
         if not wider.Q:
             return wider, alive[:0]
-        return wider, wider.far(alive, NEAR)
+        return wider, wider.outside(alive)
 
     def _strays(self, face: Face) -> np.ndarray:
         """Rows outside the span of the face, exactly."""

@@ -35,7 +35,7 @@ def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
         return None
     rng = np.random.default_rng(0)
     T = alive
-    with one_thread(True):
+    with one_thread(True), np.errstate(all="ignore"):
         while len(T):
             found = _settle(rows, face, T, rng)
             if not isinstance(found, np.ndarray):
@@ -69,7 +69,7 @@ def _settle(
         target = -(c @ C[chosen])
         try:
             weights, residual = nnls(C.T, target, maxiter=30 * rank)
-        except RuntimeError:
+        except (RuntimeError, ValueError):  # too many steps, or numbers out of range
             return None
         used = np.flatnonzero(weights)
         if residual <= ZERO * float(np.linalg.norm(target)):
