@@ -46,6 +46,7 @@ OWN = {
         "max_updates": [*COUNTS, None],
         "order": ["backwards", 1, None],
         "polish": [2, "yes"],
+        "max_witnesses": [-1, 1.5, "many", True, None],
     },
 }
 PARAMETERS = [

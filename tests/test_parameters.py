@@ -38,6 +38,10 @@ def has_trace(model):
     return hasattr(model.fit(X, Y), "trace_")
 
 
+def lower_bound(model):
+    return model.fit(X, Y).error_lower_bound_
+
+
 def measured_epochs(model):
     model.fit(X, Y)
     return int(np.isfinite(model.history_["training_error"]).sum())
@@ -72,6 +76,7 @@ OWN = {
         "max_updates": ({"polish": False}, 2, 200, weights),
         "order": ({"random_state": 0, "polish": False}, "cyclic", "shuffled", weights),
         "polish": ({"random_state": 0}, False, True, weights),
+        "max_witnesses": ({}, 0, 10, lower_bound),
         "random_state": ({"order": "shuffled", "polish": False}, 0, 1, weights),
     },
 }

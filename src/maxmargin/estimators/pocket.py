@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -140,13 +141,17 @@ class PocketPerceptron(StreamPerceptron):
             solution = pocket_perceptron(
                 part, machine, z, self._settings(), self._stopping_rule(), rng, observer, self.polish
             )
-            solution.least_error = self._least_error(training, machine, solution)
+            deadline = part.began + self._stopping_rule().max_seconds()
+            solution.least_error = self._least_error(training, machine, solution, deadline)
             solutions.append(solution)
         return solutions
 
-    def _least_error(self, training: Examples, machine: Machine, solution: Solution) -> float:
+    def _least_error(
+        self, training: Examples, machine: Machine, solution: Solution, deadline: float
+    ) -> float:
         """What no plane falls below: each of some disjoint witnesses costs it the least weight in it."""
-        if not self.max_witnesses or not solution.best_error > 0:
+        late = time.perf_counter() > deadline
+        if late or not self.max_witnesses or not solution.best_error > 0:
             return 0.0
         # Imported on use, like all exact arithmetic.
         from maxmargin.solvers.exact.packing import pack
@@ -157,8 +162,11 @@ class PocketPerceptron(StreamPerceptron):
         exponents = np.frexp(training.rows.column_reach)[1].astype(np.int64)
         rows = ExactRows(training.rows, machine.signs(training.codes), self._pad, exponents)
         weights = machine.class_weight[training.codes]
-        found = pack(rows, wrong, min(self.max_witnesses, len(wrong)))
-        least = sum(float(weights[list(witness)].min()) for witness in found)
+        least = 0.0
+        for witness in pack(rows, wrong, min(self.max_witnesses, len(wrong))):
+            least += float(weights[list(witness)].min())
+            if time.perf_counter() > deadline:
+                break
         return min(least / float(weights.sum()), solution.best_error)
 
     def _keep(self, solutions: list[Solution]) -> None:
