@@ -16,10 +16,12 @@ from maxmargin.solvers.margin import Solved
 
 __all__ = ["exact_optimum", "second_opinion"]
 
+NARROW = 1e-9  # gap at which the support of a guess is likely that of the optimum
+
 
 def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     """The verdict, and if the classes are separable the largest margin in rational numbers."""
-    verdict, finding = judged(question)
+    verdict, finding = judged(question, NARROW)
     if not verdict.separable:
         return verdict, None
     start = {}

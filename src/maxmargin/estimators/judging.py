@@ -19,12 +19,12 @@ from maxmargin.solvers.exact.whole import ExactRows
 __all__ = ["judge", "judged", "witness_of"]
 
 
-def judge(question: Question, tol: float = 1e-6) -> Verdict:
+def judge(question: Question, tol: float = 0.05) -> Verdict:
     """Find the verdict on one question, and put it into words and proof."""
     return judged(question, tol)[0]
 
 
-def judged(question: Question, tol: float = 1e-6) -> tuple[Verdict, Finding]:
+def judged(question: Question, tol: float = 0.05) -> tuple[Verdict, Finding]:
     """The same, with what the solver found."""
     rows = question.exact_rows()
     finding = find_verdict(rows, tol)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from maxmargin.rows.arrays import Dense
-from maxmargin.rows.base import Rows
+from maxmargin.rows.base import BLOCK_ENTRIES, Rows
 
 __all__ = ["DenseRows"]
 
-CACHE_ENTRIES = 1 << 16  # half a megabyte of doubles: temporaries stay in the cache
+FOLD_ENTRIES = 1 << 12  # length of a row that is reduced at full speed
+LARGE_ENTRIES = 1 << 21  # worth a second thread
 WIDE_ENTRIES = 1 << 20  # enough for a matrix product to run at full speed
 
 _NO_SKETCH = np.empty((0, 0), dtype=np.int16)
@@ -76,15 +78,29 @@ class DenseRows(Rows):
 
     @cached_property
     def column_reach(self) -> np.ndarray:
-        """max_i |x_ij| for every feature j, through temporaries that stay in the cache."""
-        reach = np.zeros(self.d, dtype=self.X.dtype)
-        # One buffer for all blocks: fresh memory would cost more than the arithmetic.
-        length = min(self.n, self.block_length(CACHE_ENTRIES))
-        buffer = np.empty((length, self.d), self.X.dtype)
-        for where, block in self.blocks(CACHE_ENTRIES):
-            size = np.abs(self.X[where], out=buffer[: block.n])
-            np.maximum(reach, size.max(axis=0), out=reach)
-        return reach.astype(np.float64)
+        """max_i |x_ij| for every feature j; two threads read large data faster than one."""
+        if self.entries < LARGE_ENTRIES:
+            return self._reach(0, self.n)
+        half = self.n // 2
+        with ThreadPoolExecutor(2) as pool:
+            parts = pool.map(self._reach, (0, half), (half, self.n))
+            return np.asarray(np.maximum(*parts))
+
+    def _reach(self, start: int, stop: int) -> np.ndarray:
+        """The same for some rows; several rows side by side are one long row, reduced faster."""
+        several = max(1, FOLD_ENTRIES // max(self.d, 1))
+        whole = start + (stop - start) // several * several
+        length = several * max(1, BLOCK_ENTRIES // (several * max(self.d, 1)))
+        high = np.zeros((several, self.d), self.X.dtype)
+        low = np.zeros((several, self.d), self.X.dtype)
+        parts = [self.X[k : min(k + length, whole)] for k in range(start, whole, length)]
+        for part in (*parts, self.X[whole:stop]):
+            rows = min(several, len(part))
+            if rows:
+                long = part.reshape(-1, rows, self.d)
+                np.maximum(high[:rows], np.maximum.reduce(long, axis=0), out=high[:rows])
+                np.minimum(low[:rows], np.minimum.reduce(long, axis=0), out=low[:rows])
+        return np.asarray(np.maximum(high, -low).max(axis=0), dtype=np.float64)
 
     def _wide(self, where: slice) -> np.ndarray:
         """Some rows as doubles."""
