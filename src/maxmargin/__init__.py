@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import stopping
+    from maxmargin import plots, stopping
     from maxmargin.certificates.certificate import Certificate
     from maxmargin.certificates.optimum import ExactOptimum
     from maxmargin.certificates.proof import Proof
@@ -59,6 +59,8 @@ _HOME = {
     "separability": "maxmargin.estimators.separability",
 }
 
+_MODULES = ("plots", "stopping")
+
 __all__ = [
     "BatchPerceptron",
     "BudgetWarning",
@@ -82,14 +84,15 @@ __all__ = [
     "certify",
     "error_bounds",
     "mistake_bound",
+    "plots",
     "separability",
     "stopping",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "stopping":
-        return import_module("maxmargin.stopping")
+    if name in _MODULES:
+        return import_module(f"maxmargin.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")

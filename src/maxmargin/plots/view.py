@@ -1,0 +1,106 @@
+"""From d features to two: which plane of x-space a picture shows.
+
+Two features, with the others fixed at a point: the picture is a slice, and the boundary in it is where
+f(x) = 0 in that slice. Or the projection on (w/‖w‖, the largest remaining principal direction): lengths
+along w are true, so the margin is seen undistorted, and the boundary is a straight line across.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["View", "choose_view"]
+
+SAMPLE = 5_000  # rows from which the principal direction is found
+
+
+@dataclass(frozen=True)
+class View:
+    """x = at + u₁ axes[0] + u₂ axes[1], and back: u = axes (x − at)."""
+
+    axes: np.ndarray  # (2, d): two rows of length one, at right angles
+    at: np.ndarray  # (d,): what the picture does not show is as here
+    names: tuple[str, str]
+    sliced: bool  # points of other slices are drawn over this one
+
+    def flat(self, X: np.ndarray) -> np.ndarray:
+        """Where points are drawn."""
+        return np.asarray((X - self.at) @ self.axes.T)
+
+    def plane(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+        """The boundary w·x + b = 0 in the picture: v·u + c = 0."""
+        return self.axes @ w, float(w @ self.at + b)
+
+
+def choose_view(X: np.ndarray, w: np.ndarray, features: Any, at: Any, names: Sequence[str]) -> View:
+    """Choose what to show: ``features`` is a pair, "projection", or None for what suits d."""
+    d = X.shape[1]
+    if features is None:
+        features = "projection" if d > 2 else (0, min(1, d - 1))
+    if isinstance(features, str) and features == "projection":
+        return _projection(X, w, at)
+    if isinstance(features, str) or not isinstance(features, Sequence) or len(features) != 2:
+        raise InputError(
+            f'features must be two columns (numbers or names) or "projection". Got {features!r} instead.'
+        )
+    i, j = (_column(f, names) for f in features)
+    basis = np.zeros((2, d))
+    basis[0, i] = 1.0
+    if d > 1:
+        basis[1, j] = 1.0
+    if d > 1 and i == j:
+        raise InputError(f"features must be two different columns. Got {features!r} instead.")
+    centre = np.zeros(d) if d <= 2 else _point(X, at)
+    centre = centre.copy()
+    centre[[i, j]] = 0.0
+    shown = str(names[i]), str(names[j]) if d > 1 else ""
+    return View(basis, centre, shown, sliced=d > 2)
+
+
+def _projection(X: np.ndarray, w: np.ndarray, at: Any) -> View:
+    if X.shape[1] < 2:
+        raise InputError('features must not be "projection" for one feature. Leave it out.')
+    length = float(np.linalg.norm(w))
+    first = w / length if length > 0 else np.eye(X.shape[1])[0]
+    centre = _point(X, at)
+    some = X[:: max(1, len(X) // SAMPLE)] - centre
+    rest = some - np.outer(some @ first, first)
+    _, _, directions = np.linalg.svd(rest, full_matrices=False)
+    second = directions[0] - (directions[0] @ first) * first
+    size = float(np.linalg.norm(second))
+    if size < 1e-12:  # all points lie on one line
+        second = np.eye(X.shape[1])[int(np.argmin(np.abs(first)))]
+        second = second - (second @ first) * first
+        size = float(np.linalg.norm(second))
+    second /= size
+    second *= np.sign(second[np.argmax(np.abs(second))])  # the same picture every time
+    return View(np.array([first, second]), centre, ("along w", "largest other direction"), sliced=False)
+
+
+def _point(X: np.ndarray, at: Any) -> np.ndarray:
+    if at is None:
+        return np.asarray(X.mean(axis=0))
+    point = np.asarray(at, dtype=np.float64)
+    if point.shape != (X.shape[1],) or not np.all(np.isfinite(point)):
+        raise InputError(f"at must hold {X.shape[1]} finite numbers. Got {at!r} instead.")
+    return point
+
+
+def _column(feature: Any, names: Sequence[str]) -> int:
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    if (
+        isinstance(feature, int | np.integer)
+        and not isinstance(feature, bool)
+        and 0 <= feature < len(names)
+    ):
+        return int(feature)
+    raise InputError(
+        f"features must be column numbers from 0 to {len(names) - 1}, or names. Got {feature!r} instead."
+    )
