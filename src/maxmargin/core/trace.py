@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -79,6 +80,13 @@ class Trace(Sequence[Update]):
     def weights(self) -> np.ndarray:
         """All weights (w, b): the start in row 0, then one row per update."""
         return np.array([self.start, *(u.weights for u in self._updates)])
+
+    def animate(self, X: Any, y: Any, path: str | PathLike[str] | None = None, **options: Any) -> Any:
+        """Show the run on its data X, y: ten updates slowly, a hundred fast; saved to ``path`` if given.
+
+        See :func:`maxmargin.plots.animate` for the options; it needs matplotlib.
+        """
+        return import_module("maxmargin.plots.animation").animate(self, X, y, path, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain lists and numbers; floats keep every bit as decimal text."""

@@ -26,7 +26,7 @@ from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.rows import Rows
 from maxmargin.solvers.frame import NotFiniteError
-from maxmargin.solvers.margin import Solved, Start, Task, solve_margins
+from maxmargin.solvers.margin import Pass, Solved, Start, Task, solve_margins
 from maxmargin.solvers.passes import Budget, MarginPoint, Plane
 from maxmargin.solvers.problem import Machine
 
@@ -242,6 +242,7 @@ class MarginClassifier(MarginAttributes):
             certificate_=proof,
             n_passes_=proof.n_passes,
             n_rows=n,
+            progress_=(*task.log, Pass(proof.n_passes, proof.primal, proof.dual)),
         )
 
     def _warn(self) -> None:

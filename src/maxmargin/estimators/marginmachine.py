@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.estimators.base import LinearClassifier
+from maxmargin.solvers.margin import Pass
 
 __all__ = ["MarginAttributes", "MarginMachine"]
 
@@ -34,6 +35,7 @@ class MarginMachine:
     certificate_: Certificate
     n_passes_: int
     n_rows: int
+    progress_: tuple[Pass, ...] = ()  # primal and dual value after each pass, the last as certified
 
     @property
     def margin_(self) -> float:

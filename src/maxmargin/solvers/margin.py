@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +19,18 @@ from maxmargin.solvers.finish import State, finish
 from maxmargin.solvers.frame import Frame, set_scene
 from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
-from maxmargin.solvers.passes import Budget, Course, MarginPoint, run_together
+from maxmargin.solvers.passes import Budget, Course, MarginPoint, Plane, run_together
 from maxmargin.solvers.softmargin import soft_margin
 
-__all__ = ["Solved", "Start", "Task", "solve_margins"]
+__all__ = ["Pass", "Solved", "Start", "Task", "solve_margins"]
+
+
+class Pass(NamedTuple):
+    """Primal and dual value after a pass over the data."""
+
+    n_passes: int
+    primal: float
+    dual: float
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Task:
     y: np.ndarray
     C: np.ndarray | None
     start: Start | None = None
+    log: list[Pass] = field(default_factory=list, compare=False)  # written while it is solved
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ def solve_margins(
     work = gram_frames(frames) if worth_gram(frames[0]) else frames
     budget = replace(budget, outside=scene.outside if work is frames else None)
     courses = [
-        _course(inner, frame, task, tol, budget)
+        _course(inner, frame, task, tol, _logging(budget, task, frame))
         for inner, frame, task in zip(work, frames, tasks, strict=True)
     ]
     found = run_together(work, courses)
@@ -71,10 +81,22 @@ def solve_margins(
     for frame, inner, task, point in zip(frames, work, tasks, found, strict=True):
         result = _outside(frame, task, point, inner is not frame)
         if inner is not frame and (point.meets or result.doubtful):  # ask the rows themselves
-            (point,) = run_together([frame], [_course(frame, frame, task, tol, budget)])
+            again = _course(frame, frame, task, tol, _logging(budget, task, frame))
+            (point,) = run_together([frame], [again])
             result = _outside(frame, task, point, combined=False)
         solved.append(result)
     return solved
+
+
+def _logging(budget: Budget, task: Task, frame: Frame) -> Budget:
+    """The budget of one machine, with its values written down in the user's units."""
+    unit = frame.scene.scale**2
+
+    def report(point: MarginPoint, plane: Plane | None) -> bool:
+        task.log.append(Pass(point.passes, point.primal / unit, point.dual / unit))
+        return budget.report(point, plane)
+
+    return replace(budget, report=report)
 
 
 def _course(work: Frame, frame: Frame, task: Task, tol: float, budget: Budget) -> Course:
