@@ -185,7 +185,7 @@ def check_verdict(verdict, X, y, intercept=True, *, folder=None, tight=True):
     assert proof["rows"] == len(A) and proof["features"] == d and proof["intercept"] is intercept
     if verdict.kind == "overlapping":
         assert verdict.w is None and verdict.b is None and verdict.infinite == {}
-        _check_span(proof["span"], A, D, verdict.rank)
+        _check_span(proof["span"], A, verdict.rank)
     else:
         assert verdict.rank is None
         _check_plane(verdict, proof["plane"], A, d, intercept)
@@ -284,7 +284,8 @@ def _check_witness(witness, written, rows, one, side, A, D, intercept):
         assert abs(Fraction(v) - point) * one * 10**12 <= reach + one * Fraction(1, 10**300)
 
 
-def _check_span(span, A, D, rank):
+def _check_span(span, A, rank):
+    D = len(next(iter(A.values())))
     which, weights = span["rows"], [_integer(text) for text in span["weights"]]
     assert len(which) == len(weights) <= 2 * D and len(set(which)) == len(which)
     assert all(a < b for a, b in pairwise(which)) and min(weights, default=1) > 0
@@ -293,8 +294,10 @@ def _check_span(span, A, D, rank):
     flat = [_whole([_number(text) for text in u]) for u in span["flat"]]
     assert all(len(u) == D for u in flat)
     assert all(sum(map(mul, a, u)) == 0 for a in A.values() for u in flat)
-    assert _rank(held) >= D - _rank(flat)
-    assert rank == D - _rank(flat)
+    assert _rank(held) == rank == _rank(list(A.values()))  # all rows lie in the span
+    seen = [any(column) for column in zip(*A.values(), strict=True)]
+    if len(which) < len(A):
+        assert rank >= sum(seen) - _rank([[v for v, s in zip(u, seen, strict=True) if s] for u in flat])
 
 
 def write_table(path, X, y):

@@ -67,7 +67,7 @@ APART = sparse([[5.0], [-3.0], [7.0]], ["1", "-1", "1"])
 TOUCH = sparse([[2.0], [2.0], [5.0]], ["1", "-1", "1"])
 MIXED = sparse([[1.0], [2.0], [3.0], [4.0]], ["1", "-1", "1", "-1"])
 # Two features, all on the line x_1 = x_2: the flat is u = (1, −1, 0).
-FLAT = sparse([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]], ["1", "-1", "1"])
+FLAT = sparse([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0]], ["1", "-1", "1", "-1"])
 ONE_TWO_ONE = {"rows": [0, 1, 2], "weights": ["1", "2", "1"]}
 
 PROOFS = {
@@ -559,7 +559,7 @@ def test_exit_codes(tmp_path, capsys):
     text = seal(PROOFS["touching"][0])
     assert run(tmp_path, capsys, text) == (
         0,
-        "The proof holds: touching, 3 rows, 1 features, 1 against -1.\n",
+        "The proof holds: touching, 3 rows, 1 feature, 1 against -1.\n",
     )
     assert run(tmp_path, capsys, text, CSV, "--label", "class")[0] == 0
     status, line = run(tmp_path, capsys, text, CSV.replace("5", "6"))

@@ -222,9 +222,7 @@ def test_planes_through_the_origin():
     assert mm.Proof.load("proof.json").content["intercept"] is False
 
 
-@pytest.mark.parametrize(
-    "label", ["a b", "Ä ö", "a,b", 'say "x"', "日本", "", "nan", "True", "line\nbreak"]
-)
+@pytest.mark.parametrize("label", ["a b", "Ä ö", "a,b", 'say "x"', "日本", "nan", "True", "line\nbreak"])
 def test_any_text_is_a_label(label):
     quoted = '"' + label.replace('"', '""') + '"'
     data = write("data.csv", f"x,y\n0,{quoted}\n1,other\n2,other\n")
@@ -405,3 +403,22 @@ def test_as_programs():
     lost = program("maxmargin", "separable", "none.csv")
     assert (lost.returncode, lost.stdout) == (2, "")
     assert len(lost.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "code", "words"),
+    [
+        ("0,1,y\n1,2,0\n3,5,1\n", [], 0, "rows of 1 and 0"),  # names that are numbers
+        ("0,1,y\n1,2,0\n3,5,1\n", ["--label", "y"], 0, "rows of 1 and 0"),
+        ("NA,2,0\n3,4,1\n5,6,0\n", [], 2, "--header or --no-header"),
+        ("2020,sales,y\n3,4,1\n5,6,0\n", ["--header"], 0, "rows of 1 and 0"),
+        ("1,2,0\n3,4,\n", [], 2, "line 2: the label must not be empty"),
+        ("x,y\n9007199254740993,0\n1,1\n", [], 2, "would be rounded"),
+    ],
+)
+def test_headers_and_gaps(content, options, code, words):
+    data = write("data.csv", content)
+    found = run("separable", data, *options, "--proof", "proof.json")
+    assert found[0] == code and words in found[1] + found[2]
+    if code == 0:
+        assert verify("proof.json", data) == 0

@@ -79,7 +79,7 @@ def test_shell_commands_of_the_readme_run(tmp_path):
             text=True,
         )
         assert done.returncode == 0, (command, done.stdout, done.stderr)
-    assert "The proof holds: separable, 569 rows, 30 features, 1 against 0." in done.stdout
+    assert "The proof holds: separable, 569 rows, 30 features, 1 against 0" in done.stdout
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

@@ -633,3 +633,38 @@ def test_flipping_the_labels_flips_the_plane(case):
             assert ours == pytest.approx(theirs, rel=1e-5)
         for a, b in zip(one.w.tolist(), other.w.tolist(), strict=True):
             assert not (a * b > 0 and min(abs(a), abs(b)) > 0.01 * np.max(np.abs(one.w)))
+
+
+def test_a_determinant_that_many_primes_divide():
+    """Four rows whose determinant is (2^61 − 1)(2^63 − 25)(2^64 − 59), and their mirror images."""
+    goal = (2**61 - 1) * (2**63 - 25) * (2**64 - 59)
+    base = 2**47
+    digits = [goal // base**k % base for k in range(4)]
+    digits[3] += goal // base**4 * base
+    # A companion matrix: its determinant is the number with these digits.
+    V = [[float(v) for v in digits]] + [
+        [float(-base) if j == k else 1.0 if j == k + 1 else 0.0 for j in range(4)] for k in range(3)
+    ]
+    X, y = np.array(V + V), [0] * 4 + [1] * 4
+    verdict = mm.separability(X, y, fit_intercept=False)
+    assert verdict.kind == "overlapping" and verdict.rank == 4
+    assert verdict.proof.verify(X, y)
+
+
+def test_wide_rows_that_cancel_have_short_proofs():
+    rng = np.random.default_rng(0)
+    half = rng.integers(-3, 4, (15, 600)) * (rng.random((15, 600)) < 0.02)
+    X, y = np.vstack([half, half]).astype(float), [0] * 15 + [1] * 15
+    verdict = mm.separability(X, y)
+    assert verdict.kind == "overlapping" and verdict.proof.verify(X, y)
+    assert not verdict.proof.content["span"]["flat"]
+
+
+def test_verdicts_keep_no_copies_of_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12_000, 8))
+    y = np.arange(12_000) % 3
+    verdict = mm.separability(X, y)
+    assert not verdict.pairs[0, 1].separable
+    assert verdict.pairs[0, 1].proof.verify(X, np.where(y == 2, -1, y))
+    assert verdict.pairs[1, 2].proof.verify(X, y)

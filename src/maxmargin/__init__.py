@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import plots, stopping
+    from maxmargin import datasets, plots, stopping
     from maxmargin.certificates.certificate import Certificate
     from maxmargin.certificates.optimum import ExactOptimum
     from maxmargin.certificates.proof import Proof
@@ -59,7 +59,7 @@ _HOME = {
     "separability": "maxmargin.estimators.separability",
 }
 
-_MODULES = ("plots", "stopping")
+_MODULES = ("datasets", "plots", "stopping")
 
 __all__ = [
     "BatchPerceptron",
@@ -82,6 +82,7 @@ __all__ = [
     "Witness",
     "__version__",
     "certify",
+    "datasets",
     "error_bounds",
     "mistake_bound",
     "plots",

@@ -56,7 +56,16 @@ class ExactOptimum:
         # A quotient of many digits at once, so that neither part overflows.
         p, q = self.squared_margin.numerator, self.squared_margin.denominator
         shift = 2 * max(0, 64 + (q.bit_length() - p.bit_length()) // 2)
-        return math.isqrt((p << shift) // q) / (1 << shift // 2)
+        try:
+            return math.isqrt((p << shift) // q) / (1 << shift // 2)
+        except OverflowError:
+            return math.inf
+
+    def _shown(self) -> str:
+        if 0.0 < self.margin < math.inf:
+            return f"{self.margin:.15g}"
+        p, q = self.squared_margin.numerator, self.squared_margin.denominator
+        return f"about 2^{(p.bit_length() - q.bit_length()) // 2}, beyond the range of doubles"
 
     def __repr__(self) -> str:
         return f"ExactOptimum(margin={self.margin!r}, support={sorted(self.alpha)})"
@@ -66,6 +75,6 @@ class ExactOptimum:
         bits = p.bit_length() + q.bit_length()
         exact = f"a fraction of some {int(0.30103 * bits)} digits" if bits > 200 else f"{p}/{q}"
         return (
-            f"Exact hard margin: the largest margin is {self.margin:.15g}, its square {exact}; "
+            f"Exact hard margin: the largest margin is {self._shown()}, its square {exact}; "
             f"{len(self.alpha)} support vectors, every condition checked in exact arithmetic."
         )

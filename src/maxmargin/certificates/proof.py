@@ -27,7 +27,8 @@ class Proof:
     """The proof of a verdict: what was found, in exact numbers, and the fingerprint of the data.
 
     Made by :func:`maxmargin.separability` (``verdict.proof``) and by ``HardMarginSVC.prove``, or read
-    with :meth:`load`. The file format is described in ``docs/proof-format.md``.
+    with :meth:`load`. The file format is described in ``docs/proof-format.md``. The fingerprint of large
+    data is taken when it is first needed: save the proof before you change X in place.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class Proof:
     def check(self, X: Any, y: Any) -> None:
         """Raise ``maxmargin.checker.Rejected`` with the reason unless the proof holds for this data."""
         matrix, labels = _matrix(X), np.asarray(y).tolist()
-        checker.require(matrix.ndim == 2, "X must be a matrix")
+        checker.require(matrix.ndim == 2 and isinstance(labels, list), "X must be a matrix, y a list")
         checker.require(len(labels) == matrix.shape[0], "X and y must have the same number of rows")
         features = self._content["features"]
         checker.require(matrix.shape[1] == features, f"X must have {features} features")

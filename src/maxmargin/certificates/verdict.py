@@ -33,9 +33,11 @@ class Work(NamedTuple):
     def __str__(self) -> str:
         parts = []
         if self.rows_filtered:
-            parts.append(f"{self.rows_filtered:,} rows decided by floating point within its error bound")
+            many = _rows(self.rows_filtered)
+            parts.append(f"{many} decided by floating point within its error bound")
         if self.rows_exact:
-            parts.append(f"{self.rows_exact:,} in integers")
+            many = f"{self.rows_exact:,}" if parts else _rows(self.rows_exact)
+            parts.append(f"{many} in integers")
         if self.pivots:
             parts.append(f"{self.pivots:,} steps of the simplex method in integers")
         return ", ".join(parts) or "all in integers"
@@ -59,8 +61,8 @@ class Verdict:
     plane_is_exact : bool
         Whether w and b themselves, as doubles, are the proven plane.
     margin : (float, float) or None
-        Certified bounds on the largest margin: what (w, b) attains, rounded down, and what no plane
-        exceeds, rounded up. None if the classes are not separable.
+        Certified bounds on the largest margin: what the proven plane attains, rounded down, and what no
+        plane exceeds, rounded up. None if the classes are not separable.
     witness : Witness or None
         If not separable: at most d + 2 rows whose weighted means are the same point, exactly.
     on_plane : array of int
@@ -68,7 +70,7 @@ class Verdict:
     negative, positive : labels
         The two classes; ``negative`` is None for "all others".
     rank : int
-        If overlapping: the dimension of the span of all rows (x, 1).
+        If overlapping: the dimension of the span of all rows (x, 1), without an intercept of x.
     proof : Proof
         To be verified, saved and loaded.
     work : Work
@@ -161,7 +163,7 @@ class Verdict:
         more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
         run = f"run to infinity: {', '.join(some)}{more}."
         if self.kind == "separable":
-            return f"the likelihood has no maximum, and the coefficients {run}"
+            return f"the likelihood has no maximum. Along this plane the coefficients {run}"
         return (
             f"the likelihood has no maximum. Along the plane these coefficients {run} Only the rows on "
             "the plane tell about the others."
@@ -200,6 +202,10 @@ class MulticlassVerdict:
         bad = {pair: v for pair, v in self.pairs.items() if not v.separable}
         lines += [f"· {a!r} and {b!r}: {verdict.kind}" for (a, b), verdict in bad.items()]
         return "\n".join(lines)
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def _count(verdicts: Mapping[Hashable, Verdict] | Mapping[tuple[Hashable, Hashable], Verdict]) -> str:

@@ -19,9 +19,9 @@ A double is an integer over a power of two, so that all this is computed in inte
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
-from operator import mul
+from operator import eq, mul
 from struct import pack
 from typing import Any
 
@@ -45,8 +45,12 @@ __all__ = [
 Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
 
 
-def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
-    """Reject the parsed ``proof`` unless it holds for the rows: one pass, keeping only rows it names."""
+def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> int:
+    """Reject the parsed ``proof`` unless it holds for the rows; return how many have other labels.
+
+    One pass, keeping only the rows that the proof names.
+    """
+    i = -1
     d, kind = proof["features"], proof["kind"]
     sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
     z: list[int] = []
@@ -61,6 +65,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
     tight: list[int] = []  # the rows with a_i·z = 0; of an optimum, with a_i·z = 1
     one_more = [d] * proof["intercept"], [1.0] * proof["intercept"]  # (x, 1), or x
     fingerprint = Fingerprint()
+    seen = {d} if proof["intercept"] else set[int]()  # columns in which some row is not zero
 
     for i, (label, features) in enumerate(rows):
         side = sides.get(canonical(label))
@@ -71,9 +76,12 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
         try:
             values = [float(features[j]) for j in columns]
             a = signed(side, columns + one_more[0], values + one_more[1])
-        except (ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             raise Rejected(f"row {i} must hold finite numbers") from None
+        equal = map(eq, values, map(features.__getitem__, columns))
+        require(all(equal), f"row {i} must hold numbers that doubles hold")
         fingerprint.add(side, columns, values)
+        seen.update(columns)
         if i in named:
             kept[i] = a
         if z:
@@ -101,27 +109,34 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> None:
         )
         require(len(tight) < used, "some row must not be on the plane")
     elif kind == "optimum":
+        both = all(fingerprint.used.values()) or not proof["intercept"]
+        require(both, "both sides must have rows")
         loose = set(proof["multipliers"]["rows"]) - set(tight)
         require(not loose, f"row {min(loose, default=0)} has a multiplier: its margin must be 1")
-        total, scale = weighted_sum(proof["multipliers"], kept)
-        require(not total.get(d), "the multipliers of the two sides must have the same sum")
-        for j in range(d):
-            require(
-                total.get(j, 0) * one == z[j] * scale, f"plane.w[{j}] must be that of the multipliers"
-            )
-    require_sums(proof, kept)
+    require_sums(proof, kept, seen)
+    return i + 1 - used
 
 
-def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector]) -> None:
-    """Reject the proof unless the rows of its witness cancel, and those of its span, which span all."""
+def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector], seen: Collection[int]) -> None:
+    """Reject the proof unless the rows of its witness cancel, and those of its span, which span all.
+
+    ``seen`` are the columns in which some row is not zero: no row has a part in the others.
+    """
     for name in ("witness", "span"):
         if name in proof:
             total, _ = weighted_sum(proof[name], kept)
             require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
-    if "span" in proof:
+    if "multipliers" in proof:
+        d, (w, one) = proof["features"], common_denominator(proof["plane"]["w"])
+        total, scale = weighted_sum(proof["multipliers"], kept)
+        require(not total.get(d), "the multipliers of the two sides must have the same sum")
+        for j in range(d):
+            equal = total.get(j, 0) * one == w[j] * scale
+            require(equal, f"plane.w[{j}] must be that of the multipliers")
+    if "span" in proof and len(proof["span"]["rows"]) < proof["rows"]:  # not all rows cancel together
         flat = [common_denominator(u)[0] for u in proof["span"]["flat"]]
-        others = rank((dict(enumerate(u)) for u in flat), len(flat))
-        missing = proof["features"] + proof["intercept"] - others
+        others = rank(({j: u[j] for j in seen} for u in flat), len(flat))
+        missing = len(seen) - others
         span = (dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
         require(rank(span, missing) >= missing, "the rows of the span must span all others")
 
@@ -186,7 +201,7 @@ def weighted_sum(part: Mapping[str, Any], kept: Mapping[int, Vector]) -> tuple[d
 def rank(vectors: Iterable[Mapping[int, int]], enough: int) -> int:
     """Return the largest of the ranks modulo some primes: the true rank is this or larger."""
     given, best = list(vectors), 0
-    for prime in (2**61 - 1, 2**89 - 1, 2**127 - 1):
+    for prime in (2**61 - 1, 2**89 - 1, 2**127 - 1, 2**521 - 1, 2**2203 - 1):
         if best < enough:
             best = max(best, rank_modulo(prime, given))
     return best

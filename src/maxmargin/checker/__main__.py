@@ -38,14 +38,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (OSError, ValueError) as error:
             raise Unreadable(f"{given.proof}: {error}. Name a proof that can be read.") from None
         proof = parse(text)
-        check(proof, read(given.data, proof, given.label))
+        left_out = check(proof, read(given.data, proof, given.label))
     except Rejected as error:
         return _say(f"Rejected: {error}.", 1)
     except Unreadable as error:
         return _say(str(error), 2)
     sides = " against ".join(_some(proof[side]) for side in ("positive", "negative"))
-    size = f"{proof['rows']} rows, {proof['features']} features"
-    return _say(f"The proof holds: {proof['kind']}, {size}, {sides}.", 0)
+    size = f"{_count(proof['rows'], 'row')}, {_count(proof['features'], 'feature')}"
+    origin = "" if proof["intercept"] else ", planes through the origin"
+    columns = ""
+    if "columns" in proof:
+        columns = f" (label {proof.get('label', 'as given')}; features {_some(proof['columns'])})"
+    left = f", {_count(left_out, 'row')} of other classes left out" if left_out else ""
+    return _say(f"The proof holds: {proof['kind']}, {size}, {sides}{origin}{left}{columns}.", 0)
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
 def _some(labels: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Itera
                         if label is None
                         else [name for k, name in enumerate(names) if label not in (name, str(k))]
                     )
-                    header = any(name and _float(name) is None for name in features)
+                    header = proof.get("header", any(name and _float(name) is None for name in features))
                     label_at, features_at = _places(path, proof, label, names if header else [], width)
                     if header:
                         continue
@@ -79,12 +79,14 @@ def _read_svmlight(path: str, proof: Mapping[str, Any], label: str | None) -> It
                     f"{where}: must begin with a label. Got {label[:40]!r}. Correct the file."
                 )
             texts: dict[int, str] = {}
+            last = -1
             for index, _, text in (pair.partition(":") for pair in pairs if not pair.startswith("qid:")):
                 j = _index(index)
-                if j is None or not max(texts, default=-1) < j - first < proof["features"]:
+                if j is None or not last < j - first < proof["features"]:
                     allowed = f"indices must increase, from {first} to {proof['features'] + first - 1}"
                     raise Unreadable(f"{where}: {allowed}. Got {index[:40]!r}. Correct the file.")
-                texts[j - first] = text
+                last = j - first
+                texts[last] = text
             yield label, _features(texts.items(), where)
 
 
@@ -96,12 +98,9 @@ def _read_npy(path: str, proof: Mapping[str, Any], label: str | None) -> Iterato
         start = 10 if version == 1 else 12
         end = start + int.from_bytes(content[8:start], "little")
         header = ast.literal_eval(content[start : min(end, start + 10_000)].decode("ascii").strip())
-        by_columns, (height, width), kind = (
-            header["fortran_order"],
-            header["shape"],
-            NPY[header["descr"]],
-        )
-        lines = Struct(f"<{height if by_columns else width}{kind}").iter_unpack(content[end:])
+        by_columns, (height, width) = header["fortran_order"], header["shape"]
+        order, kind = NPY[header["descr"]]
+        lines = Struct(f"{order}{height if by_columns else width}{kind}").iter_unpack(content[end:])
         if magic != b"\x93NUMPY" or len(content) - end != height * width * Struct(kind).size:
             raise ValueError
     except (
@@ -121,7 +120,7 @@ def _read_npy(path: str, proof: Mapping[str, Any], label: str | None) -> Iterato
     label_at, features_at = _places(path, proof, label, [], width)
     for i, values in enumerate(zip(*lines, strict=True) if by_columns else lines):
         row = [float(values[k]) for k in features_at]
-        if not all(map(math.isfinite, row)):
+        if not all(map(math.isfinite, row)) or row != [values[k] for k in features_at]:
             raise Unreadable(f"{path}, row {i}: features must be finite. Correct the file.")
         yield str(values[label_at]), {j: value for j, value in enumerate(row) if value}
 
@@ -129,7 +128,19 @@ def _read_npy(path: str, proof: Mapping[str, Any], label: str | None) -> Iterato
 READERS = dict.fromkeys((".csv", ".tsv"), _read_table)
 READERS |= dict.fromkeys((".svm", ".svmlight", ".libsvm", ".txt", ".dat"), _read_svmlight)
 READERS[".npy"] = _read_npy
-NPY = {"<f8": "d", "<f4": "f", "<i8": "q", "<i4": "i", "<i2": "h", "|i1": "b", "|u1": "B", "|b1": "?"}
+LETTERS = {
+    "f8": "d",
+    "f4": "f",
+    "f2": "e",
+    "i8": "q",
+    "i4": "i",
+    "i2": "h",
+    "u8": "Q",
+    "u4": "I",
+    "u2": "H",
+}
+NPY = {order + kind: (order, letter) for order in "<>" for kind, letter in LETTERS.items()}
+NPY |= {"|i1": ("<", "b"), "|u1": ("<", "B"), "|b1": ("<", "?")}
 
 
 def _places(
@@ -174,7 +185,10 @@ def _features(entries: Iterable[tuple[int, str]], where: str) -> dict[int, float
 def _float(text: str) -> float | None:
     """Return the double that a text stands for, if any; Python would also take 1_0 for 10."""
     try:
-        return float(text) if text.isascii() and "_" not in text else None
+        value = float(text) if text.isascii() and "_" not in text else None
+        if value is not None and abs(value) >= 2**53 and re.fullmatch("[ +-]*[0-9]{1,4000} *", text):
+            return value if int(text) == value else None  # an integer that a double does not hold
+        return value
     except ValueError:
         return None
 

@@ -41,6 +41,7 @@ OF_KIND: dict[str, dict[str, Any]] = {
 OF_FILE = {  # optional: where the file holds what
     "label": TEXT,
     "columns": [TEXT],
+    "header": ("true or false", lambda value: type(value) is bool),
     "first_index": ("0 or 1", lambda value: type(value) is int and value in (0, 1)),
 }
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from maxmargin._version import __version__
 
 __all__ = ["main"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+MODELS = "perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,11 +36,42 @@ def _answer(work: Callable[[], int]) -> NoReturn:
     sys.exit(code)
 
 
+def _from_file(command: F) -> F:
+    """The options that say what of a file is meant."""
+    for option in (
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether a table begins with names. [default: find out]",
+        ),
+        click.option("--drop", help="Columns to leave out, separated by commas."),
+        click.option("--columns", help="Features, separated by commas. [default: all other columns]"),
+        click.option(
+            "--label", help="Column of the labels: a name or a number from 0. [default: the last]"
+        ),
+        click.argument("data", type=click.Path()),
+    ):
+        command = option(command)
+    return command
+
+
+def _with_model(command: F) -> F:
+    """The options that choose a model."""
+    for option in (
+        click.option("--no-intercept", is_flag=True, help="Only planes through the origin."),
+        click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of slack."),
+        click.option("--model", type=click.Choice(MODELS), default="soft-margin", show_default=True),
+    ):
+        command = option(command)
+    return command
+
+
+def _names(text: str | None) -> list[str]:
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
 @main.command()
-@click.argument("data", type=click.Path())
-@click.option("--label", help="Column of the labels: a name or a number from 0. [default: the last]")
-@click.option("--columns", help="Features, separated by commas. [default: all other columns]")
-@click.option("--drop", help="Columns to leave out, separated by commas.")
+@_from_file
 @click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
 @click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
 @click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
@@ -48,6 +82,7 @@ def separable(
     label: str | None,
     columns: str | None,
     drop: str | None,
+    header: bool | None,
     one: str | None,
     other: str | None,
     no_intercept: bool,
@@ -61,14 +96,20 @@ def separable(
     """
     from maxmargin.cli.separable import run
 
-    def names(text: str | None) -> list[str]:
-        return [] if text is None else [name.strip() for name in text.split(",")]
-
     if other is not None and one is None:
         raise click.UsageError("--against needs --class.")
     _answer(
         lambda: run(
-            data, label, names(columns), names(drop), one, other, not no_intercept, proof, as_json
+            data,
+            label,
+            _names(columns),
+            _names(drop),
+            one,
+            other,
+            not no_intercept,
+            proof,
+            as_json,
+            header,
         )
     )
 
@@ -86,6 +127,56 @@ def verify(proof: str, data: str, label: str | None) -> None:
     from maxmargin.checker.__main__ import main as check
 
     sys.exit(check([proof, data, *([] if label is None else ["--label", label])]))
+
+
+@main.command()
+@_from_file
+@_with_model
+@click.option("--validate", type=click.Path(), help="A file of validation rows.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 0.9),
+    default=0.2,
+    show_default=True,
+    help="Without --validate: the share of rows held out; 0 for none.",
+)
+@click.option(
+    "--out", type=click.Path(), default="report.html", show_default=True, help="The page to write."
+)
+def report(
+    data: str,
+    label: str | None,
+    columns: str | None,
+    drop: str | None,
+    header: bool | None,
+    model: str,
+    C: float,
+    no_intercept: bool,
+    validate: str | None,
+    share: float,
+    out: str,
+) -> None:
+    """Write a page: the data, the verdict, the model, its certificate and pictures.
+
+    The page is one HTML file that asks for nothing from outside. Its path is printed.
+    """
+    from maxmargin.cli.report import run
+
+    _answer(
+        lambda: run(
+            data,
+            label,
+            _names(columns),
+            _names(drop),
+            model,
+            C,
+            not no_intercept,
+            validate,
+            share,
+            out,
+            header,
+        )
+    )
 
 
 @main.command()

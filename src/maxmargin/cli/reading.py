@@ -13,6 +13,7 @@ from scipy import sparse
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
+from maxmargin.estimators.door import check_exact
 
 __all__ = ["Data", "read_data"]
 
@@ -32,12 +33,18 @@ class Data(NamedTuple):
     source: dict[str, Any]
 
 
-def read_data(path: str, label: str | None, columns: Sequence[str], drop: Sequence[str]) -> Data:
-    """Read a file whose ending says what it is."""
+def read_data(
+    path: str,
+    label: str | None,
+    columns: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    header: bool | None = None,
+) -> Data:
+    """Read a file whose ending says what it is; ``header`` None means to find out."""
     ending = Path(path).suffix.lower()
     try:
         if ending in TABLES:
-            return _read_table(path, label, columns, drop)
+            return _read_table(path, label, columns, drop, header)
         if ending in SVMLIGHT:
             if label is not None or columns or drop:
                 raise InputError(
@@ -55,48 +62,66 @@ def read_data(path: str, label: str | None, columns: Sequence[str], drop: Sequen
     raise InputError(f"{path}: the name of a data file must end in one of {endings}. Rename it.")
 
 
-def _read_table(path: str, label: str | None, columns: Sequence[str], drop: Sequence[str]) -> Data:
-    values: list[list[float]] = []
-    labels: list[str] = []
-    names: list[str] = []
-    label_at, features_at = 0, list[int]()
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, delimiter="\t" if path.lower().endswith(".tsv") else ",", strict=True)
-        try:
-            for fields in lines:
-                if len(fields) < 2 and not "".join(fields).strip():
-                    continue
-                if not names:
-                    header = _is_header(fields, label)
-                    names = [f.strip() for f in fields] if header else list(map(str, range(len(fields))))
-                    label_at, features_at = _places(path, names, label, columns, drop)
-                    if header:
-                        continue
-                where = f"{path}, line {lines.line_num}"
-                if len(fields) != len(names):
-                    raise InputError(
-                        f"{where}: must have {len(names)} fields. Got {len(fields)} instead."
-                    )
-                labels.append(fields[label_at])
-                values.append([_number(fields[k], where, names[k]) for k in features_at])
-        except csv.Error as error:
-            raise InputError(f"{path}, line {lines.line_num}: {error}. Correct the file.") from error
+def _read_table(
+    path: str, label: str | None, columns: Sequence[str], drop: Sequence[str], header: bool | None
+) -> Data:
+    lines = _lines(path)
+    if not lines:
+        raise InputError(f"{path}: must hold rows. Got none.")
+    first = [field.strip() for field in lines[0][1]]
+    if header is None:
+        header = _is_header(path, first, label, lines[1][1] if len(lines) > 1 else [])
+    names = first if header else list(map(str, range(len(first))))
+    label_at, features_at = _places(path, names, label, columns, drop)
+    values, labels = [], []
+    for number, fields in lines[1:] if header else lines:
+        where = f"{path}, line {number}"
+        if len(fields) != len(names):
+            raise InputError(f"{where}: must have {len(names)} fields. Got {len(fields)} instead.")
+        if not fields[label_at].strip():
+            raise InputError(f"{where}: the label must not be empty. Leave the row out, or fill it in.")
+        labels.append(fields[label_at])
+        values.append([_number(fields[k], where, names[k]) for k in features_at])
     if not values:
         raise InputError(f"{path}: must hold rows. Got none.")
     chosen = [names[k] for k in features_at]
-    once = len(set(names)) == len(names)  # a name that is repeated does not tell which column
+    # A name that is repeated, or looks like a number, does not tell which column is meant.
+    clear = len(set(names)) == len(names) and not any(_is_index(name) for name in names)
     source: dict[str, Any] = {
-        "label": names[label_at] if once else str(label_at),
-        "columns": chosen if once else list(map(str, features_at)),
+        "header": header,
+        "label": names[label_at] if clear else str(label_at),
+        "columns": chosen if clear else list(map(str, features_at)),
     }
     return Data(np.array(values).reshape(len(values), -1), _labels(labels), chosen, source)
 
 
-def _is_header(fields: Sequence[str], label: str | None) -> bool:
-    """Whether some field other than the label is not a number."""
-    own = str(len(fields) - 1) if label is None else label
-    features = [f for k, f in enumerate(fields) if own not in (f.strip(), str(k))]
-    return any(f.strip() and _float(f) is None for f in features)
+def _lines(path: str) -> list[tuple[int, list[str]]]:
+    """The lines that are not blank, with their numbers."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter="\t" if path.lower().endswith(".tsv") else ",", strict=True)
+        try:
+            return [(lines.line_num, f) for f in lines if len(f) > 1 or "".join(f).strip()]
+        except csv.Error as error:
+            raise InputError(f"{path}, line {lines.line_num}: {error}. Correct the file.") from error
+
+
+def _is_header(path: str, first: Sequence[str], label: str | None, second: Sequence[str]) -> bool:
+    """Whether the first line holds names."""
+    own = len(first) - 1
+    if label is not None:
+        own = first.index(label) if label in first else int(label) if _is_index(label) else own
+    features = [field for k, field in enumerate(first) if k != own and field]
+    numbers = sum(_float(field) is not None for field in features)
+    if 0 < numbers < len(features):
+        raise InputError(
+            f"{path}: the first line mixes names and numbers. Say what it is: --header or --no-header."
+        )
+    if not numbers:
+        return bool(features)
+    if label is not None and label in first and not _is_index(label):
+        return True
+    here, below = (line[own] if own < len(line) else "" for line in (first, second))
+    return _float(here) is None and _float(below) is not None
 
 
 def _places(
@@ -178,6 +203,7 @@ def _read_matrix(path: str, label: str | None, columns: Sequence[str], drop: Seq
     y = _labels([str(v) for v in matrix[:, label_at].tolist()])
     chosen = [names[k] for k in features_at]
     source = {"label": names[label_at], "columns": chosen}
+    check_exact(matrix[:, features_at])
     return Data(matrix[:, features_at].astype(np.float64), y, chosen, source)
 
 
@@ -191,12 +217,21 @@ def _labels(texts: Sequence[str]) -> np.ndarray:
     return values.astype(np.int64) if np.all(values == np.floor(values)) else values
 
 
+def _is_whole(text: str) -> bool:
+    return text.strip().lstrip("+-").isdigit() and len(text) < 4_000
+
+
 def _is_index(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 10
 
 
 def _number(text: str, where: str, name: str) -> float:
     value = _float(text)
+    if value is not None and abs(value) >= 2**53 and _is_whole(text) and int(text) != value:
+        raise InputError(
+            f"{where}: feature {name} must be a number that a double holds. Got {text[:40]!r} instead, "
+            "which would be rounded. Subtract an offset, or write it with an exponent."
+        )
     if value is None or not math.isfinite(value):
         raise InputError(
             f"{where}: feature {name} must be a finite number. Got {text[:40]!r} instead. "

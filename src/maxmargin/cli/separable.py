@@ -28,9 +28,10 @@ def run(
     intercept: bool,
     proof: str | None,
     as_json: bool,
+    header: bool | None = None,
 ) -> int:
     """Print the verdict; return 0 if the classes are separable, else 1."""
-    data = read_data(path, label, columns, drop)
+    data = read_data(path, label, columns, drop, header)
     verdict = decide(
         data.X,
         data.y,

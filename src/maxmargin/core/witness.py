@@ -22,7 +22,7 @@ class Witness:
     positive, negative : array of int
         Training rows of the class that counts as +1, and of the other side: at most d + 2 in all.
     positive_weights, negative_weights : arrays of Fraction
-        Their weights: > 0, and 1 in sum for each class.
+        Their weights: > 0, and 1 in sum for each class (through the origin: for both together).
     point : array
         The common point, rounded to doubles.
     """
@@ -32,6 +32,7 @@ class Witness:
     negative: np.ndarray
     negative_weights: np.ndarray
     point: np.ndarray
+    means: bool = True  # False through the origin
 
     @property
     def rows(self) -> np.ndarray:
@@ -40,6 +41,8 @@ class Witness:
 
     def __str__(self) -> str:
         ours, others = len(self.positive), len(self.negative)
+        if not self.means:
+            return f"the weighted sums of {ours} and {others} rows of the two classes are equal, exactly"
         return (
             f"{ours} {_rows(ours)} of the one class and {others} of the other have weighted means that "
             "are the same point, exactly"

@@ -14,9 +14,9 @@ from maxmargin.rows import Csr, Rows, as_rows
 
 __all__ = [
     "LARGEST",
+    "check_exact",
     "check_finite",
     "check_reach",
-    "check_whole_numbers",
     "read_X",
     "read_Xy",
     "read_start",
@@ -76,18 +76,29 @@ def check_finite(rows: Rows) -> np.ndarray:
     return reach
 
 
-def check_whole_numbers(X: Any) -> None:
-    """Refuse integers that doubles do not hold exactly: a proof is about the numbers as given."""
+def check_exact(X: Any) -> None:
+    """Refuse numbers that doubles do not hold: a proof is about the numbers as given."""
     for part in (X[name] for name in X.columns) if hasattr(X, "columns") else (X,):
         values = part.data if sparse.issparse(part) else np.asarray(part)
-        if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
-            largest = max(abs(int(values.max())), abs(int(values.min())))
-            if largest > 2**53 and any(int(float(v)) != int(v) for v in values.ravel()):
-                raise InputError(
-                    "X must hold numbers that doubles hold exactly. Got integers up to "
-                    f"{largest} instead, some of which they do not. Subtract an offset, or convert X "
-                    "to floats, so that the proof is about the numbers as rounded."
-                )
+        if not _are_doubles(values):
+            raise InputError(
+                "X must hold numbers that doubles hold exactly. Got some that they do not instead, "
+                f"of type {values.dtype}. Subtract an offset, or convert X to float64 yourself, so that "
+                "the proof is about the numbers as rounded."
+            )
+
+
+def _are_doubles(values: np.ndarray) -> bool:
+    kind = values.dtype.kind
+    if kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        largest = max(abs(int(values.max())), abs(int(values.min())))
+        return largest <= 2**53 or all(int(float(v)) == int(v) for v in values.ravel())
+    if kind == "f" and values.dtype.itemsize > 8:
+        return bool(np.all((values.astype(np.float64) == values) | ~np.isfinite(values)))
+    if kind == "O":
+        numbers = (v for v in values.ravel().tolist() if isinstance(v, int))
+        return all(abs(v) <= 2**53 or (abs(v) < 2**1023 and int(float(v)) == v) for v in numbers)
+    return True
 
 
 def _first_not_finite(rows: Rows) -> tuple[int, int, float]:

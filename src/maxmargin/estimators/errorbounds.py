@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_count
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.door import check_finite, read_Xy
 from maxmargin.estimators.judging import judge, witness_of
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.pocket import PocketPerceptron
-from maxmargin.estimators.question import Question, ask, feature_names
+from maxmargin.estimators.question import Question, ask, read_labelled
+from maxmargin.rows import CsrRows
 from maxmargin.solvers.exact.doubles import from_doubles
 from maxmargin.solvers.exact.guess import guess_plane
 from maxmargin.solvers.exact.packing import pack
@@ -24,6 +22,8 @@ from maxmargin.solvers.exact.signs import signs
 from maxmargin.solvers.exact.whole import ExactRows
 
 __all__ = ["ErrorBounds", "error_bounds"]
+
+EVEN = 300  # bits between the scales of columns that the pocket algorithm takes as they are
 
 
 @dataclass(frozen=True)
@@ -95,34 +95,20 @@ def error_bounds(
     """
     check_bool("fit_intercept", fit_intercept)
     check_count("max_witnesses", max_witnesses, least=0)
-    reader = BaseEstimator()
-    rows, labels = read_Xy(reader, X, y, check=False)
-    check_finite(rows)
-    classes = find_classes(labels)
+    rows, classes, codes, features = read_labelled(X, y)
     if len(classes) > 2:
         raise InputError(
             f"y must hold two classes. Got {len(classes)} instead. Bound each machine by itself: "
             "error_bounds(X, y == label)."
         )
-    codes = encode(labels, classes)
     (machine,) = build_machines(classes, codes, "ovr", np.arange(rows.n), np.ones(2))
-    question = ask(
-        machine,
-        rows,
-        machine.signs(codes),
-        classes.tolist(),
-        feature_names(reader, rows.d),
-        fit_intercept,
-    )
+    question = ask(machine, rows, machine.signs(codes), classes.tolist(), features, fit_intercept)
     verdict = judge(question)
     exact = question.exact_rows()
     if verdict.separable and verdict.w is not None and verdict.b is not None:
         wrong = _errors(exact, verdict.w, verdict.b)
         return ErrorBounds(0, len(wrong), verdict.w, verdict.b, (), limited=False)
-    pocket = PocketPerceptron(
-        fit_intercept=fit_intercept, max_witnesses=0, random_state=random_state
-    ).fit(X, y)
-    w, b = pocket.coef_[0], float(pocket.intercept_[0])
+    w, b = _pocket(exact, fit_intercept, random_state)
     wrong = _errors(exact, w, b)
     limit = min(max_witnesses, len(wrong))
     found = list(pack(exact, wrong, limit))
@@ -140,6 +126,19 @@ def error_bounds(
         witnesses=tuple(witness_of(question, exact, weights) for weights in found),
         limited=len(found) == max_witnesses < len(wrong),
     )
+
+
+def _pocket(rows: ExactRows, fit_intercept: bool, random_state: Any) -> tuple[np.ndarray, float]:
+    """A plane with few errors, found with all columns scaled to the size of one where they are not."""
+    even = np.ptp(rows.exponents) <= EVEN and rows.rows is rows.given
+    scaled = rows.given if even else rows.even()
+    X = scaled.matrix if isinstance(scaled, CsrRows) else scaled.take(np.arange(rows.n))
+    pocket = PocketPerceptron(fit_intercept=fit_intercept, max_witnesses=0, random_state=random_state)
+    with np.errstate(all="ignore"):
+        pocket.fit(X, rows.y)
+        back = np.zeros(rows.d) if even else -rows.exponents
+        w = np.ldexp(pocket.coef_[0], back.astype(np.int32))
+    return np.where(np.isfinite(w), w, 0.0), float(pocket.intercept_[0])
 
 
 def _errors(rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:

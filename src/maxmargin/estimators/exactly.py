@@ -11,7 +11,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.estimators.judging import judged
 from maxmargin.estimators.question import Question, confirm, fraction_text
 from maxmargin.solvers.exact.optimum import exact_hard_margin
-from maxmargin.solvers.exact.separated import EXACTLY, uniform
+from maxmargin.solvers.exact.separated import uniform, within_reach
 from maxmargin.solvers.margin import Solved
 
 __all__ = ["exact_optimum", "second_opinion"]
@@ -52,11 +52,12 @@ def second_opinion(question: Question, passes: int) -> tuple[Verdict, Solved | N
     if not verdict.separable or verdict.w is None or verdict.b is None:
         return verdict, None
     alpha = np.zeros(question.rows.n)
-    if question.rows.d >= EXACTLY:
+    rows = question.exact_rows()
+    if not within_reach(rows):
         m = question.y * (question.rows.times(verdict.w[:, None])[:, 0] + verdict.b)
         least = max(float(m.min()), np.finfo(float).tiny)
         return verdict, Solved(verdict.w / least, verdict.b / least, alpha, passes + 1)
-    rows = uniform(question.exact_rows())
+    rows = uniform(rows)
     point = exact_hard_margin(rows, {})
     unit = Fraction(2) ** rows.powers[0]
     for i, value in point.alpha.items():

@@ -6,16 +6,13 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.optimum import ExactOptimum
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.core.labels import encode, find_classes
-from maxmargin.estimators.door import check_finite, check_whole_numbers, read_Xy
 from maxmargin.estimators.exactly import exact_optimum
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.margin import MarginClassifier
-from maxmargin.estimators.question import ask, distinct_labels, feature_names
+from maxmargin.estimators.question import ask, read_labelled
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["HardMarginSVC"]
@@ -118,14 +115,8 @@ class HardMarginSVC(MarginClassifier):
         (Fraction(5, 2), (Fraction(3, 5), Fraction(1, 5)), Fraction(-2, 1))
         """
         self._check_params()
-        check_whole_numbers(X)
-        reader = BaseEstimator()
-        rows, y = read_Xy(reader, X, y, check=False)
-        check_finite(rows)
-        classes = find_classes(y)
-        codes = encode(y, classes)
-        labels, names = classes.tolist(), feature_names(reader, rows.d)
-        distinct_labels(labels)
+        rows, classes, codes, names = read_labelled(X, y)
+        labels = classes.tolist()
         machines = build_machines(
             classes, codes, self.multi_class, np.arange(rows.n), np.ones(len(labels))
         )
@@ -135,7 +126,7 @@ class HardMarginSVC(MarginClassifier):
             whole = len(machine.members) == rows.n
             part = rows if whole else rows.select(machine.members)
             signs = machine.signs(codes[machine.members])
-            question = ask(machine, part, signs, labels, names, self.fit_intercept)
+            question = ask(machine, part, signs, labels, names, self.fit_intercept, whole=rows)
             verdict, optimum = exact_optimum(question)
             verdicts.append(verdict)
             if optimum is not None:

@@ -31,7 +31,7 @@ def judged(question: Question, tol: float = 0.05) -> tuple[Verdict, Finding]:
     w, b, exact, margin = None, None, True, None
     plane: dict[str, Any] = {}
     if finding.kind == "separable":
-        answer = separated(rows, finding)
+        answer = separated(rows, finding, tol)
         w, b, exact, margin = answer.w, answer.b, answer.doubles, (answer.lower, answer.upper)
         plane = in_doubles(w, b) if exact else in_integers(rows, answer.plane)
     elif finding.plane is not None:
@@ -89,4 +89,5 @@ def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> 
         negative=question.given(sides[-1.0]),
         negative_weights=np.array(shares[-1.0], dtype=object),
         point=mean,
+        means=question.fit_intercept,
     )

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpz
+from sklearn.base import BaseEstimator
 
 from maxmargin import checker
 from maxmargin.certificates.digest import fingerprint
 from maxmargin.certificates.proof import Proof, label_text
 from maxmargin.core.errors import InputError
+from maxmargin.core.labels import encode, find_classes
+from maxmargin.estimators.door import check_exact, check_finite, read_Xy
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.verdict import Finding
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 from maxmargin.solvers.problem import Machine
 
 __all__ = [
+    "Labelled",
     "Question",
     "ask",
     "confirm",
@@ -29,6 +33,7 @@ __all__ = [
     "in_doubles",
     "in_integers",
     "integer_text",
+    "read_labelled",
     "user_integers",
     "write_proof",
 ]
@@ -49,6 +54,7 @@ class Question:
     features: tuple[str, ...]
     fit_intercept: bool = True
     partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
+    whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
 
     def exact_rows(self) -> ExactRows:
         """The rows in exact arithmetic."""
@@ -69,8 +75,14 @@ class Question:
         }
 
     def proof(self, content: dict[str, Any]) -> Proof:
-        """A proof about these rows; their fingerprint is taken when it is needed."""
-        return Proof(content, lambda: fingerprint(self.rows, self.y))
+        """A proof about these rows; their fingerprint is taken when it is needed.
+
+        Until then the user's rows are held, but no copies of them.
+        """
+        rows, y, whole, members = self.rows, self.y, self.whole, self.members
+        if whole is None or members is None:
+            return Proof(content, lambda: fingerprint(rows, y))
+        return Proof(content, lambda: fingerprint(whole.select(members), y))
 
     def labelled(self) -> Iterator[checker.Row]:
         """The rows as the independent checker reads them, with rows of other classes left blank."""
@@ -104,10 +116,11 @@ def ask(
     features: tuple[str, ...],
     fit_intercept: bool,
     partial: bool = False,
+    whole: Rows | None = None,
 ) -> Question:
     """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
 
-    ``partial`` says that some rows of their classes are not among them.
+    ``partial`` says that some rows of their classes are not among them; ``whole`` are all rows.
     """
     others = [k for k in range(len(labels)) if k != machine.positive]
     members = machine.members
@@ -122,7 +135,28 @@ def ask(
         features,
         fit_intercept,
         partial,
+        whole,
     )
+
+
+class Labelled(NamedTuple):
+    """Data as all questions about proofs begin with it."""
+
+    rows: Rows
+    classes: np.ndarray
+    codes: np.ndarray
+    features: tuple[str, ...]
+
+
+def read_labelled(X: Any, y: Any) -> Labelled:
+    """Check X and y: finite numbers of any size that doubles hold, and labels that differ as text."""
+    check_exact(X)
+    reader = BaseEstimator()
+    rows, y = read_Xy(reader, X, y, check=False)
+    check_finite(rows)
+    classes = find_classes(y)
+    distinct_labels(classes.tolist())
+    return Labelled(rows, classes, encode(y, classes), feature_names(reader, rows.d))
 
 
 def distinct_labels(labels: Sequence[Hashable]) -> None:
@@ -172,6 +206,7 @@ def fraction_text(value: Fraction) -> str:
 def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: dict[str, Any]) -> Proof:
     """Write down what was found; the independent checker confirms it."""
     content = question.header(finding.kind)
+    weights: dict[int, int] = {}
     if plane:
         content["plane"] = plane
     if finding.kind == "touching":
@@ -180,12 +215,17 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
         content["witness"] = _sum(question, finding.witness)
     if finding.kind == "overlapping":
         assert finding.face is not None
-        flat = [[integer_text(v) for v in user_integers(rows, u)] for u in finding.face.flats()]
-        content["span"] = {**_sum(question, finding.face.weights), "flat": flat}
+        weights, flats = finding.face.weights, list[list[int]]()
+        if finding.face.Q and rows.n <= 2 * rows.D:
+            weights = finding.face.with_all_rows()  # then nothing is left to be spanned
+        elif finding.face.Q:
+            flats = [user_integers(rows, u) for u in finding.face.flats()]
+        flat = [[integer_text(v) for v in u] for u in flats]
+        content["span"] = {**_sum(question, weights), "flat": flat}
     proof = question.proof(content)
     named = dict(finding.witness)
-    if finding.kind == "overlapping" and finding.face is not None:
-        named |= finding.face.weights
+    if finding.kind == "overlapping":
+        named |= weights
     confirm(question, proof, list(named))
     return proof
 
@@ -196,10 +236,20 @@ def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
     return {"rows": question.numbered(which).tolist(), "weights": [integer_text(v) for v in values]}
 
 
+def _contradiction(error: Exception) -> AssertionError:
+    return AssertionError(
+        f"the independent checker rejects the proof: {error}. This is a mistake in maxmargin; please "
+        "report it with the data."
+    )
+
+
 def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
     """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
     if question.rows.n * question.rows.d <= CHECKED:
-        checker.check(proof.parsed(), question.labelled())
+        try:
+            checker.check(proof.parsed(), question.labelled())
+        except checker.Rejected as error:
+            raise _contradiction(error) from error
         return
     kept = {}
     for i in dict.fromkeys(named):
@@ -209,4 +259,8 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
         if question.fit_intercept:
             columns.append(question.rows.d)
         kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
-    checker.require_sums(proof.content, kept)
+    seen = np.flatnonzero(np.append(question.rows.column_reach > 0, question.fit_intercept)).tolist()
+    try:
+        checker.require_sums(proof.content, kept, seen)
+    except checker.Rejected as error:
+        raise _contradiction(error) from error

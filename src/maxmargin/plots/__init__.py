@@ -5,6 +5,29 @@ again elsewhere, and the artists are kept as attributes ending in an underscore.
 ``pip install 'maxmargin[plots]'``.
 """
 
+from maxmargin.plots.animation import animate
+from maxmargin.plots.certificate import CertificateDisplay
+from maxmargin.plots.curves import PathDisplay
+from maxmargin.plots.learning import ErrorDisplay, MistakesDisplay
+from maxmargin.plots.report import write_report
+from maxmargin.plots.risk import RiskDisplay
+from maxmargin.plots.separation import SeparabilityDisplay
+from maxmargin.plots.weights import WeightSpaceDisplay
+from maxmargin.plots.wspace import BothSpaces, WSpaceDisplay, both_spaces
 from maxmargin.plots.xspace import XSpaceDisplay
 
-__all__ = ["XSpaceDisplay"]
+__all__ = [
+    "BothSpaces",
+    "CertificateDisplay",
+    "ErrorDisplay",
+    "MistakesDisplay",
+    "PathDisplay",
+    "RiskDisplay",
+    "SeparabilityDisplay",
+    "WSpaceDisplay",
+    "WeightSpaceDisplay",
+    "XSpaceDisplay",
+    "animate",
+    "both_spaces",
+    "write_report",
+]

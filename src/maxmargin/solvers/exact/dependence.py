@@ -16,7 +16,7 @@ from maxmargin.solvers.exact.whole import ExactRows, primitive
 __all__ = ["PRIMES", "cancel", "dependency", "independent", "pivots", "solve"]
 
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
-CAREFUL = 400  # numbers of a matrix whose rank is confirmed in integers
+CAREFUL = 2_500  # numbers of a matrix whose rank is confirmed in integers
 
 
 def solve(M: Any, rhs: Any) -> tuple[list[list[int]], int]:
@@ -41,7 +41,10 @@ def pivots(A: Sequence[Sequence[int]]) -> list[int]:
             columns.append(j)
         best = max(best, columns, key=len)
         if len(best) == full:
-            break
+            return best
+    if len(A) * len(A[0]) <= CAREFUL:  # each prime divides a determinant
+        exact, _, rank = fmpz_mat(A).rref()
+        return [next(j for j in range(len(A[0])) if int(exact[k, j]) != 0) for k in range(rank)]
     return best
 
 

@@ -18,7 +18,7 @@ from flint import nmod_mat
 from scipy import sparse
 
 from maxmargin.rows import CsrRows, DenseRows, Rows
-from maxmargin.solvers.exact.dependence import PRIMES, independent, pivots, solve
+from maxmargin.solvers.exact.dependence import PRIMES, cancel, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 from maxmargin.solvers.exact.whole import ExactRows, primitive
 
@@ -91,9 +91,20 @@ class Face:
         return primitive(z)
 
     def flats(self) -> list[list[int]]:
-        """Independent planes that span all those that contain S."""
+        """Independent planes that span all those that contain S, but for columns that are zero."""
         k = len(self.Q)
-        return [self.lift([int(i == j) for i in range(k)]) for j in range(k)]
+        used = [j for j, column in enumerate(self.Q) if self.rows.used[column]]
+        return [self.lift([int(i == j) for i in range(k)]) for j in used]
+
+    def with_all_rows(self) -> dict[int, int]:
+        """Positive weights with which all rows of the data cancel, if all lie in the span of S."""
+        others = sorted(set(range(self.rows.n)) - set(self.weights))
+        if not others:
+            return self.weights
+        found = cancel(self.rows, (), self.free, dict.fromkeys(others, 1))
+        if found is None:  # the others cancel among themselves
+            return self.weights | dict.fromkeys(others, 1)
+        return self.joined(*found).weights
 
     def quotient(self, A: np.ndarray) -> np.ndarray:
         """a_Q − a_P M in floating point."""

@@ -10,13 +10,14 @@ import numpy as np
 
 from maxmargin.solvers.exact.bounds import attained, not_exceeded, root
 from maxmargin.solvers.exact.doubles import nearest, to_doubles
+from maxmargin.solvers.exact.guess import Guess
 from maxmargin.solvers.exact.optimum import exact_hard_margin
 from maxmargin.solvers.exact.signs import signs
 from maxmargin.solvers.exact.verdict import Finding
 from maxmargin.solvers.exact.whole import ExactRows, as_integers
 from maxmargin.solvers.frame import draw
 
-__all__ = ["Separated", "separated", "uniform"]
+__all__ = ["Separated", "separated", "uniform", "within_reach"]
 
 EXACTLY = 60  # features of data whose largest margin is found in rational numbers, if need be,
 BITS = 16_000  # and how many digits its rows may have, times the number of features
@@ -39,17 +40,18 @@ def uniform(rows: ExactRows) -> ExactRows:
     return ExactRows(rows.given, rows.y, rows.pad, alike)
 
 
-def separated(rows: ExactRows, finding: Finding) -> Separated:
+def separated(rows: ExactRows, finding: Finding, tol: float) -> Separated:
     """Turn the finding that the rows are separable into numbers for the user."""
     assert finding.plane is not None
     guess = finding.guess
     if guess is not None and len(guess.w) and finding.signs is not None:
         lower = attained(rows, finding.plane, finding.signs)
         upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
-        return Separated(guess.w, guess.b if rows.pad else 0.0, finding.plane, True, lower, upper)
+        if upper <= (1.0 + tol) * lower or not within_reach(rows):
+            return Separated(guess.w, guess.b if rows.pad else 0.0, finding.plane, True, lower, upper)
     best: list[int] | None = None
-    if rows.D <= EXACTLY and _digits(rows) * rows.D <= BITS:
-        best, upper = _largest_margin(rows)
+    if within_reach(rows):
+        best, upper = _largest_margin(rows, guess)
     else:
         upper = _some_bound(rows, finding)
     for plane in (p for p in (best, finding.plane) if p is not None):
@@ -62,10 +64,12 @@ def separated(rows: ExactRows, finding: Finding) -> Separated:
     return Separated(w, b, plane, False, attained(rows, plane, signs(rows, plane)), upper)
 
 
-def _digits(rows: ExactRows) -> int:
-    """How many bits the numbers of some rows have, all features scaled alike."""
+def within_reach(rows: ExactRows) -> bool:
+    """Whether the largest margin can be found in rational numbers without undue effort."""
+    if rows.D > EXACTLY:
+        return False
     some = uniform(rows).whole(draw(rows.n, 20).tolist())
-    return max(v.bit_length() for ints, _ in some for v in ints)
+    return max(v.bit_length() for ints, _ in some for v in ints) * rows.D <= BITS
 
 
 def _some_bound(rows: ExactRows, finding: Finding) -> float:
@@ -79,11 +83,12 @@ def _some_bound(rows: ExactRows, finding: Finding) -> float:
     return min(upper, not_exceeded(rows, nearest_rows, [1.0] * len(nearest_rows)))
 
 
-def _largest_margin(rows: ExactRows) -> tuple[list[int], float]:
+def _largest_margin(rows: ExactRows, guess: Guess | None) -> tuple[list[int], float]:
     """The exact optimum as a plane of these rows, and its margin, rounded up."""
     alike = uniform(rows)
     k = alike.powers[0]
-    point = exact_hard_margin(alike, {})
+    start = {} if guess is None else dict(zip(guess.support.tolist(), guess.alpha.tolist(), strict=True))
+    point = exact_hard_margin(alike, start)
     w = [v / Fraction(2) ** k for v in point.w]  # in the user's coordinates
     square = sum((v * v for v in w), Fraction(0))
     z = [v * Fraction(2) ** e for v, e in zip(w, rows.powers, strict=True)]

@@ -49,6 +49,11 @@ class ExactRows:
         self.powers: list[int] = exponents.tolist()
         self._kept: dict[int, tuple[list[int], int]] = {}
 
+    @property
+    def used(self) -> np.ndarray:
+        """Which columns are not zero in all rows."""
+        return np.append(self.given.column_reach > 0, [True] * int(self.pad))
+
     def restricted(self, which: np.ndarray) -> ExactRows:
         """Only some rows."""
         return ExactRows(self.given.select(which), self.y[which], self.pad, self.exponents)

@@ -1,0 +1,480 @@
+"""Small examples by name, and made data whose answer is known before any solver has run.
+
+``load`` returns what the lectures draw on the board. The generators place the points that decide the
+answer on a grid of binary fractions, so that the doubles in X are the construction itself, not a rounded
+copy of it: the largest margin of :func:`make_separable` is a number one can compare with ``==``.
+
+>>> from maxmargin import datasets
+>>> X, y, margin = datasets.make_separable(200, 4, 0.25)
+>>> X.shape, margin
+((200, 4), 0.25)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.params import check_bool, check_choice, check_count, check_number, random_generator
+
+__all__ = ["Dataset", "load", "make_overlapping", "make_separable", "make_touching", "names"]
+
+FAR = 2.0**100  # sizes up to this, and from one over it
+FINE = 16  # binary digits of the grid below the spread of the data
+LONG = 2.0**50  # coordinates in grid units stay below: there is room for sums
+# u of the mirror by the number of features; (1, −1, −1, −1) for four and more
+MIRRORS: dict[int, tuple[int, ...]] = {1: (0,), 2: (1, -2), 3: (1, -1, -1)}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A small example with its answer.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        The points.
+    y : array of shape (n,)
+        Labels: −1 and +1, or 0, 1, 2 for three classes.
+    name, description : str
+        What it is called, and what it is there to show.
+    kind : str
+        "separable", "touching" or "overlapping", as :func:`maxmargin.separability` says.
+    squared_margin : Fraction or None
+        The exact square of the largest margin, if the data is separable and has two classes.
+    feature_names : tuple of str
+        What the columns are called.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    description: str
+    kind: str
+    squared_margin: Fraction | None
+    feature_names: tuple[str, ...]
+
+    @property
+    def margin(self) -> float | None:
+        """The largest margin, with any plane allowed; None if there is none."""
+        return None if self.squared_margin is None else math.sqrt(self.squared_margin)
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        return f"Dataset({self.name!r}, {n} points, {d} feature{'s' * (d > 1)}, {self.kind})"
+
+
+# name: points, labels, kind, squared margin, description
+Entry = tuple[list[list[float]], list[int], str, Fraction | None, str]
+MARKS = ("homework", "exam")
+FAILED: list[list[float]] = [[40, 30], [50, 40], [20, 50], [60, 35], [10, 20], [35, 55]]
+CORNERS: list[list[float]] = [[0, 0], [0, 1], [1, 0], [1, 1]]
+EXAMPLES: dict[str, Entry] = {
+    "exam-marks": (
+        [[90, 80], [40, 30], [50, 40]],
+        [1, -1, -1],
+        "separable",
+        Fraction(800),
+        "Homework and exam marks of three students: who passed? The next one has (50, 60).",
+    ),
+    "more-marks": (
+        [[90, 80], [50, 60], [30, 80], [70, 60], [80, 40], [85, 95], *FAILED],
+        [1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1],
+        "separable",
+        Fraction(7225, 164),
+        "Twelve students; whoever has more than 50 on average has passed.",
+    ),
+    "opposite": (
+        [[1, 1], [-1, -1]],
+        [1, -1],
+        "separable",
+        Fraction(2),
+        "Two points on either side of the origin: the perceptron makes one mistake.",
+    ),
+    "quarter": (
+        [[1, 1], [-0.25, -0.25]],
+        [1, -1],
+        "separable",
+        Fraction(25, 32),
+        "As 'opposite', with the second point four times nearer to the origin: more mistakes.",
+    ),
+    "three-points": (
+        [[2, 5], [-4, -2], [4, -4]],
+        [1, -1, -1],
+        "separable",
+        Fraction(17),
+        "One point against two: a cone in w-space, and three planes that meet in the optimum "
+        "(w₁, w₂, b) = (1, 4, −5)/17 of weight space.",
+    ),
+    "off-origin": (
+        [[1, 1], [2, 1], [1, 2], [3, 3], [4, 3], [3, 4]],
+        [-1, -1, -1, 1, 1, 1],
+        "separable",
+        Fraction(9, 8),
+        "Separable, but by no plane through the origin: here the dummy coordinate is needed.",
+    ),
+    "thin": (
+        [[k, 0.25] for k in range(-5, 6)] + [[k, -0.25] for k in range(-5, 6)],
+        [1] * 11 + [-1] * 11,
+        "separable",
+        Fraction(1, 16),
+        "Two long rows close together: a small margin, and many mistakes before the end.",
+    ),
+    "one-outlier": (
+        [[0, 0], [1, 0], [0, 1], [1, 1], [0, 2], [1.5, 1.25], [4, 3], [5, 3], [4, 4], [5, 4], [3, 5]],
+        [-1, -1, -1, -1, -1, 1, 1, 1, 1, 1, 1],
+        "separable",
+        Fraction(5, 64),
+        "Two groups far apart but for one point, which alone makes the hard margin narrow.",
+    ),
+    "one-feature": (
+        [[1], [2], [5], [7]],
+        [-1, -1, 1, 1],
+        "separable",
+        Fraction(9, 4),
+        "One feature: the plane is a threshold.",
+    ),
+    "collinear": (
+        [[k, 2 * k + 1] for k in range(-3, 4)],
+        [-1, -1, -1, -1, 1, 1, 1],
+        "separable",
+        Fraction(5, 4),
+        "All points on one line, which the boundary cuts at a right angle.",
+    ),
+    "alternating": (
+        [[k, 2 * k + 1] for k in range(6)],
+        [1, -1, 1, -1, 1, -1],
+        "overlapping",
+        None,
+        "Points on one line with labels in turn: no plane does better than a third of errors.",
+    ),
+    "touching": (
+        [[0, 0], [2, 2], [1, 1], [1, 3]],
+        [-1, -1, 1, 1],
+        "touching",
+        None,
+        "A point of one class on the edge of the other's hull: separable but for points on the plane.",
+    ),
+    "xor": (
+        CORNERS,
+        [-1, 1, 1, -1],
+        "overlapping",
+        None,
+        "Exclusive or: the two diagonals cross, and the perceptron goes round in a cycle.",
+    ),
+    "slack": (
+        [[0, 0], [1, 0], [0, 1], [1, 2], [2, 0], [3, 3], [1, 1], [3, 2], [2, 3], [4, 2], [3, 4], [2, 1]],
+        [-1, -1, -1, -1, -1, -1, 1, 1, 1, 1, 1, 1],
+        "overlapping",
+        None,
+        "Two groups, one point of each among the others: two errors at best, and a need for slack.",
+    ),
+    "three-classes": (
+        [[0, 4], [1, 5], [-1, 5], [-4, -2], [-5, -3], [-3, -3], [4, -2], [5, -3], [3, -3]],
+        [0, 0, 0, 1, 1, 1, 2, 2, 2],
+        "separable",
+        None,
+        "Three groups around the origin, each separable from the rest.",
+    ),
+}
+
+
+def names() -> list[str]:
+    """Return the names that :func:`load` knows.
+
+    >>> from maxmargin import datasets
+    >>> "xor" in datasets.names()
+    True
+    """
+    return list(EXAMPLES)
+
+
+def load(name: str) -> Dataset:
+    """Return a small example by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Examples
+    --------
+    >>> from maxmargin import datasets
+    >>> marks = datasets.load("exam-marks")
+    >>> marks.X[0].tolist(), marks.kind, marks.squared_margin
+    ([90.0, 80.0], 'separable', Fraction(800, 1))
+    """
+    check_choice("name", name, names())
+    points, labels, kind, squared, description = EXAMPLES[name]
+    X = np.array(points, dtype=np.float64)
+    features = MARKS if "marks" in name else tuple(f"x{j + 1}" for j in range(X.shape[1]))
+    return Dataset(X, np.array(labels), name, description, kind, squared, features)
+
+
+def make_separable(
+    n: int,
+    d: int,
+    margin: float,
+    *,
+    balance: float = 0.5,
+    spread: float = 1.0,
+    fit_intercept: bool = True,
+    random_state: Any = 0,
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Make two classes whose largest margin is known exactly.
+
+    Parameters
+    ----------
+    n, d : int
+        Points (at least 2) and features.
+    margin : float > 0
+        The largest margin the data is to have: half the width of the slab between the classes.
+    balance : float in (0, 1), default 0.5
+        Share of the class +1; each class has at least one point.
+    spread : float > 0, default 1
+        How far the points scatter beyond the edges and along them.
+    fit_intercept : bool, default True
+        If False, the plane goes through the origin and ``margin`` is the largest margin of planes
+        through the origin too.
+    random_state : int, RandomState or None, default 0
+        Seeds the points.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+    y : array of shape (n,)
+        Labels −1 and +1.
+    margin : float
+        The largest margin: exactly this double.
+
+    Notes
+    -----
+    *Why it is the largest.* Let v be a unit vector, c a point, p = c + margin·v and q = c − margin·v.
+    Each class has one point at p (or q), or two whose midpoint that is; all others are at least
+    ``margin`` from the plane through c with normal v, on their own sides. So this plane attains
+    ``margin``. No other has more: where all points of a class are at least m from a plane, so is any
+    mean of them; p and q would be at least m from it on different sides, hence
+    2m ≤ ‖p − q‖ = 2·margin. (With ``fit_intercept=False``, c = 0: a plane through the origin is no
+    further from p than ‖p‖ = margin.) Both steps hold exactly for the numbers in X, since all of them
+    are whole multiples of one power of two, and sums of them are not rounded.
+
+    In four or more features, v has four entries ±1/2. In fewer, only the axes are directions of binary
+    fractions, so that v is an axis, unless the margin divides by 5 (two features: v = (3, 4)/5) or by 3
+    (three: v = (1, 2, 2)/3). A margin of many binary digits, such as 0.1, which leaves no room for
+    sums, is put along an axis with c = 0.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin import datasets
+    >>> X, y, margin = datasets.make_separable(100, 2, 1.25)
+    >>> mm.HardMarginSVC().prove(X, y).squared_margin == margin**2
+    True
+    """
+    made = _Sizes(n, d, balance, spread, random_state)
+    gap = _size("margin", margin)
+    through = not check_bool("fit_intercept", fit_intercept)
+    unit = 2.0 ** min(_last_digit(gap) - 1, _grid(made.spread))
+    if 8 * max(gap, 16 * made.spread) / unit < LONG:
+        rows = _Grid(made, round(gap / unit), unit)
+        tilted = round(gap / unit) % rows.whole == 0
+        X = rows.turned(rows.between_edges(), shifted=not through, tilted=tilted)
+    else:
+        X = made.along_axis(gap)
+    return *made.shuffled(X), gap
+
+
+def make_touching(
+    n: int, d: int, *, balance: float = 0.5, spread: float = 1.0, random_state: Any = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Make two classes that touch: a plane has no point on its wrong side, but none separates strictly.
+
+    A point of class −1 is the midpoint of two points of class +1 (or the same as one, if there is only
+    one feature or one point of that class) on a plane; all others are strictly on their own sides of it.
+    Any plane with no point on its wrong side therefore contains these points.
+
+    Parameters
+    ----------
+    n, d : int
+        Points (at least 4) and features.
+    balance, spread, random_state
+        As for :func:`make_separable`.
+
+    Returns
+    -------
+    X, y : arrays
+        Points, and labels −1 and +1.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin import datasets
+    >>> mm.separability(*datasets.make_touching(50, 3)).kind
+    'touching'
+    """
+    made = _Sizes(n, d, balance, spread, random_state, least=4)
+    rows = _Grid(made, 0, 2.0 ** _grid(made.spread))
+    X = rows.turned(rows.between_edges(), shifted=True, tilted=True)
+    return made.shuffled(X)
+
+
+def make_overlapping(
+    n: int,
+    d: int,
+    *,
+    distance: float = 1.0,
+    balance: float = 0.5,
+    spread: float = 1.0,
+    random_state: Any = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Make two clouds that no plane separates, not even with points on it.
+
+    d + 2 of the points form a simplex of each class; the two cross in one point, the weighted mean of
+    each, and together they span the space. A plane with no point on its wrong side would contain the
+    common point, hence both simplices, hence everything (Radon's partition).
+
+    Parameters
+    ----------
+    n, d : int
+        Points (at least d + 2) and features.
+    distance : float ≥ 0, default 1
+        Between the centres of the two clouds, in units of ``spread``: the larger, the fewer overlap.
+    balance, spread, random_state
+        As for :func:`make_separable`.
+
+    Returns
+    -------
+    X, y : arrays
+        Points, and labels −1 and +1.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin import datasets
+    >>> mm.separability(*datasets.make_overlapping(50, 3, distance=6.0)).kind
+    'overlapping'
+    """
+    count = check_count("d", d) or 1
+    made = _Sizes(n, d, balance, spread, random_state, least=count + 2)
+    far = check_number("distance", distance, least=0, below=1024)
+    rows = _Grid(made, 0, 2.0 ** _grid(made.spread))
+    X = rows.turned(rows.crossing(far), shifted=True, tilted=True)
+    return made.shuffled(X)
+
+
+class _Sizes:
+    """The parameters all generators share, checked."""
+
+    def __init__(self, n: int, d: int, balance: float, spread: float, seed: Any, least: int = 2) -> None:
+        self.n = check_count("n", n, least=least) or least
+        self.d = check_count("d", d) or 1
+        self.spread = _size("spread", spread)
+        share = check_number("balance", balance, above=0, below=1)
+        self.positive = min(max(round(share * self.n), 1), self.n - 1)
+        self.rng = random_generator("random_state", seed)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """+1 for the first rows, −1 for the others."""
+        return np.where(np.arange(self.n) < self.positive, 1, -1)
+
+    def along_axis(self, margin: float) -> np.ndarray:
+        """Rows about a plane through the origin across an axis, where any double is exact."""
+        X = self.rng.normal(scale=self.spread, size=(self.n, self.d))
+        X[:, 0] = self.signs * (margin + np.abs(X[:, 0]))
+        _place_edge(X[: self.positive], margin)
+        _place_edge(X[self.positive :], -margin)
+        return np.asarray(X[:, self.rng.permutation(self.d)])
+
+    def shuffled(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """X and its labels in a random order of rows."""
+        order = self.rng.permutation(self.n)
+        return X[order], self.signs[order]
+
+
+class _Grid:
+    """Rows of whole numbers, the first coordinate along the normal; turned by a mirror at the end.
+
+    The mirror I − 2uuᵀ/u·u takes the first axis to v. It keeps lengths and angles, and takes multiples
+    of ``whole`` to whole numbers.
+    """
+
+    def __init__(self, made: _Sizes, edge: int, unit: float) -> None:
+        self.made, self.edge, self.unit = made, edge, unit
+        self.u = np.zeros(made.d, dtype=np.int64)
+        mirror = MIRRORS.get(made.d, (1, -1, -1, -1))
+        self.u[: len(mirror)] = mirror
+        self.square = max(1, int(self.u @ self.u))
+        self.whole = {4: 2}.get(self.square, self.square)
+
+    def scatter(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Multiples of ``whole``, normally distributed as the spread says."""
+        z = np.clip(self.made.rng.normal(size=shape), -6.0, 6.0)
+        return self.whole * np.rint(z * (self.made.spread / (self.whole * self.unit))).astype(np.int64)
+
+    def between_edges(self) -> np.ndarray:
+        """Return rows beyond their edges, at ±edge from the plane, but for those that decide on them."""
+        made, touching = self.made, self.edge == 0
+        Y = self.scatter((made.n, made.d))
+        Y[:, 0] = made.signs * (self.edge + self.whole + np.abs(Y[:, 0]))
+        plus, minus = Y[: made.positive], Y[made.positive :]
+        _place_edge(plus, self.edge, pair_from=2 if touching else 4)
+        _place_edge(minus, -self.edge, pair_from=made.n if touching else 4)
+        return Y
+
+    def crossing(self, distance: float) -> np.ndarray:
+        """Two clouds, and in each a simplex: they cross in the origin and span complementary axes."""
+        made = self.made
+        Y = self.scatter((made.n, made.d))
+        apart = distance * made.spread / (2 * self.whole * self.unit)
+        Y[:, 0] += made.signs * self.whole * round(apart)
+        corners = min(max((made.d + 2) // 2, made.d + 2 - (made.n - made.positive)), made.positive)
+        corners = min(max(corners, 1), made.d + 1)
+        axes = np.arange(made.d)
+        self._simplex(Y[:corners], axes[: corners - 1])
+        self._simplex(Y[made.positive :][: made.d + 2 - corners], axes[corners - 1 :])
+        return Y
+
+    def _simplex(self, corners: np.ndarray, axes: np.ndarray) -> None:
+        """Write the corners rᵢeᵢ and −Σrᵢeᵢ, whose sum is zero."""
+        corners[:] = 0
+        reach = self.whole + np.abs(self.scatter((len(axes),)))
+        corners[np.arange(len(axes)), axes] = reach
+        corners[len(axes), axes] = -reach
+
+    def turned(self, Y: np.ndarray, *, shifted: bool, tilted: bool) -> np.ndarray:
+        """Return the rows as doubles: tilted by the mirror, moved, with columns and signs exchanged."""
+        rng, d = self.made.rng, self.made.d
+        if shifted:
+            Y = Y + self.scatter((d,))
+        if tilted:
+            Y = Y - np.outer(2 * (Y @ self.u) // self.square, self.u)
+        flips = rng.choice(np.array([-1, 1]), d)
+        return np.asarray((Y * flips)[:, rng.permutation(d)] * self.unit)
+
+
+def _place_edge(Y: np.ndarray, edge: float, *, pair_from: int = 4) -> None:
+    """Put the first row at (edge, 0, …), or the first two around it if there are enough rows."""
+    if len(Y) < pair_from:
+        Y[0, 1:] = 0
+    else:
+        Y[1] = -Y[0]
+    Y[: 1 + (len(Y) >= pair_from), 0] = edge
+
+
+def _size(name: str, value: Any) -> float:
+    return check_number(name, value, above=0, least=1 / FAR, below=FAR)
+
+
+def _grid(spread: float) -> int:
+    return math.frexp(spread)[1] - FINE
+
+
+def _last_digit(x: float) -> int:
+    """The largest k such that x is a whole multiple of 2^k."""
+    numerator, denominator = x.as_integer_ratio()
+    return (numerator & -numerator).bit_length() - denominator.bit_length()

@@ -1,0 +1,364 @@
+"""A run as a film: how many frames, how long, what they say, and files that open again."""
+
+import json
+import math
+import re
+import stat
+import sys
+from html import unescape
+from itertools import pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from PIL import Image
+
+import maxmargin as mm
+from maxmargin.core.trace import Trace, Update
+from maxmargin.plots.animation import animate, from_trace_method
+from maxmargin.plots.data import read_points
+from maxmargin.plots.frames import Painter, feasible_cone, number, tell, vector
+from maxmargin.plots.view import choose_view
+
+mpl.use("Agg")
+pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
+
+SMALL = {"dpi": 40}  # quick to draw
+
+
+def overlapping(n=60, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1, 1], n)
+    X = rng.normal(size=(n, d))
+    X[:, 0] += y
+    return np.round(X, 2), y
+
+
+def recorded(X, y, **options):
+    return mm.Perceptron(record=True, **options).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def marks():
+    X, y = [[90, 80], [40, 30], [50, 40]], ["passed", "failed", "failed"]
+    return X, y, recorded(X, y).trace_
+
+
+@pytest.fixture(scope="module")
+def long_run():
+    X, y = overlapping()
+    return X, y, recorded(X, y, fit_intercept=False, eta0=0.5, max_iter=100).trace_
+
+
+def numbers(text):
+    return [float(t.replace("−", "-")) for t in re.findall(r"[+−]?\d+(?:\.\d+)?(?:e−?\d+)?", text)]
+
+
+def test_ten_updates_pass_slowly_the_next_hundred_fast_and_the_rest_is_left_out(long_run):
+    X, y, trace = long_run
+    assert len(trace) > 200
+    film = animate(trace, X, y)
+    assert film.frames == len(film) == len(film.durations) == len(film.captions) == 113
+    assert film.durations == [1.0] * 11 + [0.08] * 100 + [1.0, 2.0]
+    assert f"update {len(trace)} of {len(trace)}" in film.captions[-2][0]
+    assert film.captions[-2][1].startswith(f"{len(trace) - 111} updates left out before this one. ")
+    assert not any("left out" in line for c in film.captions[:-2] for line in c)
+    assert repr(film) == "Animation(113 frames, 22 seconds)"
+
+
+def test_speeds_and_counts_can_be_chosen(long_run):
+    X, y, trace = long_run
+    film = animate(trace, X, y, slow=2, fast=3, seconds_slow=0.5, seconds_fast=0.1)
+    assert film.durations == [0.5] * 3 + [0.1] * 3 + [0.5, 1.0]
+    film = animate(trace, X, y, slow=2, fast=3, frames=6)
+    assert film.durations == [1.0] * 3 + [0.08] * 4 + [1.0, 2.0]
+    film = animate(trace, X, y, slow=4, frames=2)
+    assert film.durations == [1.0] * 3 + [1.0, 2.0]
+    film = animate(trace[:7], X, y, slow=2)
+    assert film.durations == [1.0] * 3 + [0.08] * 5 + [2.0]
+    assert animate(trace[:3], X, y, title="My run").captions[1][0].startswith("My run · update 1 of 3")
+
+
+def test_the_arithmetic_of_every_step_adds_up(long_run):
+    X, y, trace = long_run
+    film = animate(trace, X, y)
+    for k, (update, caption) in enumerate(zip(trace[:110], film.captions[1:], strict=False)):
+        head, hand, step = caption
+        assert f"update {k + 1} of" in head and f"· {k + 1} mistake" in head
+        assert int(re.search(r"row (\d+)", hand)[1]) == update.row
+        assert int(re.search(r"Step (\d+)", hand)[1]) == update.step
+        before = trace[k - 1].weights if k else trace.start
+        said = numbers(hand.split("y·f(x)")[1])[0]
+        assert math.isclose(
+            said, y[update.row] * (X[update.row] @ before[:2]), rel_tol=1e-3, abs_tol=1e-9
+        )
+        w0, w1, eta, sign, x0, x1, v0, v1 = numbers(step)
+        assert (eta, sign, x0, x1) == (0.5, y[update.row], *X[update.row])
+        np.testing.assert_allclose([v0, v1], update.weights[:2], rtol=6e-4, atol=1e-12)
+        np.testing.assert_allclose([w0 + eta * sign * x0, w1 + eta * sign * x1], [v0, v1], atol=2e-3)
+        left = np.count_nonzero(y * (X @ update.weights[:2]) <= 0)
+        assert f"{left} of 60 rows wrong now" in head
+
+
+def test_the_bias_has_a_line_of_its_own(marks):
+    X, y, trace = marks
+    film = animate(trace, X, y)
+    assert film.frames == len(trace) + 2
+    assert film.captions[0][1] == "w = (0, 0): no boundary yet"
+    assert film.captions[5][1:] == (
+        "Step 7: row 0, label passed (y = +1), y·f(x) = −5202 before the update",
+        "w = (−40, −20) + (+1)·(90, 80) = (50, 60)",
+        "b = −2 + (+1) = −1",
+    )
+    assert film.captions[-1][1] == "w = (−40, 50), b = −9: every row is on its side"
+
+
+def test_numbers_are_short_and_say_so_when_rounded():
+    assert [number(v) for v in (0.0, -0.0, 3.0, -2.5, 123456.0, 1 / 3, 0.1 + 0.2)] == (
+        ["0", "0", "3", "−2.5", "123456", "0.3333", "0.3"]
+    )
+    assert number(1.23456e-9) == "1.235e−9" and number(-1.5e12) == "−1.5e12"
+    assert vector(np.array([1.0, -2.0])) == "(1, −2)"
+    assert vector(np.arange(5.0)) == "(0, 1, 2, …)"
+    X = [[1 / 3, 1.0], [-1.0, 0.5]]
+    caption = animate(recorded(X, [1, 0], fit_intercept=False).trace_, X, [1, 0]).captions[1]
+    assert caption[2] == "w ≈ (0, 0) + (+1)·(0.3333, 1) ≈ (0.3333, 1)"
+
+
+def test_factors_on_a_row_are_part_of_the_step():
+    X, y = overlapping(d=3)
+    trace = recorded(X, y, normalize=True).trace_
+    caption = animate(trace, X, y).captions[1]
+    eta = 1 / np.sqrt(1 + X[0] @ X[0])
+    assert f"{number(eta)}·(" in caption[2] and f"{number(eta)}·(" in caption[3]
+
+
+def test_a_batch_step_is_one_arrow_and_counts_all_its_rows():
+    X, y = [[1, 2], [2, -1], [-3, 1], [-1, -2], [1, -3]], [1, 1, -1, -1, 1]
+    model = mm.BatchPerceptron(step=1.0, fit_intercept=False, record=True).fit(X, y)
+    film = animate(model.trace_, X, y)
+    assert film.frames == len(model.trace_) + 2
+    assert film.captions[-1][0] == f"Batch perceptron · end · {model.n_mistakes_} mistake" + (
+        "s" * (model.n_mistakes_ > 1)
+    )
+    for k, update in enumerate(model.trace_):
+        assert "all misclassified rows together" in film.captions[k + 1][1]
+        w0, w1, s0, s1, v0, v1 = numbers(film.captions[k + 1][2])
+        assert [w0 + s0, w1 + s1] == [v0, v1] == update.weights[:2].tolist()
+
+
+def painted(trace, X, y, bias=True, both=False, shown=110, features=None):
+    points = read_points(X, y)
+    view = choose_view(points.X, trace[-1].weights[:-1], features, None, points.names)
+    painter = Painter(points, view, both, bias, 50)
+    frames = tell(trace, points, shown, "Run")
+    return painter, frames, painter.paint(frames)
+
+
+def test_a_frame_shows_the_point_in_hand_the_step_and_both_boundaries(long_run):
+    X, y, trace = long_run
+    painter, frames, images = painted(trace, X, y, bias=False, both=True)
+    for _ in range(4):
+        next(images)
+    update, moving = trace[2], painter.moving
+    assert frames[3].row == update.row
+    assert moving["ring"].get_xydata().tolist() == [X[update.row].tolist()]
+    for name, z in (("boundary", update.weights), ("old boundary", trace[1].weights)):
+        np.testing.assert_allclose(moving[name].get_xydata() @ z[:2], 0, atol=1e-12)
+    assert moving["w now"].get_xydata().tolist() == [update.weights[:2].tolist()]
+    np.testing.assert_array_equal(moving["path"].get_xydata(), trace.weights[:4, :2])
+    np.testing.assert_allclose(moving["line"].get_xydata() @ X[update.row], 0, atol=1e-12)
+    tail, tip = moving["w step"]._posA_posB
+    np.testing.assert_array_equal([tail, tip], trace.weights[2:4, :2])
+    tail, tip = np.array(moving["step"]._posA_posB)
+    across = np.cross([*(tip - tail), 0.0], [*(y[update.row] * X[update.row]), 0.0])
+    assert np.allclose(across, 0) and (tip - tail) @ (y[update.row] * X[update.row]) > 0
+    wrong = np.flatnonzero(y * (X @ update.weights[:2]) <= 0)
+    assert moving["wrong"].get_xydata().tolist() == X[wrong].tolist()
+    longest = max(np.linalg.norm(z[:2]) for z in trace.weights[:4])
+    assert painter.axes[1].get_ylim()[1] >= longest
+
+
+def test_no_line_of_the_caption_is_wider_than_the_picture():
+    X, y = overlapping(d=5)
+    X = X * 1234.567
+    painter, _, images = painted(recorded(X, y, normalize=True).trace_, X, y)
+    for _ in images:
+        edges = [text.get_window_extent() for text in painter.texts]
+        assert max(edge.x1 for edge in edges) <= painter.figure.bbox.x1
+        assert min(edge.y0 for edge in edges) >= 0
+
+
+def test_the_path_has_a_gap_where_updates_were_left_out(long_run):
+    X, y, trace = long_run
+    painter, _, images = painted(trace, X, y, bias=False, both=True, shown=2)
+    assert len(list(images)) == 5
+    path = painter.moving["path"].get_xydata()
+    np.testing.assert_array_equal(path[:3], trace.weights[:3, :2])
+    assert np.isnan(path[3]).all()
+    np.testing.assert_array_equal(path[4:6], trace.weights[-2:, :2])
+
+
+def test_w_space_is_there_for_two_features_without_bias_only(marks, long_run):
+    X, y, trace = long_run
+    two = next(animate(trace, X, y, frames=1, **SMALL).images())
+    one = next(animate(marks[2], *marks[:2], frames=1, **SMALL).images())
+    assert two.width == 360 and one.width == 280
+    turned = animate(trace, X, y, frames=1, features="projection", **SMALL)
+    assert next(turned.images()).width == 280
+    painter, *_ = painted(trace, X, y, bias=False, both=True, features=(1, 0))
+    assert [painter.axes[k].get_xlabel() for k in (0, 1)] == ["x1", "w₂"]
+    X, y = overlapping(d=3)
+    trace = recorded(X, y, fit_intercept=False, max_iter=1).trace_
+    assert next(animate(trace, X, y, frames=1, **SMALL).images()).width == 280
+
+
+def test_the_cone_holds_the_weights_that_are_right_for_every_row():
+    X, y = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -1.0], [-2.0, 1.0]]), np.array([1, 1, -1, -1])
+    low, high = feasible_cone(y[:, None] * X)
+    for angle in np.linspace(-np.pi, np.pi, 97):
+        right = np.all(y * (X @ [np.cos(angle), np.sin(angle)]) > 0)
+        inside = any(low < angle + turn < high for turn in (-2 * np.pi, 0, 2 * np.pi))
+        assert right == inside
+    assert feasible_cone(np.array([[1.0, 0.0], [-1.0, 0.0]])) is None
+    assert feasible_cone(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) is None
+    assert feasible_cone(np.array([[1.0, 0.0], [0.0, 0.0]])) is None
+
+
+@pytest.mark.parametrize("features", [None, "projection", (0, 2)])
+def test_more_features_are_projected_or_chosen(features):
+    X, y = overlapping(d=4)
+    trace = recorded(X, y, max_iter=2).trace_
+    painter, _, images = painted(trace, X, y, features=features, shown=3)
+    assert len(list(images)) == 6
+    assert painter.axes[0].get_xlabel() == ("x0" if features == (0, 2) else "along w")
+    assert animate(trace, X, y, features=features).frames > 3
+
+
+def test_one_feature_thousands_of_points_and_odd_labels_can_be_drawn():
+    X, y = [[1.0], [2.0], [4.0]], ["_cost $1$", "_cost $1$", "a label that is much too long"]
+    assert len(list(animate(recorded(X, y).trace_, X, y, **SMALL).images())) > 3
+    X, y = overlapping(3_000)
+    trace = recorded(X * [1, 1000], y, max_iter=1).trace_
+    assert len(list(animate(trace, X * [1, 1000], y, frames=2, **SMALL).images())) == 5
+
+
+def test_a_gif_opens_again_with_its_durations(long_run, tmp_path):
+    X, y, trace = long_run
+    film = animate(trace, X, y, tmp_path / "run.gif", slow=3, fast=4, **SMALL)
+    with Image.open(tmp_path / "run.gif") as gif:
+        assert gif.n_frames == film.frames == 10
+        assert gif.info["loop"] == 0
+        durations = []
+        for k in range(gif.n_frames):
+            gif.seek(k)
+            durations.append(gif.info["duration"])
+    assert durations == [1000] * 4 + [80] * 4 + [1000, 2000]
+
+
+def test_frames_differ_and_are_not_blank(long_run):
+    X, y, trace = long_run
+    pictures = [np.asarray(i.convert("L")) for i in animate(trace, X, y, frames=4, **SMALL).images()]
+    assert all(p.max() == 255 and np.mean(p < 128) > 0.005 for p in pictures)
+    assert all(np.any(p != q) for p, q in pairwise(pictures))
+
+
+def test_the_page_asks_nothing_of_the_network_and_holds_every_frame(marks, tmp_path):
+    X, y, trace = marks
+    film = animate(trace, X, y, tmp_path / "run.HTML", **SMALL)
+    page = (tmp_path / "run.HTML").read_text(encoding="utf-8")
+    assert "http://" not in page and "https://" not in page and "{{" not in page
+    assert "src=" not in page.split("<script>")[0]
+    data = json.loads(re.search(r"const film = (.*);\n", page)[1])
+    assert len(data["pictures"]) == film.frames == len(data["captions"])
+    assert data["seconds"] == film.durations
+    assert [tuple(c) for c in data["captions"]] == film.captions
+    notebook = film._repr_html_()
+    assert notebook.startswith("<iframe") and notebook.endswith("</iframe>")
+    assert unescape(notebook.split('srcdoc="')[1][: -len('"></iframe>')]) == page
+
+
+def test_labels_cannot_break_out_of_the_page():
+    X, y = [[90, 80], [40, 30], [50, 40]], ["</script><b>", "x", "x"]
+    page = animate(recorded(X, y).trace_, X, y, title="<i>&", **SMALL).to_html()
+    assert page.count("</script>") == 1 and "<i>" not in page and "<b>" not in page
+
+
+def test_trace_method_hook_is_animate(marks):
+    X, y, trace = marks
+    assert from_trace_method(trace, X, y, slow=2).durations == animate(trace, X, y, slow=2).durations
+
+
+def test_mp4_needs_ffmpeg(marks, tmp_path, monkeypatch):
+    X, y, trace = marks
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(mm.InputError, match=r"ffmpeg is not installed.*Got .*run\.mp4.*\.gif or \.html"):
+        animate(trace, X, y, tmp_path / "run.mp4")
+
+
+def stand_in(tmp_path, monkeypatch, body):
+    """A program called ffmpeg that does what ``body`` says."""
+    program = tmp_path / "ffmpeg"
+    program.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_mp4_gets_each_frame_for_as_long_as_it_is_seen(marks, tmp_path, monkeypatch):
+    X, y, trace = marks
+    stand_in(tmp_path, monkeypatch, "open(sys.argv[-1], 'wb').write(sys.stdin.buffer.read())")
+    film = animate(trace[:3], X, y, tmp_path / "run.mp4", slow=1, seconds_slow=0.1, dpi=31)
+    raw = (tmp_path / "run.mp4").read_bytes()
+    wide, high = (side - side % 2 for side in next(film.images()).size)
+    assert len(raw) == 3 * wide * high * round(50 * sum(film.durations))
+
+
+def test_a_failing_ffmpeg_is_quoted(marks, tmp_path, monkeypatch):
+    X, y, trace = marks
+    stand_in(tmp_path, monkeypatch, "sys.exit('no such encoder')")
+    with pytest.raises(mm.InputError, match="ffmpeg says: no such encoder"):
+        animate(trace[:2], X, y, tmp_path / "run.mp4", **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path": "run.avi"}, r"path must end in \.gif, \.mp4 or \.html\. Got 'run\.avi'"),
+        ({"path": "run"}, r"path must end in"),
+        ({"slow": -1}, "slow must be an integer ≥ 0"),
+        ({"fast": 1.5}, "fast must be an integer ≥ 0"),
+        ({"slow": 0, "fast": 0}, "must be from 1 to 1000 updates. Got 0"),
+        ({"frames": 0}, "must be from 1 to 1000 updates. Got 0"),
+        ({"frames": 1001}, "must be from 1 to 1000 updates. Got 1001"),
+        ({"seconds_slow": 0}, "seconds_slow must be a finite number ≥ 0.02"),
+        ({"seconds_fast": 0.001}, "seconds_fast must be a finite number ≥ 0.02"),
+        ({"dpi": 5}, "dpi must be a finite number ≥ 20"),
+        ({"features": (0, 7)}, "features must be column numbers"),
+    ],
+)
+def test_options_are_checked(marks, options, message):
+    X, y, trace = marks
+    with pytest.raises(mm.InputError, match=message):
+        animate(trace, X, y, **options)
+
+
+def test_trace_and_data_must_belong_together(marks):
+    X, y, trace = marks
+    with pytest.raises(mm.InputError, match=r"at least one update. Got none"):
+        animate(Trace(np.zeros(3)), X, y)
+    with pytest.raises(mm.InputError, match=r"trace must be a Trace.* Got dict"):
+        animate({"a": trace}, X, y)
+    with pytest.raises(mm.InputError, match="Got 3 columns and a trace for 2"):
+        animate(trace, np.hstack([X, X])[:, :3], y)
+    with pytest.raises(mm.InputError, match=r"y must hold two classes. Got 3 instead"):
+        animate(trace, X, ["a", "b", "c"])
+    with pytest.raises(mm.InputError, match="Got 3 rows and an update of row 3"):
+        animate(Trace(np.zeros(3), [Update(1, 3, 0.0, np.ones(3))]), X, y)
+    with pytest.raises(mm.InputError, match="finite weights"):
+        animate(Trace(np.zeros(3), [Update(1, 0, 0.0, np.full(3, np.nan))]), X, y)
+    with pytest.raises(mm.InputError, match="does not add a multiple of y·x of row 0"):
+        animate(trace, np.array(X)[::-1], y)
+    with pytest.raises(mm.InputError, match="run on these X and y, from its start"):
+        animate(trace, X, ["a", "b", "b"])
+    with pytest.raises(mm.InputError, match="run on these X and y, from its start"):
+        animate(trace[2:], X, y)
