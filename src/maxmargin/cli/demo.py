@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.progress import track
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
@@ -21,8 +22,8 @@ __all__ = ["run"]
 WORST = "worst perimeter", "worst texture"
 
 
-def run(quick: bool) -> None:
-    """Print the story."""
+def run(quick: bool, out: str) -> None:
+    """Print the story, and write the page that sums it up."""
     console = Console(highlight=False, width=min(Console().width, 100))
     began = time.perf_counter()
     console.rule("[bold]maxmargin: the linear classifier that comes with its proof")
@@ -36,6 +37,7 @@ def run(quick: bool) -> None:
         _audit(console)
         if not quick:
             _digits(console)
+    _page(console, out)
     console.print(f"\nDone in {time.perf_counter() - began:.1f} s.")
 
 
@@ -139,6 +141,35 @@ def _audit(console: Console) -> None:
     assert isinstance(audit, mm.Certificate)  # two classes: one certificate
     for finding in audit.findings:
         _say(console, f"· {finding}")
+
+
+def _page(console: Console, out: str) -> None:
+    _chapter(console, "The page: data, verdict, model, certificate and pictures in one file")
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        _say(console, "(Left out: it needs matplotlib, pip install 'maxmargin[plots]'.)")
+        return
+    mpl.use("Agg")
+    from maxmargin.plots import write_report
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=False)
+    names = [str(name) for name in load_breast_cancer().feature_names]
+    parts = train_test_split(X, np.where(y == 0, "malignant", "benign"), random_state=0)
+    X_train, X_test, y_train, y_test = parts
+    model = mm.HardMarginSVC().fit(X_train, y_train)
+    path = write_report(
+        out,
+        model,
+        X_train,
+        y_train,
+        X_val=X_test,
+        y_val=y_test,
+        names=names,
+        title="Breast tumours: the largest margin",
+        recipe="maxmargin demo",
+    )
+    _say(console, f"Written to {path.resolve()}")
 
 
 def _digits(console: Console) -> None:

@@ -17,6 +17,19 @@ from maxmargin._version import __version__
 __all__ = ["main"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+KINDS = (
+    "x-space",
+    "w-space",
+    "both-spaces",
+    "risk",
+    "risk-surface",
+    "weights",
+    "section",
+    "certificate",
+    "separability",
+    "mistakes",
+    "errors",
+)
 MODELS = "perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin"
 
 
@@ -180,9 +193,67 @@ def report(
 
 
 @main.command()
+@_from_file
+@_with_model
+@click.option("--kind", type=click.Choice(KINDS), default="x-space", show_default=True)
+@click.option("--features", help="Two features to show, separated by a comma. [default: a projection]")
+@click.option("--out", type=click.Path(), default="picture.png", show_default=True, help="The picture.")
+@click.option(
+    "--animate", "film", type=click.Path(), help="Write the film of a run: .gif, .mp4 or .html."
+)
+def plot(
+    data: str,
+    label: str | None,
+    columns: str | None,
+    drop: str | None,
+    header: bool | None,
+    model: str,
+    C: float,
+    no_intercept: bool,
+    kind: str,
+    features: str | None,
+    out: str,
+    film: str | None,
+) -> None:
+    """Draw a picture of a model and its data, or the film of a perceptron's run.
+
+    w-space and risk need two features and --no-intercept; weights and section two features and
+    --model hard-margin; mistakes and errors a perceptron.
+    """
+    from maxmargin.cli.plot import run
+
+    shown = _names(features)
+    if features is not None and len(shown) != 2:
+        raise click.UsageError("--features takes two names or numbers, separated by a comma.")
+    _answer(
+        lambda: run(
+            data,
+            label,
+            _names(columns),
+            _names(drop),
+            header,
+            model,
+            C,
+            not no_intercept,
+            kind,
+            shown,
+            out,
+            film,
+        )
+    )
+
+
+@main.command()
+@click.option(
+    "--out",
+    type=click.Path(),
+    default="maxmargin-demo.html",
+    show_default=True,
+    help="The page that sums it up.",
+)
 @click.option("--quick", is_flag=True, help="Leave out the larger part (digits).")
-def demo(quick: bool) -> None:
+def demo(out: str, quick: bool) -> None:
     """Tell the story of linear classification on data that ships with scikit-learn."""
     from maxmargin.cli.demo import run  # imported on use, so that --help is instant
 
-    run(quick)
+    run(quick, out)

@@ -56,6 +56,7 @@ def run(
         y,
         X_val=X_val,
         y_val=y_val,
+        names=data.names,
         title=f"{model} on {path}",
         recipe=shlex.join(command),
     )

@@ -209,7 +209,8 @@ def _png(image: Image.Image) -> bytes:
 
 
 def _write_gif(film: Animation, path: Path) -> None:
-    first, *rest = film.images()
+    rest = film.images()
+    first = next(rest)
     milliseconds = [10 * round(100 * s) for s in film.durations]  # GIF counts in hundredths
     first.save(
         path, "GIF", save_all=True, append_images=rest, duration=milliseconds, loop=0, optimize=True

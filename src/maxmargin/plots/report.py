@@ -10,6 +10,7 @@ import base64
 import html
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 from maxmargin._version import __version__
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.separability import separability
+from maxmargin.estimators.separability import decide
 from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.learning import ErrorDisplay
@@ -41,6 +42,7 @@ def write_report(
     *,
     X_val: Any = None,
     y_val: Any = None,
+    names: Sequence[str] | None = None,
     title: str = "",
     recipe: str = "",
 ) -> Path:
@@ -57,6 +59,8 @@ def write_report(
     X_val, y_val : array-like, optional
         Validation data, for the confusion matrix; without it the training data is judged, and the page
         says so.
+    names : sequence of str, optional
+        Names of the features; default those of a data frame, or x0, x1 and so on.
     title : str, optional
         Heading of the page.
     recipe : str, optional
@@ -68,7 +72,9 @@ def write_report(
         Where the page is.
     """
     points = read_points(X, y, estimator)
-    verdict = separability(X, y, fit_intercept=getattr(estimator, "fit_intercept", True))
+    points = points if names is None else replace(points, names=tuple(names))
+    intercept = getattr(estimator, "fit_intercept", True)
+    verdict = decide(X, y, fit_intercept=intercept, names=points.names)
     sections = [
         ("The data", _data(points)),
         ("Is it separable?", _verdict(verdict, X, y)),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["XSpaceDisplay", "box_line"]
 
 ROOM = 0.08  # share of the picture left free around the points
+LONG = 4.0  # a picture longer than this, against its width, is drawn with unequal units
 GRID = 300  # points along a side where regions are told apart
 RING = 260.0  # area of the ring around the support vector of largest α, if there are no more than
 FEW = 12  # of them
@@ -142,7 +143,8 @@ class XSpaceDisplay:
         ax.set_xlabel(self.view.names[0])
         ax.set_ylabel(self.view.names[1])
         ax.set_title(self.title)
-        if not self.view.sliced:
+        across, up = np.ptp(self.box, axis=1)
+        if not self.view.sliced and max(across, up) <= LONG * min(across, up):
             ax.set_aspect("equal", adjustable="box")
         legend(ax)
         return self

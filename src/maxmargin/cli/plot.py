@@ -1,0 +1,107 @@
+"""``maxmargin plot``: one picture of a file and a model, or the film of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from maxmargin.cli.models import fitted
+from maxmargin.cli.reading import read_data
+from maxmargin.core.errors import InputError
+
+__all__ = ["run"]
+
+ENDINGS = (".png", ".svg", ".pdf", ".jpg")
+
+
+def run(
+    path: str,
+    label: str | None,
+    columns: list[str],
+    drop: list[str],
+    header: bool | None,
+    model: str,
+    C: float,
+    intercept: bool,
+    kind: str,
+    features: list[str],
+    out: str,
+    film: str | None,
+) -> int:
+    """Draw and save; print where; return 0."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from maxmargin import plots
+
+    if film is None and Path(out).suffix.lower() not in ENDINGS:
+        raise InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
+    data = read_data(path, label, columns, drop, header)
+    X, y = data.X, data.y
+    estimator, notes = fitted(model, C, intercept, X, y)
+    for note in notes:
+        click.echo(note, err=True)
+    shown: dict[str, Any] = {}
+    if features:
+        shown["features"] = tuple(map(_column(data.names), features))
+    if film is not None:
+        trace = getattr(estimator, "trace_", None)
+        if trace is None or isinstance(trace, dict):
+            raise InputError(
+                "--animate needs the run of a perceptron on two classes, and at most 2,000 rows. "
+                f"Got {model} on {len(y)} rows. Try --model perceptron."
+            )
+        trace.animate(X, y, film, **shown)
+        click.echo(film)
+        return 0
+
+    def verdict() -> Any:
+        from maxmargin.estimators.separability import separability
+
+        found = separability(X, y, fit_intercept=intercept)
+        return plots.SeparabilityDisplay.from_verdict(found, X, y, **shown)
+
+    draw: dict[str, Callable[[], Any]] = {
+        "x-space": lambda: plots.XSpaceDisplay.from_estimator(estimator, X, y, **shown),
+        "w-space": lambda: plots.WSpaceDisplay.from_estimator(estimator, X, y),
+        "both-spaces": lambda: plots.both_spaces(estimator, X, y),
+        "risk": lambda: plots.RiskDisplay.from_estimator(estimator, X, y),
+        "risk-surface": lambda: plots.RiskDisplay.from_estimator(estimator, X, y, kind="surface"),
+        "weights": lambda: plots.WeightSpaceDisplay.from_estimator(estimator, X, y),
+        "section": lambda: plots.WeightSpaceDisplay.from_estimator(estimator, X, y, kind="section"),
+        "certificate": lambda: plots.CertificateDisplay.from_estimator(estimator, X, y),
+        "separability": verdict,
+        "mistakes": lambda: plots.MistakesDisplay.from_estimator(estimator, X, y),
+        "errors": lambda: plots.ErrorDisplay.from_estimator(estimator),
+    }
+    _save(draw[kind](), out)
+    click.echo(out)
+    return 0
+
+
+def _column(names: list[str]) -> Callable[[str], int]:
+    def column(name: str) -> int:
+        if name in names:
+            return names.index(name)
+        if name.isascii() and name.isdigit() and int(name) < len(names):
+            return int(name)
+        raise InputError(f"--features must name two of {', '.join(names[:20])}. Got {name!r} instead.")
+
+    return column
+
+
+def _save(display: Any, out: str) -> None:
+    ax = getattr(display, "ax_", None)
+    figure = display.figure_ if ax is None and hasattr(display, "figure_") else None
+    if figure is None:
+        figure = (ax if ax is not None else display.x_ax_).figure
+    try:
+        figure.savefig(out, dpi=150)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"--out must name a file that can be written. Got {out!r}: {reason}."
+        ) from error
