@@ -3,7 +3,9 @@
 import json
 import math
 import re
+import shutil
 import stat
+import subprocess
 import sys
 from html import unescape
 from itertools import pairwise
@@ -15,10 +17,12 @@ from PIL import Image
 
 import maxmargin as mm
 from maxmargin.core.trace import Trace, Update
-from maxmargin.plots.animation import animate, from_trace_method
+from maxmargin.plots.animation import animate
+from maxmargin.plots.captions import number, tell, vector
 from maxmargin.plots.data import read_points
-from maxmargin.plots.frames import Painter, feasible_cone, number, tell, vector
+from maxmargin.plots.frames import Painter
 from maxmargin.plots.view import choose_view
+from maxmargin.plots.wspace import find_cone
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
@@ -215,14 +219,14 @@ def test_w_space_is_there_for_two_features_without_bias_only(marks, long_run):
 
 def test_the_cone_holds_the_weights_that_are_right_for_every_row():
     X, y = np.array([[2.0, 1.0], [1.0, 3.0], [-1.0, -1.0], [-2.0, 1.0]]), np.array([1, 1, -1, -1])
-    low, high = feasible_cone(y[:, None] * X)
+    low, high = find_cone(y[:, None] * X)
     for angle in np.linspace(-np.pi, np.pi, 97):
         right = np.all(y * (X @ [np.cos(angle), np.sin(angle)]) > 0)
         inside = any(low < angle + turn < high for turn in (-2 * np.pi, 0, 2 * np.pi))
         assert right == inside
-    assert feasible_cone(np.array([[1.0, 0.0], [-1.0, 0.0]])) is None
-    assert feasible_cone(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) is None
-    assert feasible_cone(np.array([[1.0, 0.0], [0.0, 0.0]])) is None
+    assert find_cone(np.array([[1.0, 0.0], [-1.0, 0.0]])) is None
+    assert find_cone(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) is None
+    assert find_cone(np.array([[1.0, 0.0], [0.0, 0.0]])) is None
 
 
 @pytest.mark.parametrize("features", [None, "projection", (0, 2)])
@@ -284,9 +288,26 @@ def test_labels_cannot_break_out_of_the_page():
     assert page.count("</script>") == 1 and "<i>" not in page and "<b>" not in page
 
 
-def test_trace_method_hook_is_animate(marks):
+def test_a_trace_animates_itself(marks):
     X, y, trace = marks
-    assert from_trace_method(trace, X, y, slow=2).durations == animate(trace, X, y, slow=2).durations
+    assert trace.animate(X, y, slow=2).durations == animate(trace, X, y, slow=2).durations
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium on this machine")
+def test_a_browser_plays_the_film_without_complaint(marks, tmp_path):
+    X, y, trace = marks
+    film = tmp_path / "run.html"
+    trace.animate(X, y, film, **SMALL)
+    command = [
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+        "--enable-logging=stderr", "--disable-background-networking", "--disable-component-update",
+        f"--user-data-dir={tmp_path / 'profile'}", f"--screenshot={tmp_path / 's.png'}",
+        "--window-size=900,700", film.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert "CONSOLE" not in done.stderr
+    with Image.open(tmp_path / "s.png") as shot:
+        assert np.asarray(shot.convert("L")).std() > 5
 
 
 def test_mp4_needs_ffmpeg(marks, tmp_path, monkeypatch):

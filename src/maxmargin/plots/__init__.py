@@ -6,6 +6,7 @@ again elsewhere, and the artists are kept as attributes ending in an underscore.
 """
 
 from maxmargin.plots.animation import animate
+from maxmargin.plots.both import BothSpaces, both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.curves import PathDisplay
 from maxmargin.plots.learning import ErrorDisplay, MistakesDisplay
@@ -13,7 +14,7 @@ from maxmargin.plots.report import write_report
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay
-from maxmargin.plots.wspace import BothSpaces, WSpaceDisplay, both_spaces
+from maxmargin.plots.wspace import WSpaceDisplay
 from maxmargin.plots.xspace import XSpaceDisplay
 
 __all__ = [

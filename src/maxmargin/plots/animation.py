@@ -24,15 +24,16 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_count, check_number
 from maxmargin.core.trace import Trace
+from maxmargin.plots.captions import Frame, tell
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.frames import Frame, Painter, tell
+from maxmargin.plots.frames import Painter
 from maxmargin.plots.style import pyplot
 from maxmargin.plots.view import choose_view
 
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["Animation", "animate", "from_trace_method"]
+__all__ = ["Animation", "animate"]
 
 MOST = 1_000  # updates in one film, which bounds its memory
 RATE = 50  # pictures per second of a video, which holds each frame for several
@@ -124,13 +125,6 @@ def animate(
     if path is not None:
         film.save(path)
     return film
-
-
-def from_trace_method(
-    trace: Trace, X: Any, y: Any, path: str | PathLike[str] | None = None, **options: Any
-) -> Animation:
-    """Stand behind ``Trace.animate``: the same as :func:`animate`."""
-    return animate(trace, X, y, path, **options)
 
 
 class Animation:

@@ -123,7 +123,7 @@ def _data(points: Points) -> str:
 
 
 def _verdict(verdict: Verdict | MulticlassVerdict, X: Any, y: Any) -> str:
-    text = f"<pre>{html.escape(str(verdict))}</pre>"
+    text = _sentences(str(verdict))
     if isinstance(verdict, MulticlassVerdict):
         return text
     seal = verdict.proof.to_dict()
@@ -133,6 +133,13 @@ def _verdict(verdict: Verdict | MulticlassVerdict, X: Any, y: Any) -> str:
         + f"<p>Fingerprint of the data: <code>{seal['data']}</code><br>Seal of the proof: "
         f"<code>{seal['seal']}</code></p>"
     )
+
+
+def _sentences(text: str) -> str:
+    """A text whose lines begin with · as a list."""
+    lines = text.replace("\n  ", " ").splitlines()
+    parts = [(line.startswith("·"), html.escape(line.lstrip("· "))) for line in lines]
+    return "".join(f"<p class=item>{line}</p>" if item else f"<p>{line}</p>" for item, line in parts)
 
 
 def _model(estimator: Any, X: Any, y: Any) -> str:

@@ -6,7 +6,6 @@ given w, and a line of w's for a given x. The weights that are right for all poi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError
 from maxmargin.core.trace import Trace
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.style import BLACK, COLOURS, MARKERS, axes, legend, point_size, pyplot
+from maxmargin.plots.style import BLACK, COLOURS, axes, legend
 from maxmargin.plots.xspace import box_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BothSpaces", "WSpaceDisplay", "both_spaces"]
+__all__ = ["WSpaceDisplay", "draw_arrow", "find_cone", "point_colours", "read_flat", "trace_path"]
 
 FEW = len(COLOURS)  # points up to which each has its own colour
 LINES = 120  # lines that are drawn, at most
@@ -178,91 +177,6 @@ class WSpaceDisplay:
         feet = np.vstack([edge * along, -edge * along])
         colours = np.tile(np.array(point_colours(self.points))[real], 2)
         return draw_arrows(ax, feet, np.tile(0.11 * r * unit, (2, 1)), colours, zorder=3)
-
-
-@dataclass
-class BothSpaces:
-    """x-space and w-space side by side; a point and its line have the same colour.
-
-    Attributes
-    ----------
-    x_ax_, w_ax_ : Axes
-        The two pictures.
-    points_ : list of PathCollection
-        The points in x-space, one artist per class.
-    boundary_, normal_ : artists or None
-        w·x = 0 and the arrow of w in x-space.
-    """
-
-    wspace: WSpaceDisplay
-
-    def plot(self, ax: Sequence[Axes] | None = None) -> Self:
-        """Draw on two axes, or on a new figure."""
-        if ax is None:
-            _, ax = pyplot().subplots(1, 2, figsize=(11.0, 4.8), layout="constrained")
-        if not hasattr(ax, "__len__") or len(ax) != 2:
-            raise InputError(f"ax must be two axes: for x-space and for w-space. Got {ax!r} instead.")
-        self.x_ax_: Axes = ax[0]
-        self.w_ax_: Axes = ax[1]
-        self._draw_x(self.x_ax_)
-        self.wspace.plot(self.w_ax_)
-        return self
-
-    def _draw_x(self, ax: Axes) -> None:
-        points, w = self.wspace.points, self.wspace.w
-        r = 1.15 * float(np.max(np.abs(points.X))) or 1.0
-        area, alpha = point_size(len(points.X))
-        colours = np.array(point_colours(points))
-        self.points_ = []
-        for code, label in enumerate(points.labels):
-            mine = points.codes == code
-            colour = COLOURS[code] if len(colours) > FEW else BLACK
-            x, y = points.X[mine].T
-            shown = ax.scatter(x, y, s=area, c=colours[mine], marker=MARKERS[code])
-            shown.set(alpha=alpha, linewidths=0, zorder=3, rasterized=len(colours) > 5_000)
-            self.points_.append(shown)
-            ax.plot([], [], color=colour, marker=MARKERS[code], ls="", label=str(label))
-        self.boundary_: Any = None
-        self.normal_: Any = None
-        if w is not None and np.any(w):
-            ends = box_line(w, 0.0, np.array([[-r, r], [-r, r]]))
-            assert ends is not None  # it goes through the middle
-            (self.boundary_,) = ax.plot(*ends, color=BLACK, lw=1.8, label="w·x = 0", zorder=2)
-            self.normal_ = draw_arrow(ax, 0.35 * r * w / np.linalg.norm(w), "direction of w")
-        ax.plot(0, 0, marker="+", color=BLACK, ms=9, mew=1.2, zorder=3)
-        ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=points.names[0], ylabel=points.names[1])
-        ax.set_title("x-space")
-        ax.set_aspect("equal", adjustable="box")
-        legend(ax)
-
-
-def both_spaces(model_or_trace: Any, X: Any, y: Any, *, ax: Sequence[Axes] | None = None) -> BothSpaces:
-    """Draw x-space and w-space side by side, a point and its line in the same colour.
-
-    Parameters
-    ----------
-    model_or_trace : fitted classifier, or Trace
-        Of planes through the origin in two features.
-    X, y : array-like
-        The training points and their labels.
-    ax : two matplotlib Axes, optional
-        Where to draw; default a new figure.
-
-    Examples
-    --------
-    >>> import maxmargin as mm
-    >>> from maxmargin.plots.wspace import both_spaces
-    >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
-    >>> display = both_spaces(mm.Perceptron(fit_intercept=False).fit(X, y), X, y)
-    >>> display.x_ax_.get_title()
-    'x-space'
-    """
-    if isinstance(model_or_trace, Trace):
-        path = trace_path(model_or_trace)
-        wspace = WSpaceDisplay(read_flat(X, y), path, path[-1])
-    else:
-        wspace = WSpaceDisplay(*read_run(model_or_trace, X, y))
-    return BothSpaces(wspace).plot(ax)
 
 
 def read_flat(X: Any, y: Any, estimator: Any = None) -> Points:

@@ -122,7 +122,8 @@ class XSpaceDisplay:
         flat = self.view.flat(self.points.X)
         low, high = flat.min(axis=0), flat.max(axis=0)
         size = np.maximum(high - low, 1e-9 * np.maximum(np.abs(high), 1.0) + 1e-300)
-        size = np.maximum(size, 0.2 * size.max())
+        if size.max() <= LONG * size.min() or size.min() <= 1e-6 * size.max():
+            size = np.maximum(size, 0.2 * size.max())
         middle = 0.5 * (low + high)
         self.box = np.array([middle - (0.5 + ROOM) * size, middle + (0.5 + ROOM) * size]).T
         self.regions_: Any = None
@@ -264,6 +265,8 @@ class XSpaceDisplay:
 
         (plane,) = self.planes.values()
         v, _ = self.view.plane(*plane)
+        if not np.any(v):
+            return
         late = np.argsort(-self.slack)[:ROWS]
         late = late[self.slack[late] > 0]
         sign = np.where(self.points.codes[late] == 1, 1.0, -1.0)
