@@ -422,3 +422,9 @@ def test_headers_and_gaps(content, options, code, words):
     assert found[0] == code and words in found[1] + found[2]
     if code == 0:
         assert verify("proof.json", data) == 0
+
+
+def test_a_label_that_is_nan_is_a_gap(tmp_path):
+    np.save(tmp_path / "gap.npy", np.array([[1.0, 0.0], [2.0, np.nan], [3.0, 1.0]]))
+    found = run("separable", str(tmp_path / "gap.npy"))
+    assert found[0] == 2 and "row 1: the label must not be nan" in found[2]

@@ -200,6 +200,9 @@ def _read_matrix(path: str, label: str | None, columns: Sequence[str], drop: Seq
         raise InputError(f"{path}: must hold rows. Got none.")
     names = list(map(str, range(matrix.shape[1])))
     label_at, features_at = _places(path, names, label, columns, drop)
+    gaps = np.flatnonzero(matrix[:, label_at] != matrix[:, label_at])  # nan
+    if len(gaps):
+        raise InputError(f"{path}, row {gaps[0]}: the label must not be nan. Leave the row out.")
     y = _labels([str(v) for v in matrix[:, label_at].tolist()])
     chosen = [names[k] for k in features_at]
     source = {"label": names[label_at], "columns": chosen}

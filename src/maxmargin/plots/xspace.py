@@ -183,7 +183,7 @@ class XSpaceDisplay:
             xy=tuple(foot + reach * v),
             xytext=tuple(foot),
             arrowprops={"arrowstyle": "-|>", "color": BLACK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0},
-            zorder=5,
+            zorder=7,
         )
         ax.plot([], [], color=BLACK, marker=">", lw=1.6, ms=5, label=name)
 
