@@ -1,8 +1,10 @@
 """Fresh kernels and repeatable examples for every run of the suite."""
 
 import os
+import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
@@ -36,3 +38,11 @@ def pytest_configure(config):
     if any(p.stat().st_mtime > oldest for p in sources):
         for p in cached:
             p.unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close what a test has drawn: figures of pyplot outlive it otherwise."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
