@@ -41,7 +41,7 @@ def pictures(page):
 def check(path, sections=5):
     page = path.read_text(encoding="utf-8")
     assert page.count("<section>") == sections and "{{" not in page
-    text = re.sub(r"data:image/png;base64,[^\"]+", "", page)
+    text = re.sub(r"data:[a-z/]+;base64,[^\"]+", "", page)
     assert not re.findall(r"(?:https?:)?//[a-z]", text)  # nothing from outside
     drawn = pictures(page)
     assert drawn and all(picture.std() > 5 for picture in drawn)  # not blank
@@ -84,6 +84,10 @@ def test_the_command_writes_a_page_that_says_how_to_make_it_again(tmp_path):
     assert done.exit_code == 0 and done.output.strip() == str(out)
     page = check(out)
     assert "mean radius" in page and "--label target" in page
+    proof = tmp_path / "proof.json"
+    (data_uri,) = re.findall(r"data:application/json;base64,([^\"]+)", page)
+    proof.write_bytes(base64.b64decode(data_uri))
+    assert mm.Proof.load(proof).kind == "separable"
     assert re.search(r"\d+ of 114 validation rows are wrong", page)
 
 
@@ -103,7 +107,7 @@ def test_a_page_that_cannot_be_written(tmp_path):
         write_report(tmp_path / "no" / "r.html", mm.Perceptron().fit(X, Y == 0), X, Y == 0)
 
 
-@pytest.mark.parametrize("kind", ["x-space", "certificate", "separability"])
+@pytest.mark.parametrize("kind", ["x-space", "certificate", "separability", "path"])
 def test_the_command_plot(kind, tmp_path):
     data, out = tmp_path / "iris.csv", tmp_path / "p.png"
     rows = np.column_stack([X[:, 2:], Y == 0])
@@ -120,10 +124,11 @@ def test_the_command_plot_films_a_run(tmp_path):
     data, out = tmp_path / "p.csv", tmp_path / "p.gif"
     data.write_text("a,b,y\n1,2,1\n-1,-1,0\n2,-1,0\n-2,1,1\n")
     options = ["plot", str(data), "--model", "perceptron", "--no-intercept", "--animate", str(out)]
+    options += ["--slowly", "0.5"]
     done = CliRunner().invoke(main, options)
     assert done.exit_code == 0, done.output
     with Image.open(out) as film:
-        assert film.n_frames >= 3
+        assert film.n_frames >= 3 and film.info["duration"] == 500
     import matplotlib.pyplot as plt
 
     plt.close("all")

@@ -29,6 +29,7 @@ KINDS = (
     "separability",
     "mistakes",
     "errors",
+    "path",
 )
 MODELS = "perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin"
 
@@ -201,6 +202,20 @@ def report(
 @click.option(
     "--animate", "film", type=click.Path(), help="Write the film of a run: .gif, .mp4 or .html."
 )
+@click.option(
+    "--slowly",
+    type=click.FloatRange(0.02, 60),
+    default=1.0,
+    show_default=True,
+    help="Seconds for each of the first ten updates of a film.",
+)
+@click.option(
+    "--quickly",
+    type=click.FloatRange(0.02, 60),
+    default=0.08,
+    show_default=True,
+    help="Seconds for each of the next hundred.",
+)
 def plot(
     data: str,
     label: str | None,
@@ -214,33 +229,23 @@ def plot(
     features: str | None,
     out: str,
     film: str | None,
+    slowly: float,
+    quickly: float,
 ) -> None:
     """Draw a picture of a model and its data, or the film of a perceptron's run.
 
     w-space and risk need two features and --no-intercept; weights and section two features and
-    --model hard-margin; mistakes and errors a perceptron.
+    --model hard-margin; mistakes and errors a perceptron. path shows the error of soft margins against C
+    on held-out rows.
     """
     from maxmargin.cli.plot import run
 
     shown = _names(features)
     if features is not None and len(shown) != 2:
         raise click.UsageError("--features takes two names or numbers, separated by a comma.")
-    _answer(
-        lambda: run(
-            data,
-            label,
-            _names(columns),
-            _names(drop),
-            header,
-            model,
-            C,
-            not no_intercept,
-            kind,
-            shown,
-            out,
-            film,
-        )
-    )
+    tempo = {"seconds_slow": slowly, "seconds_fast": quickly}
+    file = data, label, _names(columns), _names(drop), header
+    _answer(lambda: run(*file, model, C, not no_intercept, kind, shown, out, film, tempo))
 
 
 @main.command()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sklearn.model_selection import train_test_split
 
 from maxmargin.cli.models import fitted
 from maxmargin.cli.reading import read_data
@@ -14,6 +15,7 @@ from maxmargin.core.errors import InputError
 
 __all__ = ["run"]
 
+CS = [10.0**k for k in range(-3, 4)]  # along a path
 ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 
 
@@ -30,6 +32,7 @@ def run(
     features: list[str],
     out: str,
     film: str | None,
+    tempo: dict[str, float],
 ) -> int:
     """Draw and save; print where; return 0."""
     import matplotlib as mpl
@@ -54,18 +57,28 @@ def run(
                 "--animate needs the run of a perceptron on two classes, and at most 2,000 rows. "
                 f"Got {model} on {len(y)} rows. Try --model perceptron."
             )
-        trace.animate(X, y, film, **shown)
+        trace.animate(X, y, film, **tempo, **shown)
         click.echo(film)
         return 0
 
     def verdict() -> Any:
-        from maxmargin.estimators.separability import separability
+        from maxmargin.estimators.separability import decide
 
-        found = separability(X, y, fit_intercept=intercept)
+        found = decide(X, y, fit_intercept=intercept, names=data.names)
         return plots.SeparabilityDisplay.from_verdict(found, X, y, **shown)
 
+    def path_of_C() -> Any:
+        from maxmargin.estimators.softmargin import SoftMarginSVC
+
+        parts = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+        X_train, X_test, y_train, y_test = parts
+        machines = SoftMarginSVC(fit_intercept=intercept).path(X_train, y_train, CS)
+        return plots.PathDisplay.from_path(machines, X_train, y_train, X_test, y_test)
+
     draw: dict[str, Callable[[], Any]] = {
-        "x-space": lambda: plots.XSpaceDisplay.from_estimator(estimator, X, y, **shown),
+        "x-space": lambda: plots.XSpaceDisplay.from_estimator(
+            estimator, X, y, names=data.names, **shown
+        ),
         "w-space": lambda: plots.WSpaceDisplay.from_estimator(estimator, X, y),
         "both-spaces": lambda: plots.both_spaces(estimator, X, y),
         "risk": lambda: plots.RiskDisplay.from_estimator(estimator, X, y),
@@ -74,6 +87,7 @@ def run(
         "section": lambda: plots.WeightSpaceDisplay.from_estimator(estimator, X, y, kind="section"),
         "certificate": lambda: plots.CertificateDisplay.from_estimator(estimator, X, y),
         "separability": verdict,
+        "path": path_of_C,
         "mistakes": lambda: plots.MistakesDisplay.from_estimator(estimator, X, y),
         "errors": lambda: plots.ErrorDisplay.from_estimator(estimator),
     }

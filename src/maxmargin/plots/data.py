@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class Points:
         return np.where(self.codes == 1, 1.0, -1.0)
 
 
-def read_points(X: Any, y: Any, estimator: Any = None) -> Points:
+def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
     """Check X and y; classes are those of the estimator, if it has some."""
     reader = BaseEstimator()
     rows, labels = read_Xy(reader, X, y, check=False)
@@ -54,6 +54,7 @@ def read_points(X: Any, y: Any, estimator: Any = None) -> Points:
         )
     classes = getattr(estimator, "classes_", None)
     classes = find_classes(labels) if classes is None else np.asarray(classes)
-    return Points(
-        rows.take(np.arange(rows.n)), encode(labels, classes), classes, feature_names(reader, rows.d), X
-    )
+    found = feature_names(reader, rows.d) if names is None else tuple(map(str, names))
+    if len(found) != rows.d:
+        raise InputError(f"names must hold {rows.d} names. Got {len(found)} instead.")
+    return Points(rows.take(np.arange(rows.n)), encode(labels, classes), classes, found, X)

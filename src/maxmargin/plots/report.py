@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import html
 import io
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -32,6 +32,7 @@ from maxmargin.plots.xspace import XSpaceDisplay
 __all__ = ["write_report"]
 
 DPI = 110
+LARGEST = 1 << 21  # bytes of a proof that is put on the page
 
 
 def write_report(
@@ -71,14 +72,13 @@ def write_report(
     Path
         Where the page is.
     """
-    points = read_points(X, y, estimator)
-    points = points if names is None else replace(points, names=tuple(names))
+    points = read_points(X, y, estimator, names)
     intercept = getattr(estimator, "fit_intercept", True)
     verdict = decide(X, y, fit_intercept=intercept, names=points.names)
     sections = [
         ("The data", _data(points)),
         ("Is it separable?", _verdict(verdict, X, y)),
-        ("The model", _model(estimator, X, y)),
+        ("The model", _model(estimator, X, y, points.names)),
         ("How good is it?", _judged(estimator, X, y, X_val, y_val)),
         ("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"),
     ]
@@ -131,8 +131,18 @@ def _verdict(verdict: Verdict | MulticlassVerdict, X: Any, y: Any) -> str:
         text
         + _picture(lambda ax: SeparabilityDisplay.from_verdict(verdict, X, y, ax=ax), "the verdict")
         + f"<p>Fingerprint of the data: <code>{seal['data']}</code><br>Seal of the proof: "
-        f"<code>{seal['seal']}</code></p>"
+        f"<code>{seal['seal']}</code></p>" + _download(seal)
     )
+
+
+def _download(proof: dict[str, Any]) -> str:
+    """The proof itself, to be saved and checked, unless it is large."""
+    text = json.dumps(proof, indent=1).encode("ascii")
+    if len(text) > LARGEST:
+        return "<p>(The proof is too large for this page: verdict.proof.save writes it.)</p>"
+    data = base64.b64encode(text).decode()
+    link = f'<a download="proof.json" href="data:application/json;base64,{data}">Save the proof</a>'
+    return f"<p>{link}, and check it: <code>python -m maxmargin.checker proof.json DATA</code></p>"
 
 
 def _sentences(text: str) -> str:
@@ -142,13 +152,17 @@ def _sentences(text: str) -> str:
     return "".join(f"<p class=item>{line}</p>" if item else f"<p>{line}</p>" for item, line in parts)
 
 
-def _model(estimator: Any, X: Any, y: Any) -> str:
+def _model(estimator: Any, X: Any, y: Any, names: Sequence[str]) -> str:
     parts = [f"<pre>{html.escape(repr(estimator))}</pre>"]
     if hasattr(estimator, "certificate_"):
         parts.append(f"<pre>{html.escape(str(estimator.certificate_))}</pre>")
     if hasattr(estimator, "stop_reason_"):
         parts.append(f"<p>{html.escape(str(estimator.stop_reason_))}</p>")
-    parts.append(_picture(lambda ax: XSpaceDisplay.from_estimator(estimator, X, y, ax=ax), "the model"))
+    parts.append(
+        _picture(
+            lambda ax: XSpaceDisplay.from_estimator(estimator, X, y, names=names, ax=ax), "the model"
+        )
+    )
     if len(estimator.classes_) == 2:
         if hasattr(estimator, "certificate_"):
             parts.append(_figure(CertificateDisplay.from_estimator(estimator, X, y), "the certificate"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -77,6 +77,7 @@ class XSpaceDisplay:
         *,
         features: Any = None,
         at: Any = None,
+        names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
         """Draw a fitted linear classifier over the data X, y.
@@ -91,11 +92,13 @@ class XSpaceDisplay:
             What to show of more than two features; default "projection".
         at : array-like of shape (d,), optional
             Where the features not shown are fixed; default the mean.
+        names : sequence of str, optional
+            Names of the features; default those of a data frame, or x0, x1 and so on.
         ax : matplotlib Axes, optional
             Where to draw; default a new figure.
         """
         check_is_fitted(estimator)
-        points = read_points(X, y, estimator)
+        points = read_points(X, y, estimator, names)
         planes = _planes(estimator, points)
         first = next(iter(planes.values()))
         view = choose_view(points.X, first[0], features, at, points.names)
@@ -265,7 +268,7 @@ class XSpaceDisplay:
 
         (plane,) = self.planes.values()
         v, _ = self.view.plane(*plane)
-        if not np.any(v):
+        if self.view.sliced or not np.any(v):  # the edges of other slices are elsewhere
             return
         late = np.argsort(-self.slack)[:ROWS]
         late = late[self.slack[late] > 0]
