@@ -83,7 +83,7 @@ def _exactly(rows: ExactRows, which: np.ndarray, z: Sequence[int], offset: int) 
 def _small_integers(
     rows: ExactRows, which: np.ndarray, z: Sequence[int], used: list[int], offset: int
 ) -> np.ndarray | None:
-    """The values up to a positive factor, by sums of doubles that are whole numbers below 2^53."""
+    """Numbers with the signs of the values, by sums of doubles that are whole numbers below 2^53."""
     if not used or offset or max(abs(z[j]) for j in used) >= 1 << 53 or rows.rows is not rows.given:
         return None
     A = rows.block(which)[:, used]
@@ -93,7 +93,26 @@ def _small_integers(
         return None
     A = np.ldexp(A, -_lowest_bit(A))
     v = np.array([float(z[j]) for j in used])
-    return A @ v if float(np.max(np.abs(A) @ np.abs(v))) < 2.0**52 else None
+    if float(np.max(np.abs(A) @ np.abs(v))) < 2.0**52:
+        return np.asarray(A @ v)
+    if float(np.max(np.abs(A))) < 2.0**80 and float(np.sum(np.abs(v))) <= 2.0**25:
+        return _in_limbs(A, v)
+    return None
+
+
+def _in_limbs(A: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The signs of A v for whole numbers below 2^80: in three limbs, whose products doubles hold."""
+    base = 2.0**27
+    limbs = []
+    for _ in range(2):
+        upper = np.floor(A / base)
+        limbs.append(((A - upper * base) @ v).astype(np.int64))
+        A = upper
+    low, middle, high = *limbs, (A @ v).astype(np.int64)
+    middle += low >> 27
+    high += middle >> 27
+    rest = (low & (2**27 - 1)) | (middle & (2**27 - 1))  # not negative
+    return np.asarray(np.where(high != 0, np.sign(high), np.sign(rest)))
 
 
 def _lowest_bit(A: np.ndarray) -> int:
