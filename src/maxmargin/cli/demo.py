@@ -37,8 +37,7 @@ def run(quick: bool, out: str) -> None:
         _audit(console)
         if not quick:
             _digits(console)
-    _page(console, out)
-    console.print(f"\nDone in {time.perf_counter() - began:.1f} s.")
+    _page(console, out, began)
 
 
 def _chapter(console: Console, title: str) -> None:
@@ -143,12 +142,13 @@ def _audit(console: Console) -> None:
         _say(console, f"· {finding}")
 
 
-def _page(console: Console, out: str) -> None:
+def _page(console: Console, out: str, began: float) -> None:
     _chapter(console, "The page: data, verdict, model, certificate and pictures in one file")
     try:
         import matplotlib as mpl
     except ImportError:
         _say(console, "(Left out: it needs matplotlib, pip install 'maxmargin[plots]'.)")
+        console.print(f"\nDone in {time.perf_counter() - began:.1f} s.")
         return
     mpl.use("Agg")
     from maxmargin.plots import write_report
@@ -165,11 +165,13 @@ def _page(console: Console, out: str) -> None:
         y_train,
         X_val=X_test,
         y_val=y_test,
+        whole=(X, np.where(y == 0, "malignant", "benign")),
         names=names,
         title="Breast tumours: the largest margin",
         recipe="maxmargin demo",
     )
-    _say(console, f"Written to {path.resolve()}")
+    console.print(f"\nDone in {time.perf_counter() - began:.1f} s. The page:")
+    console.print(str(path.resolve()), soft_wrap=True)
 
 
 def _digits(console: Console) -> None:

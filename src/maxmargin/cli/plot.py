@@ -40,6 +40,8 @@ def run(
     mpl.use("Agg")
     from maxmargin import plots
 
+    if film is not None and kind != "x-space":
+        raise InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")
     if film is None and Path(out).suffix.lower() not in ENDINGS:
         raise InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
     data = read_data(path, label, columns, drop, header)
@@ -54,8 +56,8 @@ def run(
         trace = getattr(estimator, "trace_", None)
         if trace is None or isinstance(trace, dict):
             raise InputError(
-                "--animate needs the run of a perceptron on two classes, and at most 2,000 rows. "
-                f"Got {model} on {len(y)} rows. Try --model perceptron."
+                "--animate needs --model perceptron or batch-perceptron, two classes and at most 2,000 "
+                f"rows. Got {model}, {len(set(y.tolist()))} classes and {len(y)} rows instead."
             )
         trace.animate(X, y, film, **tempo, **shown)
         click.echo(film)
@@ -70,7 +72,14 @@ def run(
     def path_of_C() -> Any:
         from maxmargin.estimators.softmargin import SoftMarginSVC
 
-        parts = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+        if model != "soft-margin":
+            raise InputError(f"--kind path needs --model soft-margin. Got {model} instead.")
+        try:
+            parts = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+        except ValueError as error:
+            raise InputError(
+                f"--kind path holds out rows of every class. Got too few: {error}"
+            ) from error
         X_train, X_test, y_train, y_test = parts
         machines = SoftMarginSVC(fit_intercept=intercept).path(X_train, y_train, CS)
         return plots.PathDisplay.from_path(machines, X_train, y_train, X_test, y_test)

@@ -34,6 +34,7 @@ def run(
 
     data = read_data(path, label, columns, drop, header)
     X, y, X_val, y_val = data.X, data.y, None, None
+    whole = data.X, data.y
     if validate is not None:
         other = read_data(validate, label, columns, drop, header)
         if other.X.shape[1] != X.shape[1]:
@@ -46,9 +47,18 @@ def run(
     estimator, notes = fitted(model, C, intercept, X, y)
     for note in notes:
         click.echo(note, err=True)
-    command = ["maxmargin", "report", path, "--model", model, "--C", f"{C:g}", "--out", out]
-    if label is not None:
-        command += ["--label", label]
+    command = ["maxmargin", "report", path, "--model", model, "--out", out]
+    options = {
+        "--label": label,
+        "--columns": ",".join(columns) or None,
+        "--drop": ",".join(drop) or None,
+        "--C": f"{C:g}" if model in ("soft-margin", "hard-margin") else None,
+        "--validate": validate,
+        "--share": None if validate is not None else f"{share:g}",
+    }
+    command += [part for name, value in options.items() if value is not None for part in (name, value)]
+    command += [] if intercept else ["--no-intercept"]
+    command += [] if header is None else ["--header" if header else "--no-header"]
     target = write_report(
         out,
         estimator,
@@ -56,6 +66,7 @@ def run(
         y,
         X_val=X_val,
         y_val=y_val,
+        whole=whole,
         names=data.names,
         title=f"{model} on {path}",
         recipe=shlex.join(command),

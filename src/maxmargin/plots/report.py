@@ -43,6 +43,7 @@ def write_report(
     *,
     X_val: Any = None,
     y_val: Any = None,
+    whole: tuple[Any, Any] | None = None,
     names: Sequence[str] | None = None,
     title: str = "",
     recipe: str = "",
@@ -60,6 +61,8 @@ def write_report(
     X_val, y_val : array-like, optional
         Validation data, for the confusion matrix; without it the training data is judged, and the page
         says so.
+    whole : pair (X, y), optional
+        All rows, of which X, y are those trained on; the verdict and its proof are about these.
     names : sequence of str, optional
         Names of the features; default those of a data frame, or x0, x1 and so on.
     title : str, optional
@@ -72,12 +75,14 @@ def write_report(
     Path
         Where the page is.
     """
-    points = read_points(X, y, estimator, names)
+    X_all, y_all = (X, y) if whole is None else whole
+    points = read_points(X_all, y_all, estimator, names)
     intercept = getattr(estimator, "fit_intercept", True)
-    verdict = decide(X, y, fit_intercept=intercept, names=points.names)
+    verdict = decide(X_all, y_all, fit_intercept=intercept, names=points.names)
+    trained = len(np.asarray(y))
     sections = [
-        ("The data", _data(points)),
-        ("Is it separable?", _verdict(verdict, X, y)),
+        ("The data", _data(points, trained)),
+        ("Is it separable?", _verdict(verdict, X_all, y_all)),
         ("The model", _model(estimator, X, y, points.names)),
         ("How good is it?", _judged(estimator, X, y, X_val, y_val)),
         ("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"),
@@ -104,7 +109,7 @@ def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     return template
 
 
-def _data(points: Points) -> str:
+def _data(points: Points, trained: int) -> str:
     counts = np.bincount(points.codes, minlength=len(points.labels))
     rows = [
         (str(label), f"{count:,}", f"{count / len(points.X):.1%}")
@@ -114,8 +119,11 @@ def _data(points: Points) -> str:
     some = list(zip(points.names, low, mean, high, strict=True))
     features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in some[:12]]
     more = f"<p>… and {len(some) - 12} more features.</p>" if len(some) > 12 else ""
+    held = len(points.X) - trained
+    split = f" {trained:,} rows were trained on, {held:,} were held out." if held else ""
     return (
-        f"<p>{len(points.X):,} rows, {len(points.names)} features, {len(points.labels)} classes.</p>"
+        f"<p>{len(points.X):,} rows, {len(points.names)} features, {len(points.labels)} classes."
+        f"{split}</p>"
         + _table(("class", "rows", "share"), rows)
         + _table(("feature", "least", "mean", "largest"), features)
         + more
@@ -155,7 +163,9 @@ def _sentences(text: str) -> str:
 def _model(estimator: Any, X: Any, y: Any, names: Sequence[str]) -> str:
     parts = [f"<pre>{html.escape(repr(estimator))}</pre>"]
     if hasattr(estimator, "certificate_"):
-        parts.append(f"<pre>{html.escape(str(estimator.certificate_))}</pre>")
+        for label, machine in estimator.machines_.items():
+            name = f"{label}: " if len(estimator.machines_) > 1 else ""
+            parts.append(f"<pre>{html.escape(name + str(machine.certificate_))}</pre>")
     if hasattr(estimator, "stop_reason_"):
         parts.append(f"<p>{html.escape(str(estimator.stop_reason_))}</p>")
     parts.append(

@@ -65,7 +65,7 @@ def axes(ax: Axes | None = None, **options: Any) -> Axes:
     """The axes given, or new ones in a new figure."""
     if ax is not None:
         return ax
-    options.setdefault("figsize", (6.0, 5.0))
+    options.setdefault("figsize", (8.0, 5.0))
     options.setdefault("layout", "constrained")
     _, made = pyplot().subplots(**options)
     return made  # type: ignore[no-any-return]

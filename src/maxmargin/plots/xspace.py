@@ -25,6 +25,7 @@ GRID = 300  # points along a side where regions are told apart
 RING = 260.0  # area of the ring around the support vector of largest α, if there are no more than
 FEW = 12  # of them
 ROWS = 400  # rows of slack that are drawn as segments, at most
+CROSSES = 400  # crosses and rings that are drawn, about
 
 
 @dataclass
@@ -233,6 +234,8 @@ class XSpaceDisplay:
         self._draw_slack(ax, flat)
         if len(self.alpha) and np.any(self.alpha > 0):
             some = np.flatnonzero(self.alpha > 1e-9 * self.alpha.max())
+            many = len(some)
+            some = some[:: max(1, many // CROSSES)]
             ring = RING * min(1.0, FEW / len(some)) ** 0.7  # many rings are smaller
             sizes = area + ring * self.alpha[some] / self.alpha.max()
             self.support_ = ax.scatter(
@@ -243,20 +246,23 @@ class XSpaceDisplay:
                 edgecolors=BLACK,
                 linewidths=1.0 if len(some) < 200 else 0.4,
                 alpha=1.0 if len(some) < 200 else 0.5,
-                label="support, area ∝ α",
+                label="support, area ∝ α" + (f"; {len(some)} of {many}" if len(some) < many else ""),
                 zorder=4,
             )
         wrong = self.points.classes[self.points.codes] != self.predict(self.points.given)
-        if np.any(wrong):
+        count = int(np.count_nonzero(wrong))
+        if count:
+            some = np.flatnonzero(wrong)[:: max(1, count // CROSSES)]
+            share = "" if len(some) == count else f", {len(some)} of them drawn"
             self.wrong_ = ax.scatter(
-                flat[wrong, 0],
-                flat[wrong, 1],
+                flat[some, 0],
+                flat[some, 1],
                 s=area,
                 c=BLACK,
                 marker="x",
                 linewidths=1.0,
                 alpha=max(alpha, 0.5),
-                label=f"misclassified: {int(np.count_nonzero(wrong))}",
+                label=f"misclassified: {count}{share}",
                 zorder=5,
             )
 
