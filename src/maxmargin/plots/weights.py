@@ -266,7 +266,7 @@ class WeightSpaceDisplay:
             corners = cut_polygon(A, c, box)
         if len(corners):
             low, high = corners.min(axis=0), corners.max(axis=0)
-            room = 0.75 * (high - low)
+            room = np.maximum(0.75 * (high - low), 0.05 * np.ptp(box, axis=1))  # not into rounding
             if np.all(low - room > box[:, 0]) and np.all(high + room < box[:, 1]):
                 box = np.column_stack([low - room, high + room])
         return box, corners
