@@ -164,7 +164,7 @@ def distinct_labels(labels: Sequence[Hashable]) -> None:
     if len({label_text(label) for label in labels}) < len(labels):
         raise InputError(
             f"y must hold labels that are told apart by their values. Got {list(labels)} instead, of "
-            "which some are the same number. Give them distinct names."
+            "which some read the same in a proof. Give them distinct names."
         )
 
 
@@ -236,21 +236,21 @@ def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
     return {"rows": question.numbered(which).tolist(), "weights": [integer_text(v) for v in values]}
 
 
-def _contradiction(error: Exception) -> AssertionError:
-    return AssertionError(
-        f"the independent checker rejects the proof: {error}. This is a mistake in maxmargin; please "
-        "report it with the data."
-    )
-
-
 def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
     """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
-    if question.rows.n * question.rows.d <= CHECKED:
-        try:
+    try:
+        if question.rows.n * question.rows.d <= CHECKED:
             checker.check(proof.parsed(), question.labelled())
-        except checker.Rejected as error:
-            raise _contradiction(error) from error
-        return
+        else:
+            _confirm_sums(question, proof, named)
+    except checker.Rejected as error:
+        raise AssertionError(
+            f"the independent checker rejects the proof: {error}. This is a mistake in maxmargin; "
+            "please report it with the data."
+        ) from error
+
+
+def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> None:
     kept = {}
     for i in dict.fromkeys(named):
         row = question.rows.take(np.array([i]))[0]
@@ -260,7 +260,4 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
             columns.append(question.rows.d)
         kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
     seen = np.flatnonzero(np.append(question.rows.column_reach > 0, question.fit_intercept)).tolist()
-    try:
-        checker.require_sums(proof.content, kept, seen)
-    except checker.Rejected as error:
-        raise _contradiction(error) from error
+    checker.require_sums(proof.content, kept, seen)

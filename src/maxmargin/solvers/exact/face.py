@@ -102,8 +102,7 @@ class Face:
         if not others:
             return self.weights
         found = cancel(self.rows, (), self.free, dict.fromkeys(others, 1))
-        if found is None:  # the others cancel among themselves
-            return self.weights | dict.fromkeys(others, 1)
+        assert found is not None  # their sum lies in the span
         return self.joined(*found).weights
 
     def quotient(self, A: np.ndarray) -> np.ndarray:

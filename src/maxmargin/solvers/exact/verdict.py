@@ -35,7 +35,7 @@ EVEN = 10  # bits between the scales of columns that the machine takes as they a
 
 
 @dataclass
-class Work:
+class Effort:
     """How the answer was reached."""
 
     passes: int = 0  # over the data in floating point, by the hard-margin machine
@@ -55,12 +55,12 @@ class Finding:
     face: Face | None = None
     guess: Guess | None = None  # of the plane, with its multipliers
     signs: Signs | None = None
-    work: Work = field(default_factory=Work)
+    work: Effort = field(default_factory=Effort)
 
 
-def find_verdict(rows: ExactRows, tol: float, exact: bool = False) -> Finding:
-    """Climb the ladder; ``exact`` goes to the simplex method at once."""
-    return _Ladder(rows, tol, exact or _is_small(rows)).climb()
+def find_verdict(rows: ExactRows, tol: float) -> Finding:
+    """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved."""
+    return _Ladder(rows, tol, _is_small(rows)).climb()
 
 
 def find_witness(rows: ExactRows) -> dict[int, int] | None:
@@ -76,7 +76,7 @@ def _is_small(rows: ExactRows) -> bool:
 class _Ladder:
     def __init__(self, rows: ExactRows, tol: float, exact: bool) -> None:
         self.rows, self.tol, self.exact = rows, tol, exact
-        self.work = Work()
+        self.work = Effort()
         self.guess: Guess | None = None
         self.signs: Signs | None = None
 
