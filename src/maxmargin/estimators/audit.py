@@ -19,7 +19,7 @@ from maxmargin.core.params import check_number
 from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.question import Question
-from maxmargin.rows import CsrRows, Rows, as_rows
+from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
 from maxmargin.solvers.margin import Task, solve_margins
 from maxmargin.solvers.passes import Budget
 
@@ -252,11 +252,17 @@ class _Audit:
 
     def _regularised(self) -> float:
         """The optimum of the problem in which the bias is one more feature, and penalised."""
-        column = np.full((self.rows.n, 1), self.scaling)
-        if isinstance(self.rows, CsrRows):
-            wide = as_rows(sparse.hstack([self.rows.matrix, sparse.csr_array(column)], format="csr"))
-        else:
-            wide = as_rows(np.hstack([self.rows.take(np.arange(self.rows.n)), column]))
+        wide = _with_column(self.rows, self.scaling)
         best = self._optimum(wide, 0.0)
         v = wide.combine((best.alpha * self.y)[None])[0]
         return float(best.alpha.sum()) - 0.5 * float(v @ v)
+
+
+def _with_column(rows: Rows, value: float) -> Rows:
+    """The rows with one more feature, the same for all."""
+    if isinstance(rows, PartedRows):
+        return rows.mapped(lambda block: _with_column(block, value), more=1)
+    column = np.full((rows.n, 1), value)
+    if isinstance(rows, CsrRows):
+        return as_rows(sparse.hstack([rows.matrix, sparse.csr_array(column)], format="csr"))
+    return as_rows(np.hstack([rows.take(np.arange(rows.n)), column]))

@@ -91,7 +91,8 @@ def mistake_bound(
         )
     pad = 1.0 if fit_intercept else 0.0
     inverse = np.empty(rows.n)
-    inverse_lengths(rows.arrays, pad, inverse)
+    for where, block in rows.blocks():
+        inverse_lengths(block.arrays, pad, inverse[where])
     scale = inverse if normalize else np.empty(0)
     longest = 1.0 if normalize else float(np.max(1.0 / inverse)) * (1 + 4e-16 * (rows.d + 8))
     if gamma is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, SMALLEST
@@ -32,6 +32,8 @@ FORMAT = {
 
 def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     """Check X and wrap it as rows."""
+    if isinstance(X, Rows):
+        return check_reach(_known(estimator, X, reset))
     X = validate_data(estimator, X, reset=reset, **FORMAT)
     return check_reach(as_rows(X))
 
@@ -39,10 +41,53 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
 def read_Xy(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, check: bool = True
 ) -> tuple[Rows, np.ndarray]:
-    """Check X and y and wrap X as rows; with ``check=False`` the values of X are left to the caller."""
+    """Check X and y and wrap X as rows; with ``check=False`` the values of X are left to the caller.
+
+    Rows that are rows already (of a file) may bring their labels with them.
+    """
+    if isinstance(X, Rows):
+        rows, y = _known(estimator, X, reset), _labels(X, y)
+        return check_reach(rows, training=True) if check else rows, y
     X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
     rows = as_rows(X)
     return check_reach(rows, training=True) if check else rows, y
+
+
+def _known(estimator: Any, rows: Rows, reset: bool) -> Rows:
+    """Rows as they are, with the number and names of their features compared or remembered."""
+    names = getattr(rows, "names", None)
+    if reset:
+        estimator.n_features_in_ = rows.d
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return rows
+    known = getattr(estimator, "n_features_in_", rows.d)
+    if rows.d != known:
+        raise InputError(
+            f"the rows must have the {known} features that {type(estimator).__name__} was fitted to. "
+            f"Got {rows.d} features instead."
+        )
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is not None and names is not None and list(fitted) != list(names):
+        bad = next(j for j in range(known) if fitted[j] != names[j])
+        raise InputError(
+            f"the features must have the names and the order they were fitted with: {fitted[bad]!r} is "
+            f"feature {bad}. Got {names[bad]!r} there instead."
+        )
+    return rows
+
+
+def _labels(rows: Rows, y: Any) -> np.ndarray:
+    """The labels given, or those that came with the rows."""
+    if y is None:
+        y = getattr(rows, "labels", None)
+    if y is None:
+        raise InputError("rows without labels need y. Got None instead. Name the label in open_rows.")
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != rows.n:
+        raise InputError(f"y must hold one label per row, {rows.n} in all. Got {len(labels)} instead.")
+    return np.asarray(labels)
 
 
 def check_reach(rows: Rows, *, training: bool = False) -> Rows:
@@ -103,15 +148,18 @@ def _are_doubles(values: np.ndarray) -> bool:
 
 def _first_not_finite(rows: Rows) -> tuple[int, int, float]:
     """Row, column and value of the first entry that is nan or infinite."""
-    a = rows.arrays
-    if isinstance(a, Csr):
-        p = int(np.argmin(np.isfinite(a.data)))
-        return int(np.searchsorted(a.indptr, p, side="right")) - 1, int(a.indices[p]), float(a.data[p])
-    for where, _ in rows.blocks():
-        bad = np.argwhere(~np.isfinite(a.X[where]))
-        if len(bad):
-            i, j = where.start + int(bad[0, 0]), int(bad[0, 1])
-            return i, j, float(a.X[i, j])
+    for where, block in rows.blocks():
+        a = block.arrays
+        values = a.data if isinstance(a, Csr) else a.X
+        bad = np.argwhere(~np.isfinite(values))
+        if not len(bad):
+            continue
+        if isinstance(a, Csr):
+            p = int(bad[0, 0])
+            i, j = int(np.searchsorted(a.indptr, p, side="right")) - 1, int(a.indices[p])
+            return where.start + i, j, float(values[p])
+        i, j = int(bad[0, 0]), int(bad[0, 1])
+        return where.start + i, j, float(values[i, j])
     raise AssertionError("every entry is finite")
 
 

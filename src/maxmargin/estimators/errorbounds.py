@@ -14,7 +14,6 @@ from maxmargin.estimators.judging import judge, witness_of
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.pocket import PocketPerceptron
 from maxmargin.estimators.question import Question, ask, read_labelled
-from maxmargin.rows import CsrRows
 from maxmargin.solvers.exact.doubles import from_doubles
 from maxmargin.solvers.exact.guess import guess_plane
 from maxmargin.solvers.exact.packing import pack
@@ -132,10 +131,9 @@ def _pocket(rows: ExactRows, fit_intercept: bool, random_state: Any) -> tuple[np
     """A plane with few errors, found with all columns scaled to the size of one where they are not."""
     even = np.ptp(rows.exponents) <= EVEN and rows.rows is rows.given
     scaled = rows.given if even else rows.even()
-    X = scaled.matrix if isinstance(scaled, CsrRows) else scaled.take(np.arange(rows.n))
     pocket = PocketPerceptron(fit_intercept=fit_intercept, max_witnesses=0, random_state=random_state)
     with np.errstate(all="ignore"):
-        pocket.fit(X, rows.y)
+        pocket.fit(scaled, rows.y)
         back = np.zeros(rows.d) if even else -rows.exponents
         w = np.ldexp(pocket.coef_[0], back.astype(np.int32))
     return np.where(np.isfinite(w), w, 0.0), float(pocket.intercept_[0])

@@ -10,5 +10,6 @@ from maxmargin.rows.base import Rows
 from maxmargin.rows.csr import CsrRows
 from maxmargin.rows.dense import DenseRows
 from maxmargin.rows.form import as_rows
+from maxmargin.rows.parted import PartedRows
 
-__all__ = ["Csr", "CsrRows", "Dense", "DenseRows", "Rows", "as_rows"]
+__all__ = ["Csr", "CsrRows", "Dense", "DenseRows", "PartedRows", "Rows", "as_rows"]

@@ -23,6 +23,8 @@ class Rows(ABC):
 
     n: int
     d: int
+    is_sparse: bool
+    resident: bool = True  # whether ``arrays`` are there for all rows at once
 
     @property
     @abstractmethod
@@ -73,6 +75,14 @@ class Rows(ABC):
         for start in range(0, self.n, length):
             stop = min(start + length, self.n)
             yield slice(start, stop), self.between(start, stop)
+
+    def stretches(self, order: np.ndarray) -> Iterator[tuple[slice, Dense | Csr, np.ndarray, int]]:
+        """Cut ``order`` into pieces whose rows are reached together.
+
+        Yields where each piece stands in ``order``, the arrays its rows are in, their places there, and
+        the number of the first row of these arrays. In memory one piece is all of it.
+        """
+        yield slice(0, len(order)), self.arrays, order, 0
 
     def map(self, function: Callable[[slice, Self], T], entries: int = BLOCK_ENTRIES) -> list[T]:
         """One pass: a pure function of each block, results in order."""

@@ -17,6 +17,8 @@ __all__ = ["CsrRows"]
 class CsrRows(Rows):
     """Rows of a CSR matrix, brought into canonical form once (the user's matrix is left alone)."""
 
+    is_sparse = True
+
     def __init__(self, arrays: Csr, shape: tuple[int, int]) -> None:
         for a in (frozen := [a.view() for a in arrays]):
             a.flags.writeable = False  # one type for the kernels, memory maps included

@@ -24,6 +24,8 @@ _NO_UNIT = np.empty(0)
 class DenseRows(Rows):
     """Rows of a C-ordered matrix of doubles or floats."""
 
+    is_sparse = False
+
     def __init__(
         self, X: np.ndarray, sketch: np.ndarray = _NO_SKETCH, unit: np.ndarray = _NO_UNIT
     ) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.kernels.multipliers import sign
-from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows.room import room
 from maxmargin.solvers.products import Products
 
 __all__ = ["CHUNK", "TOO_WIDE", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
@@ -127,7 +128,7 @@ class Frame:
 
     def pull_of(self, which: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Σ α_i a_i over a few rows."""
-        if isinstance(self.rows, CsrRows):
+        if self.rows.is_sparse:
             signed = alpha * self.y[which]
             total = self.rows.select(which).combine(signed[None])[0]
             return np.asarray(total - float(signed.sum()) * self.scene.centre) / self.scene.scale
@@ -148,10 +149,12 @@ class Frame:
     def restricted(self, which: np.ndarray) -> Frame:
         """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
         y, pad = self.y[which], self.pad
-        if isinstance(self.rows, CsrRows):
+        if not self.rows.resident and len(which) * self.d > room():
+            return Frame(self.rows.select(which), y, pad, self.scene)
+        if self.rows.is_sparse:
             rows = self.rows.select(which)
             if rows.entries < DENSE_SHARE * rows.n * rows.d:
-                _check(rows.arrays.data)
+                _check(rows.arrays[0])
                 return Frame(rows, y, pad, self.scene)
         A = np.empty((len(which), self.d))
         for start in range(0, len(which), CHUNK):

@@ -48,15 +48,16 @@ def inner_products(frame: Frame) -> np.ndarray:
     if frame.ready:
         A = frame.y[:, None] * frame.take(np.arange(frame.n))
         return np.asarray(A @ A.T)
-    if not isinstance(frame.rows, DenseRows):
-        X = frame.rows.matrix  # type: ignore[attr-defined]
+    rows = frame.rows.between(0, frame.n)  # few enough to be reached at once
+    if not isinstance(rows, DenseRows):
+        X = rows.matrix  # type: ignore[attr-defined]
         across = np.asarray(X @ scene.centre)
         K = np.asarray((X @ X.T).toarray(), dtype=np.float64) - across - across[:, None]
         return np.asarray((K + float(scene.centre @ scene.centre)) / scene.scale**2)
     width = max(1, COLUMNS // frame.n)
     for start in range(0, frame.d, width):
         part = slice(start, start + width)
-        B = frame.rows.X[:, part] - scene.centre[part]
+        B = rows.X[:, part] - scene.centre[part]
         B /= scene.scale
         K += B @ B.T
     return K

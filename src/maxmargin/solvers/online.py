@@ -42,7 +42,8 @@ def online_perceptron(
     began = problem.began
     state = State.begin(start, settings.average, stop.max_updates())
     running = Running(problem.training, machines, state, settings)
-    running.arrays = problem.training.sketched
+    if problem.training.rows.resident:
+        running.arrays = problem.training.sketched
     runs = [_Run(problem, m, z, stop, settings) for m, z in zip(machines, start, strict=True)]
     active, members = runs, machines[0].members
     deadline = stop.max_seconds()

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.decision import inverse_lengths
+from maxmargin.rows.room import room
 from maxmargin.solvers.batch import Bundle, Risk
 from maxmargin.solvers.linesearch import fewest_errors
 from maxmargin.solvers.logbook import Logbook
@@ -48,7 +50,8 @@ class Pocket:
         self.signs = machine.signs(examples.codes)
         self.everything = np.arange(examples.rows.n)
         self.lengths = np.empty(examples.rows.n)
-        inverse_lengths(examples.rows.arrays, examples.pad, self.lengths)
+        for where, block in examples.rows.blocks():
+            inverse_lengths(block.arrays, examples.pad, self.lengths[where])
         self.lengths = 1.0 / self.lengths
         self.weights = machine.class_weight[examples.codes]
         self.total = float(self.weights.sum())
@@ -127,9 +130,8 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> 
             return
         m = pocket.signs * ex.ordered_values(z[None])[0]
         V = _directions(turn, per_unit, rng)
-        Q = pocket.signs * ex.ordered_values(np.ascontiguousarray(V.T))
         errors = float(pocket.weights @ (m <= 0))
-        for v, q in zip(V.T, Q, strict=True):
+        for v, q in _along(pocket, np.ascontiguousarray(V.T)):
             if time.perf_counter() > deadline:
                 return
             t, fewer = fewest_errors(m, q, pocket.weights, NEAREST)
@@ -139,6 +141,16 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> 
         waited += 1
         if pocket.errors < WORTH * goal:
             goal, waited = pocket.errors, 0
+
+
+def _along(pocket: Pocket, V: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield directions, and how fast each row's margin grows along them; as many at once as fit."""
+    several = max(1, room() // pocket.examples.rows.n)
+    for start in range(0, len(V), several):
+        part = V[start : start + several]
+        Q = pocket.examples.ordered_values(part)
+        Q *= pocket.signs
+        yield from zip(part, Q, strict=True)
 
 
 def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:

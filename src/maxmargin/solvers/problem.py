@@ -68,9 +68,10 @@ class Examples:
         order = np.arange(self.rows.n) if order is None else order
         out = np.empty((len(Z), len(order)))
         for piece in self._pieces(len(order), len(Z)):
-            part = np.empty((len(Z), len(order[piece])))
-            decide(self.rows.arrays, order[piece], Z, self.pad, self._tile, part)
-            out[:, piece] = part
+            for where, arrays, local, _ in self.rows.stretches(order[piece]):
+                part = np.empty((len(Z), len(local)))
+                decide(arrays, local, Z, self.pad, self._tile, part)
+                out[:, piece][:, where] = part
         return out
 
     def ordered_values(self, Z: np.ndarray) -> np.ndarray:
@@ -99,9 +100,10 @@ class Examples:
         if not len(order):
             return np.full(len(Z), np.nan)
         count = np.zeros(len(Z), dtype=np.int64)
-        arrays = self.rows.arrays, self.codes, positives
         for piece in self._pieces(len(order), len(Z)):
-            count_errors(*arrays, order[piece], Z, self.pad, self._tile, count)
+            for _, arrays, local, first in self.rows.stretches(order[piece]):
+                codes = self.codes[first:]
+                count_errors(arrays, codes, positives, local, Z, self.pad, self._tile, count)
         return count / len(order)
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.core.trace import Trace, Update
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
-from maxmargin.rows import Rows
+from maxmargin.rows import Csr, Dense, Rows
 from maxmargin.solvers.problem import TILE_ENTRIES, Examples, Machine
 
 __all__ = ["Recorder", "Running", "Settings", "State"]
@@ -72,7 +72,7 @@ class Running:
     ) -> None:
         self.examples = examples
         self.state = state
-        self.arrays = examples.rows.arrays
+        self.arrays = examples.rows.arrays if examples.rows.resident else None
         self.positives = np.array([m.positive for m in machines], dtype=np.int64)
         rates = settings.eta * np.array([m.class_weight for m in machines])
         self.rule = Rule(settings.threshold, examples.pad, rates)
@@ -100,28 +100,42 @@ class Running:
         """Count the mistakes; stop using a sketch that decided too little to pay for itself."""
         new = self.state.counts - self._counted
         self.mistakes = new[:, MADE].tolist()
-        if self.arrays is not self.rows.arrays and 2 * new[:, READ].sum() > new[:, SEEN].sum():
+        sketched = self.arrays is not None and self.arrays is not self.rows.arrays
+        if sketched and 2 * new[:, READ].sum() > new[:, SEEN].sum():
             self.arrays = self.rows.arrays
 
     def visit_all(self, order: np.ndarray) -> None:
         """Look at the rows in ``order``, all machines together."""
+        for arrays, local, first in self._stretches(order):
+            self._sweep(arrays, local, first)
+
+    def _stretches(self, order: np.ndarray) -> Iterator[tuple[Dense | Csr, np.ndarray, int]]:
+        """Yield pieces of ``order``: the arrays their rows are in, places there, and the first row."""
+        if self.arrays is not None:
+            yield self.arrays, order, 0
+            return
+        for _, arrays, local, first in self.rows.stretches(order):
+            yield arrays, local, first
+
+    def _sweep(self, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
         ex, st = self.examples, self.state
-        arrays = self.positives, ex.scale, order, st.Z, st.U, st.counts
-        sweep(self.arrays, ex.codes, *arrays, self.rule, self.tile)
+        labels = ex.codes[first:], self.positives, ex.scale[first:]
+        sweep(arrays, *labels, order, st.Z, st.U, st.counts, self.rule, self.tile)
 
     def visit(self, order: np.ndarray) -> Iterator[tuple[int, int]]:
         """Look at the rows in ``order`` with the only machine; yield step and row after each update."""
         count = self.state.counts[0]
         left = int(count[LEFT])
-        while len(order) and left > 0:
-            seen = int(count[SEEN])
-            count[LEFT] = 1
-            self.visit_all(order)
-            step = int(count[SEEN])
-            row, order = int(order[step - seen - 1]), order[step - seen :]
-            if count[LEFT] == 0:
-                left -= 1
-                yield step, row
+        for arrays, local, first in self._stretches(order):
+            while len(local) and left > 0:
+                seen = int(count[SEEN])
+                count[LEFT] = 1
+                self._sweep(arrays, local, first)
+                step = int(count[SEEN])
+                row, local = first + int(local[step - seen - 1]), local[step - seen :]
+                if count[LEFT] == 0:
+                    left -= 1
+                    yield step, row
         count[LEFT] = left
 
     @property

@@ -88,10 +88,11 @@ def _begin(
         which = _near(m, start.alpha, C, everything[:0], base)
         width = float(np.median(np.abs(1.0 - m[which])))
         return replace(start, sigma=1.0 / max(width, THINNEST), passes=2), m, which
-    if frame.d > NARROW and frame.n * frame.d > SMALL and not frame.ready:
+    wide = frame.d > NARROW and frame.rows.resident  # coordinate descent visits rows in any order
+    if wide and frame.n * frame.d > SMALL and not frame.ready:
         now = descend_from_zero(frame, C, budget.deadline)
         return now, frame.values(now.w, now.b), everything
-    if frame.n <= 2 * base or frame.d > NARROW:
+    if frame.n <= 2 * base or wide:
         return _zero(frame), None, everything
     size = max(base, frame.n // THIN)
     rough = _from_sample(frame, C, size, budget)

@@ -17,7 +17,8 @@ import numpy as np
 from flint import nmod_mat
 from scipy import sparse
 
-from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
+from maxmargin.rows.room import room
 from maxmargin.solvers.exact.dependence import PRIMES, cancel, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 from maxmargin.solvers.exact.whole import ExactRows, primitive
@@ -45,8 +46,10 @@ class Face:
     def _columns(self) -> list[int]:
         """Columns to solve for: of sparse rows those with fewest entries, so that few rows change."""
         used = [j for j, column in enumerate(zip(*self._F, strict=True)) if any(column)]
-        if isinstance(self.rows.rows, CsrRows):
-            count = np.bincount(self.rows.rows.arrays.indices, minlength=self.rows.D)
+        if self.rows.rows.is_sparse:
+            count = np.zeros(self.rows.D, dtype=np.int64)
+            for _, block in self.rows.rows.blocks():
+                count += np.bincount(block.arrays[1], minlength=self.rows.D)
             count[self.rows.d :] = self.rows.n
             used.sort(key=lambda j: (int(count[j]), j))
         return [used[k] for k in pivots([[row[j] for j in used] for row in self._F])]
@@ -112,8 +115,17 @@ class Face:
 
     def quotient_rows(self, which: np.ndarray) -> Rows:
         """The same for some rows of the data, sparse where these are."""
+        rows = self.rows.rows
+        entries = int(rows.entries * len(which) / max(rows.n, 1))
+        if rows.resident or entries <= room():
+            return self._quotient_rows(which)
+        shape = len(which), len(self.Q)
+        fetch = lambda start, stop: self._quotient_rows(which[start:stop])  # noqa: E731
+        return PartedRows(fetch, shape, entries, rows.is_sparse)
+
+    def _quotient_rows(self, which: np.ndarray) -> DenseRows | CsrRows:
         rows, step = self.rows, max(1, CHUNK // self.rows.D)
-        if isinstance(rows.rows, CsrRows):
+        if rows.rows.is_sparse:
             A = rows.sparse_block(which)
             M = sparse.csr_array(self._M_rounded)
             return CsrRows.from_matrix((A[:, self.Q] - A[:, self.P] @ M).tocsr())
@@ -130,7 +142,7 @@ class Face:
         """
         step = max(1, CHUNK // self.rows.D)
         parts = (which[start : start + step] for start in range(0, len(which), step))
-        reach = np.concatenate([_row_reach(self.quotient_rows(part)) for part in parts])
+        reach = np.concatenate([_row_reach(self._quotient_rows(part)) for part in parts])
         near = reach <= NEAR
         small = len(which) * self.rows.D <= CHUNK // 8
         doubt = near if small or self.rows.rows is not self.rows.given else near & (reach > 0.0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 
 __all__ = ["ExactRows", "as_integers", "primitive"]
 
@@ -79,8 +79,9 @@ class ExactRows:
 
     def sparse_block(self, which: np.ndarray) -> Any:
         """The same of sparse rows, as a CSR array."""
-        assert isinstance(self.rows, CsrRows)
-        A = self.rows.matrix[which].astype(np.float64)
+        rows = self.rows.select(which)
+        assert isinstance(rows, CsrRows)
+        A = rows.matrix.astype(np.float64)
         A.data *= np.repeat(self.y[which], np.diff(A.indptr)) * self.fold[A.indices]
         if not self.pad:
             return A
@@ -112,6 +113,8 @@ class ExactRows:
 def _scaled(rows: Rows, exponents: np.ndarray) -> Rows:
     """A copy with column j multiplied by 2^e_j: exact, except where a number falls below 2^-1022."""
     e = exponents.astype(np.int32)
+    if isinstance(rows, PartedRows):
+        return rows.mapped(lambda block: _scaled(block, exponents))
     if isinstance(rows, CsrRows):
         matrix = rows.matrix.astype(np.float64, copy=True)
         matrix.data = np.ldexp(matrix.data, e[matrix.indices])

@@ -1,0 +1,56 @@
+"""How much may be copied into memory: what the process may still take decides.
+
+Rows that do not fit are fetched again in every pass. The limits are those of the process (``ulimit``)
+and of its control group; where there are none, a fixed amount keeps copies small beside the data.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+__all__ = ["allowance", "room"]
+
+MOST = 1 << 25  # numbers copied at a time, at most
+LEAST = 1 << 19  # and at least
+SHARE = 8  # a copy takes one part in so many of what is left
+NUMBER = 8  # bytes
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def room() -> int:
+    """Return how many numbers a copy of rows may hold."""
+    left = allowance()
+    return MOST if left is None else int(min(MOST, max(LEAST, left // (SHARE * NUMBER))))
+
+
+def allowance() -> int | None:
+    """Return how many bytes the process may still take, or None if nothing limits it."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    used = _statm()
+    left: list[int] = []
+    for name, taken in (("RLIMIT_AS", used[0]), ("RLIMIT_DATA", used[5])):
+        limit = resource.getrlimit(getattr(resource, name))[0] if hasattr(resource, name) else -1
+        if limit not in (resource.RLIM_INFINITY, -1):
+            left.append(limit - taken)
+    try:  # control group, version 2
+        most, now = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        if most != "max":
+            left.append(int(most) - int(now))
+    except (OSError, ValueError):
+        pass
+    return max(0, min(left)) if left else None
+
+
+def _statm() -> list[int]:
+    """Sizes of the process in bytes: address space first, private data sixth (zeros if unknown)."""
+    import resource
+
+    try:
+        pages = [int(v) for v in Path("/proc/self/statm").read_text().split()]
+    except (OSError, ValueError):
+        return [0] * 7
+    return [v * resource.getpagesize() for v in pages]

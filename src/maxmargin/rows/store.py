@@ -1,0 +1,207 @@
+"""A file of rows that can be used without reading it: what text formats are converted to, once.
+
+The arrays follow each other, each at a multiple of 4,096 bytes: X of dense rows, or the values, columns
+and row ends of sparse ones, then the label codes. What they are stands at the end of the file in JSON,
+with a checksum of every array and of itself. A file that was not finished has no end, and is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.core.errors import InputError
+from maxmargin.rows.filerows import FileRows, Section, map_section
+
+__all__ = ["StoreWriter", "read_store"]
+
+MAGIC = b"maxmargin rows 1\n"
+ALIGN = 4096
+TAIL = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magic word again
+CHUNK = 1 << 24  # bytes at a time
+
+
+class StoreWriter:
+    """Write rows block by block; the file has its name only once it is whole.
+
+    Parameters
+    ----------
+    path : path
+        The file to make; one that exists is replaced at the end.
+    about : dict
+        What else to keep: names of the features, the source. Plain JSON values.
+    """
+
+    def __init__(self, path: Path, about: dict[str, Any] | None = None) -> None:
+        self.path, self.about = Path(path), dict(about or {})
+        self._parts: dict[str, _Part] = {}
+        self._labels: list[np.ndarray] = []
+        self._ends: list[np.ndarray] = []
+        self._n = self._d = self._nonzeros = 0
+        self._folder = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            for part in self._parts.values():
+                part.file.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def add(self, X: Any, labels: np.ndarray | None = None) -> None:
+        """Add a block: a dense matrix, or a CSR matrix; always of the same kind."""
+        self._n += X.shape[0]
+        self._d = max(self._d, X.shape[1])
+        if labels is not None:
+            self._labels.append(np.asarray(labels))
+        if not sparse.issparse(X):
+            self._part("X").write(X)
+            return
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._part("data").write(X.data)
+        self._part("indices").write(X.indices.astype(np.int32, copy=False))
+        self._ends.append(X.indptr[1:].astype(np.int64) + self._nonzeros)
+        self._nonzeros += X.nnz
+
+    def _part(self, name: str) -> _Part:
+        if name not in self._parts:
+            self._parts[name] = _Part(self._folder / name)
+        return self._parts[name]
+
+    def _finish(self) -> None:
+        if self._ends:
+            self._part("indptr").write(np.concatenate([np.zeros(1, np.int64), *self._ends]))
+        head: dict[str, Any] = {"n": self._n, "d": self._d, "about": self.about, "classes": None}
+        if self._labels:
+            classes, codes = np.unique(np.concatenate(self._labels), return_inverse=True)
+            self._part("codes").write(codes.astype(np.int32))
+            head["classes"] = {"dtype": classes.dtype.str, "values": classes.tolist()}
+        whole = self._folder / "whole"
+        with whole.open("wb") as out:
+            out.write(MAGIC)
+            head["arrays"] = {name: self._append(out, part) for name, part in self._parts.items()}
+            text = json.dumps(head, ensure_ascii=False, allow_nan=False).encode()
+            out.write(text)
+            out.write(b"%08d%08x" % (len(text), zlib.crc32(text)))
+            out.write(MAGIC)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(whole, self.path)
+
+    def _append(self, out: BinaryIO, part: _Part) -> dict[str, Any]:
+        out.write(b"\0" * (-out.tell() % ALIGN))
+        offset = out.tell()
+        part.file.close()
+        with part.path.open("rb") as source:
+            shutil.copyfileobj(source, out, CHUNK)
+        part.path.unlink()
+        shape = (self._n, self._d) if part.path.name == "X" else (part.count,)
+        return {"offset": offset, "dtype": part.dtype, "shape": shape, "sum": part.sum}
+
+
+class _Part:
+    """One array on its way into the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.file = path, path.open("wb")
+        self.dtype, self.count, self.sum = "", 0, 0
+
+    def write(self, values: np.ndarray) -> None:
+        """Append values of the same type as before."""
+        values = np.ascontiguousarray(values).ravel()
+        if self.dtype and values.dtype.str != self.dtype:
+            values = values.astype(self.dtype)
+        self.dtype = values.dtype.str
+        self.count += len(values)
+        self.sum = (self.sum + _sum(values)) % (1 << 64)
+        values.tofile(self.file)
+
+
+def read_store(path: Path, largest: int | None = None) -> FileRows:
+    """Open a file that :class:`StoreWriter` made; everything it says of itself is checked."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            head, end = _head(file, path)
+            sections = {
+                name: Section(int(a["offset"]), str(a["dtype"]), tuple(int(v) for v in a["shape"]))
+                for name, a in head["arrays"].items()
+            }
+            _check(file, path, head, sections, end)
+            labels = None
+            if head["classes"] is not None:
+                known = head["classes"]
+                codes = map_section(file.fileno(), sections["codes"])
+                labels = np.array(known["values"], dtype=known["dtype"])[codes]
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}.") from error
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise _broken(path, str(error)) from error
+    chosen = [sections[name] for name in ("X", "data", "indices", "indptr") if name in sections]
+    return FileRows(path, int(head["d"]), chosen, labels, head["about"].get("names"), largest)
+
+
+def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL))
+    tail = file.read(TAIL)
+    if len(tail) < TAIL or not tail.endswith(MAGIC):
+        raise _broken(path, "it does not end as it should")
+    length, check = int(tail[:8]), int(tail[8:16], 16)
+    if not 0 <= length <= size - TAIL:
+        raise _broken(path, "its description is longer than the file")
+    file.seek(size - TAIL - length)
+    text = file.read(length)
+    if zlib.crc32(text) != check:
+        raise _broken(path, "the checksum of its description does not match")
+    return json.loads(text), size - TAIL - length
+
+
+def _check(
+    file: BinaryIO, path: Path, head: dict[str, Any], sections: dict[str, Section], end: int
+) -> None:
+    """Compare every array with its checksum; holes between arrays must be empty."""
+    place = 0
+    for name, section in sorted(sections.items(), key=lambda item: item[1].offset):
+        file.seek(place)
+        gap = file.read(section.offset - place)
+        if gap.strip(b"\0") not in (b"", MAGIC):
+            raise _broken(path, "there is something between its arrays")
+        place = section.offset + section.nbytes
+        if section.offset < len(MAGIC) or place > end:
+            raise _broken(path, f"its array {name} is cut off")
+        words, step = section.nbytes // 4, CHUNK // 4
+        flat = Section(section.offset, "<u4", (words,))
+        parts = (flat.between(k, min(k + step, words)) for k in range(0, words, step))
+        total = sum(_sum(map_section(file.fileno(), part)) for part in parts) % (1 << 64)
+        if total != head["arrays"][name]["sum"]:
+            raise _broken(path, f"the checksum of its array {name} does not match")
+
+
+def _sum(values: np.ndarray) -> int:
+    """The checksum: all words of four bytes added up. No byte can change alone."""
+    return int(np.add.reduce(values.view("<u4"), dtype=np.uint64))
+
+
+def _broken(path: Path, why: str) -> InputError:
+    return InputError(
+        f"{path}: this is not a whole file of rows: {why}. Delete it; it is made again from its source."
+    )
