@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin import checker
 from maxmargin.core.errors import InputError
+from maxmargin.rows import CsrRows, Rows
 
 __all__ = ["Proof", "label_text"]
 
@@ -118,11 +119,11 @@ class Proof:
         except checker.Rejected as error:
             raise InputError(f"{path} must be an unchanged proof, but {error}. Make it anew.") from error
 
-    def verify(self, X: Any, y: Any) -> bool:
+    def verify(self, X: Any, y: Any = None) -> bool:
         """Tell whether the proof holds for this data: every condition, in integers.
 
         All of it is done by ``maxmargin.checker``, in plain Python: about half a microsecond per number
-        of X. :meth:`check` says why a proof is rejected.
+        of X. :meth:`check` says why a proof is rejected. X may be rows of a file, with their labels.
         """
         try:
             self.check(X, y)
@@ -130,9 +131,10 @@ class Proof:
             return False
         return True
 
-    def check(self, X: Any, y: Any) -> None:
+    def check(self, X: Any, y: Any = None) -> None:
         """Raise ``maxmargin.checker.Rejected`` with the reason unless the proof holds for this data."""
-        matrix, labels = _matrix(X), np.asarray(y).tolist()
+        given = getattr(X, "labels", None) if y is None else y
+        matrix, labels = _matrix(X), np.asarray(given).tolist()
         checker.require(matrix.ndim == 2 and isinstance(labels, list), "X must be a matrix, y a list")
         checker.require(len(labels) == matrix.shape[0], "X and y must have the same number of rows")
         features = self._content["features"]
@@ -141,6 +143,8 @@ class Proof:
 
 
 def _matrix(X: Any) -> Any:
+    if isinstance(X, Rows):
+        return _Parts(X)
     if sparse.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
@@ -150,8 +154,24 @@ def _matrix(X: Any) -> Any:
     return np.asarray(X)
 
 
+class _Parts(NamedTuple):
+    """Rows that are read part by part."""
+
+    rows: Rows
+    ndim: int = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.n, self.rows.d
+
+
 def _rows(matrix: Any, labels: list[Any]) -> Iterator[checker.Row]:
     """Each row as the checker wants it: the label as text, and the nonzero features."""
+    if isinstance(matrix, _Parts):
+        for where, block in matrix.rows.blocks():
+            part = block.matrix if isinstance(block, CsrRows) else block.take(np.arange(block.n))
+            yield from _rows(part, labels[where])
+        return
     for i, label in enumerate(labels):
         if sparse.issparse(matrix):
             part = slice(matrix.indptr[i], matrix.indptr[i + 1])

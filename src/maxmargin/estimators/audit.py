@@ -30,7 +30,7 @@ ANOTHER = 0.1  # a model is called the optimum of another problem if this much n
 
 
 def certify(
-    model: Any, X: Any, y: Any, C: float | None = None, *, tol: float = 1e-9
+    model: Any, X: Any, y: Any = None, C: float | None = None, *, tol: float = 1e-9
 ) -> Certificate | dict[Hashable, Certificate]:
     """Audit a linear model: its distance from the optimum of the textbook problem, and why.
 

@@ -84,6 +84,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         rows = read_X(self, X)
         return self._combined(Examples(rows, np.empty(0), 1.0).decisions(self._weights()))
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows that are predicted right; rows of a file bring their labels."""
+        given = getattr(X, "labels", None) if y is None else y
+        return float(super().score(X, given, sample_weight))
+
     def predict(self, X: Any) -> np.ndarray:
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""
         return self._chosen(self.decision_function(X))

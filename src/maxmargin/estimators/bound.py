@@ -55,7 +55,7 @@ class MistakeBound:
 
 def mistake_bound(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     gamma: float | None = None,
     fit_intercept: bool = True,

@@ -60,7 +60,7 @@ class ErrorBounds:
 
 def error_bounds(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     fit_intercept: bool = True,
     max_witnesses: int = 1_000,

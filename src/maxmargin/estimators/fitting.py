@@ -119,7 +119,7 @@ class PerceptronBase(LinearClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         coef_init: Any = None,
         intercept_init: Any = None,
         X_val: Any = None,
@@ -129,10 +129,11 @@ class PerceptronBase(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training rows; float32 and float64 are used as they are, CSR without a copy.
+        X : array-like, sparse matrix or rows of a file, of shape (n, d)
+            Training rows; float32 and float64 are used as they are, CSR without a copy. See
+            :func:`maxmargin.open_rows` for files.
         y : array-like of shape (n,)
-            Labels; two or more distinct values.
+            Labels; two or more distinct values. Rows of a file bring their own.
         coef_init, intercept_init : array-like, optional
             Where to start: one row and one number per machine.
         X_val, y_val : array-like, optional

@@ -89,7 +89,7 @@ class HardMarginSVC(MarginClassifier):
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def prove(self, X: Any, y: Any) -> ExactOptimum | dict[Hashable, ExactOptimum]:
+    def prove(self, X: Any, y: Any = None) -> ExactOptimum | dict[Hashable, ExactOptimum]:
         """Return the exact optimum for training rows X with labels y, in rational numbers.
 
         The conditions of Karush, Kuhn and Tucker on the support are solved in rational numbers, and

@@ -68,16 +68,17 @@ class MarginClassifier(MarginAttributes):
 
     @unchanged_on_error
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to training rows X with labels y.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like, sparse matrix or rows of a file, of shape (n, d)
             Training rows; float32 and float64 are used as they are, CSR without a copy. All arithmetic
-            is in doubles, so float32 data has the certificate of the same numbers as doubles.
+            is in doubles, so float32 data has the certificate of the same numbers as doubles. See
+            :func:`maxmargin.open_rows` for files.
         y : array-like of shape (n,)
-            Labels; two or more distinct values.
+            Labels; two or more distinct values. Rows of a file bring their own.
         sample_weight : array-like of shape (n,), optional
             Weights ≥ 0: a weight of 2 is the same as the row given twice, 0 as leaving it out.
 

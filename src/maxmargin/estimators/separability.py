@@ -18,7 +18,7 @@ __all__ = ["decide", "separability"]
 
 
 def separability(
-    X: Any, y: Any, *, fit_intercept: bool = True, tol: float = 0.05
+    X: Any, y: Any = None, *, fit_intercept: bool = True, tol: float = 0.05
 ) -> Verdict | MulticlassVerdict:
     """Decide whether a plane separates the classes, and prove it.
 
@@ -33,7 +33,7 @@ def separability(
     X : array-like or sparse matrix of shape (n, d)
         Rows of finite numbers of any size; float32 and float64 are used as they are.
     y : array-like of shape (n,)
-        Labels; two or more distinct values.
+        Labels; two or more distinct values. Rows of a file bring their own.
     fit_intercept : bool, default True
         Allow for any plane; otherwise only planes through the origin.
     tol : float in (0, 1), default 0.05

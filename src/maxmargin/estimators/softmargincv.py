@@ -88,7 +88,7 @@ class SoftMarginSVCCV(MarginAttributes):
         self.verbose = verbose
 
     @unchanged_on_error
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose C, then fit to all rows.
 
         Parameters
@@ -102,8 +102,8 @@ class SoftMarginSVCCV(MarginAttributes):
         """
         machine = self._machine()
         machine._check_params()
-        rows, _ = read_Xy(self, X, y)
-        X, y = indexable(X, np.asarray(y))
+        rows, labels = read_Xy(self, X, y)
+        X, y = indexable(X, labels if y is None else np.asarray(y))
         weight = None
         if sample_weight is not None:
             weight = machine._read_weight(sample_weight, rows)
@@ -121,7 +121,9 @@ class SoftMarginSVCCV(MarginAttributes):
         jobs = (delayed(scores)(*fold) for fold in folds)
         self.scores_ = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
         self.Cs_ = Cs
-        self.C_ = float(Cs[int(np.argmax(self.scores_.mean(axis=0)))])
+        mean = self.scores_.mean(axis=0)
+        near = mean >= mean.max() - 1e-12 * max(1.0, float(np.abs(mean).max()))  # equal but for rounding
+        self.C_ = float(Cs[int(np.argmax(near))])  # the smallest of several
         final = machine.set_params(C=self.C_).fit(X, y, sample_weight)
         parameters = final.get_params()
         self.__dict__.update({k: v for k, v in vars(final).items() if k not in parameters})

@@ -97,20 +97,12 @@ class FileRows(PartedRows):
         whole = self._map(0, n) if self._fits() else None
         fetch = self._map if whole is None else partial(_between, whole)
         entries = int(np.prod(sections[0].shape, dtype=np.int64))
-        largest = min(BLOCK_ENTRIES, room()) if largest is None else largest
+        largest = min(BLOCK_ENTRIES, room() // 4) if largest is None else largest
         super().__init__(fetch, (n, d), entries, sparse, self._read_ahead, whole, largest)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many rows and features there are."""
-        return self.n, self.d
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
         return f"FileRows({str(self.path)!r}, {self.n:,} rows, {self.d:,} features, {kind})"
-
-    def __len__(self) -> int:
-        return self.n
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):

@@ -64,6 +64,18 @@ class PartedRows(Rows):
         self.is_sparse = is_sparse
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and features there are."""
+        return self.n, self.d
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, key: Any) -> Rows:
+        """Rows by slice, mask or index, as scikit-learn's splitters ask for them."""
+        return self.select(np.atleast_1d(np.arange(self.n)[key]))
+
+    @property
     def arrays(self) -> NoReturn:
         """There are none for all rows at once."""
         raise TypeError("these rows are not in memory: go through blocks() or stretches()")

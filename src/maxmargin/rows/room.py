@@ -13,7 +13,7 @@ __all__ = ["allowance", "room"]
 
 MOST = 1 << 25  # numbers copied at a time, at most
 LEAST = 1 << 19  # and at least
-SHARE = 8  # a copy takes one part in so many of what is left
+SHARE = 3  # a copy takes one part in so many of what is left
 NUMBER = 8  # bytes
 CGROUP = Path("/sys/fs/cgroup")
 

@@ -165,12 +165,12 @@ def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
     tail = file.read(TAIL)
     if len(tail) < TAIL or not tail.endswith(MAGIC):
         raise _broken(path, "it does not end as it should")
-    length, check = int(tail[:8]), int(tail[8:16], 16)
+    length = int(tail[:8])
     if not 0 <= length <= size - TAIL:
         raise _broken(path, "its description is longer than the file")
     file.seek(size - TAIL - length)
     text = file.read(length)
-    if zlib.crc32(text) != check:
+    if tail[:16] != b"%08d%08x" % (length, zlib.crc32(text)):
         raise _broken(path, "the checksum of its description does not match")
     return json.loads(text), size - TAIL - length
 

@@ -145,7 +145,7 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> 
 
 def _along(pocket: Pocket, V: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield directions, and how fast each row's margin grows along them; as many at once as fit."""
-    several = max(1, room() // pocket.examples.rows.n)
+    several = max(1, room() // (4 * pocket.examples.rows.n))
     for start in range(0, len(V), several):
         part = V[start : start + several]
         Q = pocket.examples.ordered_values(part)

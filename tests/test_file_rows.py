@@ -1,0 +1,222 @@
+"""Rows in a file: made once, checked when opened, mapped, and used by every estimator as they are."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import cross_val_score
+
+import maxmargin as mm
+from maxmargin.rows.filerows import FileRows, Section
+from maxmargin.rows.store import StoreWriter, read_store
+
+X, y = load_iris(return_X_y=True)
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+KINDS = [np.asarray, sparse.csr_array, lambda A: A.astype(np.float32)]
+
+
+def stored(
+    path: Path, A: Any, labels: Any = y, names: list[str] | None = NAMES, block: int = 40
+) -> Path:
+    with StoreWriter(path, {"names": names}) as out:
+        for start in range(0, A.shape[0], block):
+            out.add(A[start : start + block], None if labels is None else labels[start : start + block])
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_is_what_is_read(tmp_path: Path, kind: Any) -> None:
+    rows = read_store(stored(tmp_path / "iris", kind(X)))
+    assert rows.shape == (150, 4)
+    assert rows.names == NAMES
+    assert np.array_equal(rows.labels, y)
+    assert rows.labels.dtype == y.dtype
+    assert np.array_equal(rows.take(np.arange(150)), as_doubles(kind(X)))
+    assert [p.name for p in tmp_path.iterdir()] == ["iris"]  # nothing else is left behind
+
+
+def as_doubles(A: Any) -> np.ndarray:
+    return np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", [mm.Perceptron(max_iter=20), mm.SoftMarginSVC()], ids=str)
+def test_fit_predict_and_score_take_rows_in_place_of_X(tmp_path: Path, kind: Any, model: Any) -> None:
+    rows = read_store(stored(tmp_path / "iris", kind(X)), largest=100)
+    far = type(model)(**model.get_params())
+    if isinstance(model, mm.Perceptron):
+        with pytest.warns(mm.BudgetWarning):
+            far.fit(rows)
+        with pytest.warns(mm.BudgetWarning):
+            near = type(model)(**model.get_params()).fit(kind(X), y)
+        assert np.array_equal(far.coef_, near.coef_)
+    else:
+        near = type(model)(**model.get_params()).fit(kind(X), y)
+        far.fit(rows)
+        assert far.certificate_.relative_gap <= 1e-6
+    assert far.feature_names_in_.tolist() == NAMES
+    assert far.score(rows) == near.score(kind(X), y)
+    assert np.array_equal(far.predict(rows), near.predict(kind(X)))
+
+
+def test_everything_else_takes_them_too(tmp_path: Path) -> None:
+    rows = read_store(stored(tmp_path / "iris", X, y == 0), largest=100)
+    assert mm.separability(rows).proof.verify(rows)
+    assert mm.separability(rows).features == tuple(NAMES)
+    assert mm.HardMarginSVC().fit(rows).margin_ == pytest.approx(0.817556, abs=1e-6)
+    assert (
+        mm.HardMarginSVC().prove(rows).squared_margin
+        == mm.HardMarginSVC().prove(X, y == 0).squared_margin
+    )
+    assert mm.mistake_bound(rows).bound == mm.mistake_bound(X, y == 0).bound
+    assert mm.error_bounds(rows).upper == 0
+    assert mm.certify(mm.SoftMarginSVC().fit(rows), rows).relative_gap < 1e-6
+    assert (
+        mm.SoftMarginSVCCV(Cs=[0.1, 1.0]).fit(rows).C_
+        == mm.SoftMarginSVCCV(Cs=[0.1, 1.0]).fit(X, y == 0).C_
+    )
+    assert cross_val_score(mm.SoftMarginSVC(), rows, y == 0, cv=3).mean() == 1.0
+
+
+def test_rows_without_labels_need_y_and_wrong_features_are_named(tmp_path: Path) -> None:
+    rows = read_store(stored(tmp_path / "bare", X, None, None))
+    assert rows.labels is None
+    with pytest.raises(mm.InputError, match="need y"):
+        mm.Perceptron().fit(rows)
+    with pytest.raises(mm.InputError, match=r"150 in all\. Got 149"):
+        mm.Perceptron().fit(rows, y[:-1])
+    model = mm.SoftMarginSVC().fit(rows, y)
+    with pytest.raises(mm.InputError, match="the 4 features"):
+        model.predict(read_store(stored(tmp_path / "narrow", X[:, :3], None, None)))
+    named = mm.SoftMarginSVC().fit(read_store(stored(tmp_path / "named", X)))
+    turned = read_store(stored(tmp_path / "turned", X, names=NAMES[::-1]))
+    with pytest.raises(mm.InputError, match=r"'sepal length' is feature 0\. Got 'petal width'"):
+        named.predict(turned)
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", "b", "ä"], [0.5, 1.5, -2.0], [True, False, True], [2**40, 1, 0]]
+)
+def test_labels_keep_their_type(tmp_path: Path, labels: list[Any]) -> None:
+    given = np.array(labels)[y]
+    rows = read_store(stored(tmp_path / "iris", X, given))
+    assert rows.labels.dtype == given.dtype
+    assert np.array_equal(rows.labels, given)
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_every_changed_byte_is_noticed(tmp_path: Path, kind: Any) -> None:
+    path = stored(tmp_path / "iris", kind(X[::10]), y[::10])
+    good = path.read_bytes()
+    for place in range(0, len(good), 7):
+        bad = bytearray(good)
+        bad[place] ^= 0x10
+        path.write_bytes(bad)
+        with pytest.raises(mm.InputError, match="not a whole file of rows"):
+            read_store(path)
+    for length in (0, 5, 100, len(good) // 2, len(good) - 1):
+        path.write_bytes(good[:length])
+        with pytest.raises(mm.InputError, match="not a whole file of rows"):
+            read_store(path)
+    path.write_bytes(good)
+    assert read_store(path).n == 15
+
+
+def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    path = stored(tmp_path / "iris", X)
+
+    def give_up() -> None:
+        with StoreWriter(path) as out:
+            out.add(X[:5], y[:5])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        give_up()
+    assert read_store(path).n == 150
+    assert [p.name for p in tmp_path.iterdir()] == ["iris"]
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(mm.InputError, match="No such file"):
+        read_store(tmp_path / "nothing")
+    with pytest.raises(mm.InputError, match="No such file"):
+        FileRows(tmp_path / "nothing", 4, [Section(0, "<f8", (10, 4))])
+
+
+def test_rows_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    rows = read_store(stored(tmp_path / "iris", X))
+    again = pickle.loads(pickle.dumps(rows))
+    assert np.array_equal(again.take(np.arange(150)), X)
+    assert "150 rows, 4 features, dense" in repr(again)
+
+
+LIMITED = """
+import resource, sys, warnings
+import numpy as np
+import maxmargin as mm
+from maxmargin.rows.store import read_store
+
+def size():
+    text = open("/proc/self/status").read()
+    return int(text.split("VmSize:")[1].split()[0]) * 1024
+
+warnings.simplefilter("ignore")
+small = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 0.5]]), [0, 1, 1, 0]
+margins = mm.HardMarginSVC(), mm.SoftMarginSVC(C=0.01)
+models = *margins, mm.Perceptron(max_iter=3), mm.BatchPerceptron(max_iter=3)
+for model in (mm.SoftMarginSVC(), *models[2:]):
+    model.fit(*small)
+mm.separability(*small)
+mm.HardMarginSVC().fit(small[0][1:3], [0, 1])
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (size() + limit,) * 2)
+rows = read_store(sys.argv[1])
+assert rows.path.stat().st_size > 4 * limit
+assert rows._whole is None, "the file was mapped whole"
+for model in models:
+    model.fit(rows)
+    print(type(model).__name__, model.score(rows))
+    if hasattr(model, "certificate_"):
+        assert model.certificate_.relative_gap <= model.tol
+print(mm.separability(rows).kind)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are those of Linux")
+def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal(200)
+    w /= np.linalg.norm(w)
+    with StoreWriter(tmp_path / "large") as out:
+        for _ in range(22):
+            A = rng.standard_normal((8_000, 200))
+            f = A @ w
+            out.add(A + np.outer(np.sign(f), w), (f > 0).astype(int))
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "large"), str(64 << 20)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    names = ["HardMarginSVC", "SoftMarginSVC", "Perceptron", "BatchPerceptron"]
+    assert done.stdout.split() == [*(word for name in names for word in (name, "1.0")), "separable"]
+
+
+def test_digits_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Window by window, as when there is no room for the addresses of the whole file."""
+    monkeypatch.setattr("maxmargin.rows.filerows._addresses_left", lambda: 0)
+    A, labels = load_digits(return_X_y=True)
+    for kind in KINDS[:2]:
+        rows = read_store(stored(tmp_path / "digits", kind(A), labels, None), largest=5_000)
+        assert rows._whole is None
+        near = mm.Perceptron(max_iter=200, order="shuffled", random_state=0).fit(
+            kind(A[:300]), labels[:300]
+        )
+        far = mm.Perceptron(max_iter=200, order="shuffled", random_state=0).fit(rows[:300], labels[:300])
+        assert np.array_equal(near.coef_, far.coef_)
+        assert mm.separability(rows, labels == 3).kind == "separable"
