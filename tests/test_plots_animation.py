@@ -16,13 +16,16 @@ import pytest
 from PIL import Image
 
 import maxmargin as mm
+from maxmargin import datasets
 from maxmargin.core.trace import Trace, Update
 from maxmargin.plots.animation import animate
-from maxmargin.plots.captions import number, tell, vector
+from maxmargin.plots.arithmetic import number, vector
+from maxmargin.plots.both import both_spaces
+from maxmargin.plots.captions import tell
+from maxmargin.plots.cone import find_cone
 from maxmargin.plots.data import read_points
 from maxmargin.plots.frames import Painter
 from maxmargin.plots.view import choose_view
-from maxmargin.plots.wspace import find_cone
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
@@ -137,22 +140,60 @@ def test_factors_on_a_row_are_part_of_the_step():
     assert f"{number(eta)}·(" in caption[2] and f"{number(eta)}·(" in caption[3]
 
 
-def test_a_batch_step_is_one_arrow_and_counts_all_its_rows():
-    X, y = [[1, 2], [2, -1], [-3, 1], [-1, -2], [1, -3]], [1, 1, -1, -1, 1]
-    model = mm.BatchPerceptron(step=1.0, fit_intercept=False, record=True).fit(X, y)
+def test_a_batch_step_is_one_arrow_of_all_wrong_rows():
+    X, y = np.array([[1, 2], [2, -1], [-3, 1], [-1, -2], [1, -3]]), np.array([1, 1, -1, -1, 1])
+    model = mm.BatchPerceptron(step=0.5, fit_intercept=False, record=True).fit(X, y)
     film = animate(model.trace_, X, y)
     assert film.frames == len(model.trace_) + 2
-    assert film.captions[-1][0] == f"Batch perceptron · end · {model.n_mistakes_} mistake" + (
-        "s" * (model.n_mistakes_ > 1)
-    )
     for k, update in enumerate(model.trace_):
-        assert "all misclassified rows together" in film.captions[k + 1][1]
-        w0, w1, s0, s1, v0, v1 = numbers(film.captions[k + 1][2])
-        assert [w0 + s0, w1 + s1] == [v0, v1] == update.weights[:2].tolist()
+        before = model.trace_[k - 1].weights if k else model.trace_.start
+        wrong = np.flatnonzero(y * (X @ before[:2]) <= 0)
+        many = f"the {len(wrong)} wrong rows pull together" if len(wrong) > 1 else "the wrong row pulls"
+        assert f"Step {update.step}: {many}; risk" in film.captions[k + 1][1]
+        w0, w1, step, s0, s1, v0, v1 = numbers(film.captions[k + 1][2])
+        assert step == 0.5 and [s0, s1] == (y[wrong] @ X[wrong]).tolist()
+        assert [w0 + step * s0, w1 + step * s1] == [v0, v1] == update.weights[:2].tolist()
 
 
-def painted(trace, X, y, bias=True, both=False, shown=110, features=None):
-    points = read_points(X, y)
+def many(count, name):
+    return f"{count} {name}{'s' * (count != 1)}"
+
+
+@pytest.mark.parametrize("step", ["exact", 0.1])
+@pytest.mark.parametrize("name", ["slack", "thin", "more-marks", "xor", "alternating"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_count_of_a_batch_film_is_that_of_the_model(step, name, bias):
+    data = datasets.load(name)
+    model = mm.BatchPerceptron(step=step, fit_intercept=bias, record=True).fit(data.X, data.y)
+    film = animate(model.trace_, data.X, data.y)
+    updates = len(model.trace_)
+    ending = f"{many(model.n_mistakes_, 'mistake')} (wrong rows, added up), {many(updates, 'update')}"
+    assert film.captions[-1][0] == f"Batch perceptron · end · {ending}"
+    made = np.cumsum(model.history_["mistakes"])
+    for k, caption in enumerate(film.captions[1 : min(updates, 110)]):
+        assert f"update {k + 1} of {updates} · {made[k]} mistake" in caption[0]
+
+
+def test_mistakes_are_not_counted_if_the_run_weighed_its_rows():
+    X, y = overlapping()
+    model = mm.BatchPerceptron(class_weight={1: 3.0}, record=True, max_iter=5).fit(X, y)
+    film = animate(model.trace_, X, y)
+    assert film.captions[-1][0] == f"Batch perceptron · end · {len(model.trace_)} updates"
+    assert not any("mistake" in line for caption in film.captions for line in caption)
+
+
+def test_a_step_too_short_to_be_seen_is_said_to_be_so():
+    data = datasets.load("slack")
+    model = mm.BatchPerceptron(record=True).fit(data.X, data.y)
+    captions = animate(model.trace_, data.X, data.y).captions
+    moved = np.linalg.norm(np.diff(model.trace_.weights, axis=0), axis=1)
+    assert moved[1] < 1e-8
+    assert captions[2][2].endswith("a hair across a crease of the risk, not to be seen")
+    assert all("e−" not in line for caption in captions for line in caption)  # no dust in the numbers
+
+
+def painted(trace, X, y, bias=True, both=False, shown=110, features=None, names=None):
+    points = read_points(X, y, names=names)
     view = choose_view(points.X, trace[-1].weights[:-1], features, None, points.names)
     painter = Painter(points, view, both, bias, 50)
     frames = tell(trace, points, shown, "Run")
@@ -165,7 +206,7 @@ def test_a_frame_shows_the_point_in_hand_the_step_and_both_boundaries(long_run):
     for _ in range(4):
         next(images)
     update, moving = trace[2], painter.moving
-    assert frames[3].row == update.row
+    assert frames[3].rows.tolist() == [update.row]
     assert moving["ring"].get_xydata().tolist() == [X[update.row].tolist()]
     for name, z in (("boundary", update.weights), ("old boundary", trace[1].weights)):
         np.testing.assert_allclose(moving[name].get_xydata() @ z[:2], 0, atol=1e-12)
@@ -181,6 +222,90 @@ def test_a_frame_shows_the_point_in_hand_the_step_and_both_boundaries(long_run):
     assert moving["wrong"].get_xydata().tolist() == X[wrong].tolist()
     longest = max(np.linalg.norm(z[:2]) for z in trace.weights[:4])
     assert painter.axes[1].get_ylim()[1] >= longest
+
+
+def test_names_of_features_are_on_the_axes(marks, long_run):
+    X, y, trace = long_run
+    painter, *_ = painted(trace, X, y, bias=False, both=True, names=["height", "weight"])
+    x_space, w_space = painter.axes
+    assert (x_space.get_xlabel(), x_space.get_ylabel()) == ("height", "weight")
+    assert (w_space.get_xlabel(), w_space.get_ylabel()) == ("w₁ (height)", "w₂ (weight)")
+    assert animate(trace, X, y, names=["a", "b"], frames=1).frames == 4
+    display = both_spaces(trace, X, y, names=["height", "weight"])
+    assert (display.x_ax_.get_xlabel(), display.w_ax_.get_ylabel()) == ("height", "w₂ (weight)")
+    model = recorded(X, y, fit_intercept=False, max_iter=2)
+    assert both_spaces(model, X, y, names=["a", "b"]).x_ax_.get_ylabel() == "b"
+
+
+def test_no_legend_is_wider_than_its_panel():
+    X, y = [[30, 20], [-20, -30], [-10, -20]], ["class with a long name", "all others", "all others"]
+    painter, *_ = painted(recorded(X, y, fit_intercept=False).trace_, X, y, bias=False, both=True)
+    painter.canvas.draw()
+    for ax in painter.axes:
+        assert ax.get_legend().get_window_extent().x1 <= ax.get_window_extent().x1 + 5
+
+
+def outside(X, y, **options):
+    """What the frames say about a boundary that cannot be seen, and whether it can."""
+    trace = recorded(X, y, **options).trace_
+    painter, _, images = painted(trace, X, y, bias=options.get("fit_intercept", True))
+    said = []
+    for _ in images:
+        words = painter.moving["outside"]
+        seen = len(painter.moving["boundary"].get_xdata()) > 0
+        said.append((seen, words.get_text() if words.get_visible() else ""))
+    return trace, painter, said
+
+
+def test_a_boundary_outside_the_picture_is_said_to_be_there():
+    X, y = np.array([[290, 380], [240, 330], [250, 340]]), [1, -1, -1]
+    trace, painter, said = outside(X, y, max_iter=4)
+    assert said[0] == (False, "no boundary: w = 0")
+    corners = np.array([[x, y] for x in painter.axes[0].get_xlim() for y in painter.axes[0].get_ylim()])
+    states = [trace.start, *(u.weights for u in trace), trace[-1].weights]
+    arrows = {"→": (1, 0), "↗": (1, 1), "↑": (0, 1), "↖": (-1, 1), "←": (-1, 0), "↙": (-1, -1)}
+    arrows |= {"↓": (0, -1), "↘": (1, -1)}
+    hidden = 0
+    for z, (seen, words) in zip(states[1:], said[1:], strict=True):
+        values = corners @ z[:2] + z[2]
+        assert seen == bool(values.min() < 0 < values.max())
+        assert bool(words) != seen
+        if not seen:
+            hidden += 1
+            assert words.startswith("the boundary is outside ")
+            assert -np.sign(values[0]) * (np.array(arrows[words[-1]]) @ z[:2]) > 0
+    assert hidden > 3
+
+
+def test_words_in_the_picture_cover_no_points():
+    for data in map(datasets.load, ("three-points", "exam-marks", "xor", "slack")):
+        trace = recorded(data.X, data.y).trace_
+        painter, _, images = painted(trace, data.X, data.y, shown=1)
+        next(images)
+        box = painter.moving["outside"].get_window_extent()
+        dots = painter.axes[0].transData.transform(data.X)
+        assert not any(box.contains(*dot) for dot in dots)
+
+
+def test_arrows_begin_on_the_boundary_where_it_is_seen(marks):
+    X, y, trace = marks
+    painter, _, images = painted(trace, X, y)
+    for z, _ in zip([trace.start, *(u.weights for u in trace)], images, strict=False):
+        tail, _ = np.array(painter.moving["w"]._posA_posB)
+        middle = painter.x_panel.box.mean(axis=1)
+        assert np.isclose(tail @ z[:2] + z[2], 0.0, atol=1e-9) or np.allclose(tail, middle)
+
+
+def test_all_wrong_rows_are_in_hand_in_a_batch():
+    data = datasets.load("thin")
+    model = mm.BatchPerceptron(step=0.01, fit_intercept=False, record=True).fit(data.X, data.y)
+    painter, frames, images = painted(model.trace_, data.X, data.y, bias=False, both=True)
+    next(images)
+    next(images)
+    wrong = np.flatnonzero(data.y * (data.X @ model.trace_.start[:2]) <= 0)
+    assert frames[1].rows.tolist() == wrong.tolist()
+    assert painter.moving["ring"].get_xydata().tolist() == data.X[wrong].tolist()
+    assert not len(painter.moving["line"].get_xdata())
 
 
 def test_no_line_of_the_caption_is_wider_than_the_picture():
@@ -313,7 +438,7 @@ def test_a_browser_plays_the_film_without_complaint(marks, tmp_path):
 def test_mp4_needs_ffmpeg(marks, tmp_path, monkeypatch):
     X, y, trace = marks
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(mm.InputError, match=r"ffmpeg is not installed.*Got .*run\.mp4.*\.gif or \.html"):
+    with pytest.raises(mm.InputError, match=r"ffmpeg.*not found\. Got .*run\.mp4.*Install ffmpeg"):
         animate(trace, X, y, tmp_path / "run.mp4")
 
 
@@ -325,13 +450,45 @@ def stand_in(tmp_path, monkeypatch, body):
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
+# What ffmpeg does with its input: read frames of the size and kind it was told, and count them.
+READS_FRAMES = """
+import json
+told = sys.argv[1:]
+source = dict(zip(told[told.index('-f') : told.index('-i') : 2], told[told.index('-f') + 1 :: 2]))
+assert (source['-f'], source['-pix_fmt']) == ('rawvideo', 'rgb24'), source
+wide, high = map(int, source['-s'].split('x'))
+assert wide % 2 == high % 2 == 0 and told[told.index('-i') + 1] == '-'
+frames = []
+while frame := sys.stdin.buffer.read(3 * wide * high):
+    assert len(frame) == 3 * wide * high, 'half a frame'
+    frames.append(frame.hex())
+json.dump([wide, high, int(source['-r']), frames], open(told[-1], 'w'))
+"""
+
+
 def test_mp4_gets_each_frame_for_as_long_as_it_is_seen(marks, tmp_path, monkeypatch):
     X, y, trace = marks
-    stand_in(tmp_path, monkeypatch, "open(sys.argv[-1], 'wb').write(sys.stdin.buffer.read())")
-    film = animate(trace[:3], X, y, tmp_path / "run.mp4", slow=1, seconds_slow=0.1, dpi=31)
-    raw = (tmp_path / "run.mp4").read_bytes()
-    wide, high = (side - side % 2 for side in next(film.images()).size)
-    assert len(raw) == 3 * wide * high * round(50 * sum(film.durations))
+    stand_in(tmp_path, monkeypatch, READS_FRAMES)
+    options = {"slow": 1, "seconds_slow": 0.1, "seconds_fast": 0.05, "dpi": 31}
+    film = animate(trace[:3], X, y, tmp_path / "run.mp4", **options)
+    wide, high, rate, frames = json.loads((tmp_path / "run.mp4").read_text())
+    assert any(side % 2 for side in next(film.images()).size)  # so the last line of dots is left out
+    assert film.durations == [0.1, 0.1, 0.05, 0.05, 0.2]
+    shown = [i.convert("RGB").crop((0, 0, wide, high)).tobytes().hex() for i in film.images()]
+    repeats = [frames.count(frame) for frame in shown]
+    assert frames == [frame for frame, many in zip(shown, repeats, strict=True) for _ in range(many)]
+    assert len(frames) == round(rate * sum(film.durations))
+    ends = np.cumsum(repeats) / rate
+    np.testing.assert_allclose(ends, np.cumsum(film.durations), atol=0.5 / rate + 1e-9)
+
+
+def test_ffmpeg_is_found_where_matplotlib_is_told_it_is(marks, tmp_path, monkeypatch):
+    X, y, trace = marks
+    stand_in(tmp_path, monkeypatch, READS_FRAMES)
+    (tmp_path / "ffmpeg").rename(tmp_path / "my-ffmpeg")
+    with mpl.rc_context({"animation.ffmpeg_path": str(tmp_path / "my-ffmpeg")}):
+        animate(trace[:1], X, y, tmp_path / "run.mp4", seconds_slow=0.02, **SMALL)
+    assert len(json.loads((tmp_path / "run.mp4").read_text())[3]) == 4
 
 
 def test_a_failing_ffmpeg_is_quoted(marks, tmp_path, monkeypatch):
@@ -346,6 +503,11 @@ def test_a_failing_ffmpeg_is_quoted(marks, tmp_path, monkeypatch):
     [
         ({"path": "run.avi"}, r"path must end in \.gif, \.mp4 or \.html\. Got 'run\.avi'"),
         ({"path": "run"}, r"path must end in"),
+        (
+            {"path": "no/such/run.gif"},
+            r"can be written. Got 'no/such/run.gif': there is no folder",
+        ),
+        ({"names": ["a"]}, r"names must hold 2 names. Got 1"),
         ({"slow": -1}, "slow must be an integer ≥ 0"),
         ({"fast": 1.5}, "fast must be an integer ≥ 0"),
         ({"slow": 0, "fast": 0}, "must be from 1 to 1000 updates. Got 0"),

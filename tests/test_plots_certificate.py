@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -61,6 +62,27 @@ def test_axes_and_panels_that_do_not_fit_are_refused():
     assert list(display.plot(three).axes_.values()) == list(three)
 
 
+def test_three_panels_in_a_column_fit_a_telephone(soft):
+    _, display = soft
+    display.plot(stacked=True)
+    display.figure_.canvas.draw()
+    assert display.figure_.get_size_inches()[0] < 5
+    boxes = [ax.get_position() for ax in display.axes_.values()]
+    assert all(above.y0 > below.y1 for above, below in pairwise(boxes))
+    whole = display.figure_.bbox
+    for ax in display.axes_.values():
+        key = ax.get_legend().get_window_extent()
+        assert key.y1 < ax.get_window_extent().y0 and whole.x0 <= key.x0 and key.x1 <= whole.x1
+    with pytest.raises(mm.InputError, match="stacked=True makes a new figure"):
+        display.plot(panel="gap", stacked=True)
+
+
+def test_the_first_axes_are_at_hand(soft):
+    _, display = soft
+    assert display.ax_ is display.axes_["gap"] and display.ax_.figure is display.figure_
+    assert display.plot(panel="residuals").ax_ is display.axes_["residuals"]
+
+
 def test_slackness_one_of_the_two_is_zero(soft):
     model, display = soft
     f = model.decision_function(X[OVERLAP])
@@ -96,6 +118,36 @@ def test_the_chosen_C_of_a_cross_validation_is_the_line():
     model = mm.SoftMarginSVCCV(Cs=[0.5, 50.0]).fit(X[:100], y[:100])
     display = CertificateDisplay.from_estimator(model, X[:100], y[:100])
     assert display.levels == (model.C_,)
+
+
+def test_a_bound_far_above_is_named_and_does_not_flatten_the_picture():
+    model = mm.SoftMarginSVC(C=1e4).fit(X[:100], y[:100])
+    display = CertificateDisplay.from_estimator(model, X[:100], y[:100], panel="slackness")
+    assert display.levels == (1e4,) and display.levels_ == []
+    assert display.ax_.get_ylim()[1] < 2 * model.dual_.max()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "C = 1e+04: not reached, above the picture" in texts
+
+
+def test_sample_weights_give_each_row_its_own_bound():
+    weights = np.linspace(0.0, 3.0, 100)
+    model = mm.SoftMarginSVC(C=2.0).fit(X[OVERLAP], y[OVERLAP], weights)
+    display = CertificateDisplay.from_estimator(model, X[OVERLAP], y[OVERLAP], panel="slackness")
+    bound = np.asarray(display.slackness_["bound"].get_offsets())
+    assert np.sort(bound[:, 1]) == pytest.approx(np.sort(2.0 * weights[model.bound_support_]))
+    assert display.levels_ == []  # too many to draw
+    assert "its C" in display.slackness_["bound"].get_label()
+    few = np.where(np.arange(100) % 2, 1.0, 0.5)
+    model.fit(X[OVERLAP], y[OVERLAP], few)
+    display = CertificateDisplay.from_estimator(model, X[OVERLAP], y[OVERLAP], panel="slackness")
+    assert display.levels == pytest.approx((1.0, 2.0))
+
+
+def test_rows_that_all_stand_on_the_edge_are_not_zoomed_into_rounding():
+    three, signs = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
+    model = mm.HardMarginSVC().fit(three, signs)
+    display = CertificateDisplay.from_estimator(model, three, signs, panel="slackness")
+    assert display.ax_.get_xlim()[1] > 0.5
 
 
 def test_residuals_are_those_of_the_certificate(soft):
@@ -144,6 +196,43 @@ def test_a_primal_value_that_is_infinite_at_first(soft):
     assert np.all(display.gap_.get_ydata() > 0)
     low, high = display.axes_["gap"].get_ylim()
     assert -50 < low < 3 and 12 < high < 100  # the start is far away
+
+
+@pytest.mark.parametrize(("last", "said"), [(10.0, "exactly 0"), (10.000000000000002, "0 to rounding")])
+def test_a_gap_without_logarithm_is_marked_at_the_lower_edge(soft, last, said):
+    _, display = soft
+    display.progress = np.array([[2, 12.0, 9.0], [4, 10.0, 9.999], [6, 10.0, last]])
+    display.plot(panel="gap")
+    assert display.gap_.get_ydata()[:2] == pytest.approx([0.25, 1e-4])
+    assert display.gap_.get_markevery() == [0, 1]
+    (at,) = display.closed_.get_offsets()
+    low, _ = display.gap_ax_.get_ylim()
+    assert at[0] == 6 and low < at[1] < 1e-16
+    assert said in display.closed_.get_label()
+    display.figure_.canvas.draw()
+
+
+def test_a_single_pass_is_a_marker(soft):
+    _, display = soft
+    display.progress = np.array([[6, 10.0, 9.0]])
+    display.plot(panel="gap")
+    for line in (display.primal_, display.dual_, display.gap_):
+        assert line.get_marker() in ("o", "s", "D") and len(line.get_xdata()) == 1
+    assert display.closed_ is None
+    many = np.column_stack([np.arange(1, 101), np.full(100, math.inf), np.full(100, 9.0)])
+    many[-1, 1] = 10.0
+    display.progress = many
+    display.plot(panel="gap")
+    assert display.primal_.get_marker() == "o" and display.dual_.get_marker() == ""
+
+
+def test_a_negative_residual_is_rounding(soft):
+    _, display = soft
+    primal = display.certificate.primal
+    display.certificate = replace(display.certificate, dual=primal * (1 + 1e-15))
+    display.plot(panel="residuals")
+    text = display.values_[-1].get_text()
+    assert text.startswith("−") and text.endswith(", rounding")
 
 
 def test_without_a_record_the_end_is_shown(soft):

@@ -86,7 +86,7 @@ def test_a_threshold_moves_the_bound():
 @pytest.mark.parametrize(
     ("model", "part", "why"),
     [
-        (mm.Perceptron(), OVERLAP, "no separating plane was found"),
+        (mm.Perceptron(), OVERLAP, "not separable, the classes overlap (proven)"),
         (mm.Perceptron(class_weight="balanced"), TWO, "class weights scale the steps"),
         (mm.Perceptron(warm_start=True), TWO, "the start was not zero"),
     ],
@@ -94,7 +94,42 @@ def test_a_threshold_moves_the_bound():
 def test_where_there_is_no_bound_the_legend_says_why(model, part, why):
     display = MistakesDisplay.from_estimator(quietly(model, X[part], y[part]), X[part], y[part])
     assert display.bound_ is None
-    assert any(why in text for text in legend_text(display.ax_))
+    assert any(why in text.replace("\n", " ") for text in legend_text(display.ax_))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("touching", "the classes touch (proven)"), ("xor", "the classes overlap (proven)")],
+)
+def test_the_exact_verdict_says_why_there_is_no_bound(name, why):
+    data = mm.datasets.load(name)
+    model = quietly(mm.Perceptron(max_iter=10), data.X, data.y)
+    display = MistakesDisplay.from_estimator(model, data.X, data.y)
+    assert display.bound == np.inf and display.meaning == f"not separable, {why}"
+
+
+def test_where_floating_point_finds_no_plane_the_proven_one_gives_the_bound():
+    thin, sides = [[1.0], [1.0 + 2.0**-52]], [-1, 1]
+    assert mm.mistake_bound(thin, sides).bound == np.inf
+    for normalize in (False, True):
+        model = quietly(mm.Perceptron(max_iter=3, normalize=normalize), thin, sides)
+        display = MistakesDisplay.from_estimator(model, thin, sides)
+        # padded, R² ≈ 2, and the plane is √2 times nearer; no plane has more than half of 2⁻⁵²
+        margin = mm.separability(thin, sides).margin[0]
+        assert display.bound == pytest.approx(2.0 / (margin / np.sqrt(2.0)) ** 2, rel=1e-6)
+        assert display.bound >= 2.0 / (2.0**-53 / np.sqrt(2.0)) ** 2
+        assert "γ of a proven plane" in display.meaning
+    far = [[1e120, 0.0], [1e120, 1e-120]]
+    model = quietly(mm.Perceptron(max_iter=3), far, sides)
+    display = MistakesDisplay.from_estimator(model, far, sides)
+    assert display.bound == np.inf and "R²/γ² is beyond doubles" in display.meaning
+
+
+def test_large_data_is_not_decided_for_a_picture(monkeypatch):
+    monkeypatch.setattr("maxmargin.plots.novikoff.LARGE", 100)
+    model = quietly(mm.Perceptron(), X[OVERLAP], y[OVERLAP])
+    display = MistakesDisplay.from_estimator(model, X[OVERLAP], y[OVERLAP])
+    assert display.meaning.startswith("no separating plane was found (the data is too large")
 
 
 def test_one_machine_of_several_is_chosen_by_its_label():
@@ -219,6 +254,69 @@ def test_errors_along_a_path_and_the_chosen_C():
     assert errors[display.chosen] == min(errors.values())
     assert set(display.chosen_.get_xdata()) == {display.chosen}
     assert display.ax_.get_xscale() == "log" and display.band_ is None
+
+
+def test_of_equally_good_C_the_smallest_is_chosen_and_all_are_ringed():
+    path = mm.SoftMarginSVC().path(X[TWO], y[TWO], [1.0, 10.0, 100.0, 1e-4])
+    display = PathDisplay.from_path(path, X[TWO], y[TWO], X[TWO], y[TWO])
+    assert display.best.tolist() == [1.0, 10.0, 100.0] or display.best[0] == 1e-4
+    assert display.chosen == display.best[0]
+    assert display.ties_.get_xdata().tolist() == display.best.tolist()
+    label = display.chosen_.get_label()
+    assert f"smallest C of {len(display.best)} equally good ones" in label and "widest margin" in label
+    margins = [model.margin_ for model in sorted(path, key=lambda m: m.C)]
+    assert np.all(np.diff(margins) <= 1e-9)  # so the smallest has the widest
+
+
+def test_the_choice_is_that_of_the_cross_validation():
+    model = mm.SoftMarginSVCCV(Cs=[1.0, 10.0, 100.0]).fit(X[TWO], y[TWO])
+    display = PathDisplay.from_estimator(model)
+    assert display.best.tolist() == [1.0, 10.0, 100.0] and display.chosen == model.C_ == 1.0
+    assert "smallest C of 3" in display.chosen_.get_label()
+    display.chosen = 10.0
+    assert "one of 3, equal to rounding" in display.plot().chosen_.get_label()
+
+
+def test_one_best_C_needs_no_reason():
+    folds = np.array([[0.3, 0.1, 0.2]])
+    display = PathDisplay(np.array([1.0, 2.0, 3.0]), None, folds, 2.0).plot()
+    assert display.ties_ is None and display.chosen_.get_label() == "chosen: C = 2"
+
+
+def test_small_errors_are_seen_beside_large_ones_and_the_axis_begins_at_0():
+    Cs = np.array([0.01, 0.1, 1.0, 10.0])
+    display = PathDisplay(Cs, None, np.array([[0.5, 0.1, 0.01, 0.02]]), 1.0).plot()
+    ax = display.ax_
+    assert ax.get_ylim() == pytest.approx((0.0, 0.55)) and "√" in ax.get_ylabel()
+    (_, low), (_, high) = ax.transAxes.inverted().transform(
+        ax.transData.transform([(1, 0.01), (1, 0.02)])
+    )
+    assert low == pytest.approx(np.sqrt(0.01 / 0.55)) and high - low > 0.05
+    assert ax.get_yticks()[0] == 0 and ax.get_yticks()[-1] == 0.5
+    ax.figure.canvas.draw()
+    display = PathDisplay(Cs, None, np.array([[0.05, 0.04, 0.03, 0.03]]), 1.0).plot()
+    assert display.ax_.get_yscale() == "linear" and display.ax_.get_ylim() == pytest.approx((0, 0.055))
+    assert PathDisplay(Cs, None, np.zeros((1, 4)), 0.01).plot().ax_.get_ylim() == pytest.approx(
+        (0, 0.022)
+    )
+
+
+@pytest.mark.parametrize("kind", ["mistakes", "errors", "path"])
+def test_in_a_narrow_figure_the_key_is_below(kind):
+    figure, ax = plt.subplots(figsize=(4.2, 5.0), layout="constrained")
+    model = quietly(mm.Perceptron(max_iter=20), X[OVERLAP], y[OVERLAP])
+    if kind == "mistakes":
+        MistakesDisplay.from_estimator(model, X[OVERLAP], y[OVERLAP], ax=ax)
+    elif kind == "errors":
+        ErrorDisplay.from_estimator(model, ax=ax)
+    else:
+        PathDisplay.from_estimator(mm.SoftMarginSVCCV(Cs=[1.0, 10.0]).fit(X[TWO], y[TWO]), ax=ax)
+    figure.canvas.draw()
+    key, whole = ax.get_legend().get_window_extent(), figure.bbox
+    assert key.y1 < ax.get_window_extent().y0
+    assert whole.x0 <= key.x0 and key.x1 <= whole.x1 and key.y0 >= whole.y0
+    assert ax.get_window_extent().width > 0.6 * whole.width
+    assert ax.title.get_window_extent().x1 <= whole.x1
 
 
 def test_without_validation_data_nothing_is_chosen():

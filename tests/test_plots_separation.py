@@ -3,7 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import maxmargin as mm
 from maxmargin.plots.separation import SeparabilityDisplay, hull
@@ -205,3 +205,78 @@ def test_it_draws_on_given_axes():
     _, ax = plt.subplots()
     verdict = mm.separability(*XOR)
     assert SeparabilityDisplay.from_verdict(verdict, *XOR, ax=ax).ax_ is ax
+
+
+def sides(d, gap):
+    """Two classes of d features, apart, touching or overlapping along the first."""
+    rng = np.random.default_rng(d)
+    labels = np.arange(10 * d + 20) % 2
+    rows = rng.normal(size=(len(labels), d))
+    if gap is not None:
+        rows[:, 0] = (2 * labels - 1) * (np.abs(rows[:, 0]) + 0.1 + gap)
+    if gap == 0.0:
+        rows[:2] = rows[:2] * ([0.0] + [1.0] * (d - 1))  # on the plane,
+        rows[1] = rows[0]  # and the same point
+    return rows, labels
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 30])
+@pytest.mark.parametrize(("gap", "kind"), [(0.5, "separable"), (0.0, "touching"), (None, "overlapping")])
+def test_every_verdict_in_every_dimension(d, gap, kind):
+    rows, labels = sides(d, gap)
+    verdict, display = show((rows, labels))
+    assert verdict.kind == kind
+    display.ax_.figure.canvas.draw()
+    assert not display.ax_.get_legend().get_window_extent().overlaps(display.ax_.get_window_extent())
+    if kind == "separable":
+        assert display.plane_ is not None and len(display.edges_) == 2
+        return
+    assert (display.plane_ is not None) == (kind == "touching")
+    assert sum(len(places(dots)) for dots in display.witness_.values()) <= d + 2
+    if d > 1:
+        for outline in display.hulls_.values():
+            assert inside(outline.get_xydata()[:-1], display.common)
+
+
+def test_a_margin_too_thin_is_seen_in_a_zoom():
+    data = load_breast_cancer()
+    verdict, display = show((data.data, data.target))
+    inset = display.inset_ax_
+    assert "in margins" in inset.get_title() and inset.get_xlim() == (-3.0, 3.0)
+    rings = [dots for dots in inset.collections if len(dots.get_facecolors()) == 0]
+    marked = np.vstack([places(dots) for dots in rings if len(places(dots))])
+    assert sorted(marked[:, 0]) == pytest.approx([-1, 1], abs=1e-3)
+    assert verdict.margin[0] < 0.01 * np.ptp(display.box[0])
+    _, display = show(APART)
+    assert display.inset_ax_ is None
+
+
+def test_only_a_plane_is_cut(iris):
+    display = SeparabilityDisplay.from_verdict(iris.rest[0], X, y, features=(2, 3))
+    assert "x0 = 5.843" in display.caption_.get_text()
+    display = SeparabilityDisplay.from_verdict(iris.pairs[1, 2], X, y, features=(2, 3))
+    assert display.caption_ is None  # hulls are seen whole
+    assert SeparabilityDisplay.from_verdict(iris.rest[0], X, y).caption_ is None
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9, 1e-150, 1e150])
+def test_planes_of_small_and_large_numbers_are_drawn(scale):
+    rows = scale * X[:, 2:]
+    verdict, display = show((rows, y == 0))
+    assert display.plane_ is not None and len(display.edges_) == 2
+    far = [abs(edge.get_xydata() / scale @ verdict.w + verdict.b / scale) for edge in display.edges_]
+    length = np.abs(verdict.w).max() * np.linalg.norm(verdict.w / np.abs(verdict.w).max())
+    assert np.array(far) / length == pytest.approx(verdict.margin[0] / scale)
+
+
+def test_a_constant_feature_has_one_tick():
+    _, display = show((np.column_stack([X[:, 2], np.full(150, 7.0)]), y == 0))
+    assert list(display.ax_.get_yticks()) == [7.0] and display.plane_ is not None
+
+
+def test_long_labels_leave_room_for_the_picture():
+    labels = np.array(["one kind of iris with a very long name .....", "b" * 44])[(y == 2) * 1]
+    _, display = show((X[:, :2], labels))
+    display.ax_.figure.canvas.draw()
+    figure, key = display.ax_.figure.bbox, display.ax_.get_legend().get_window_extent()
+    assert key.x1 <= figure.x1 and display.ax_.get_window_extent().width > 0.4 * figure.width

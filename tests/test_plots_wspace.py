@@ -8,8 +8,9 @@ from sklearn.svm import SVC
 import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.plots.both import both_spaces
+from maxmargin.plots.polytope import cut_body, cut_polygon
 from maxmargin.plots.risk import RiskDisplay, perceptron_risk
-from maxmargin.plots.weights import WeightSpaceDisplay, cut_body, cut_polygon
+from maxmargin.plots.weights import WeightSpaceDisplay
 from maxmargin.plots.wspace import WSpaceDisplay, find_cone
 
 mpl.use("Agg")
@@ -171,7 +172,7 @@ def test_the_risk_in_blocks_is_the_risk_row_by_row(monkeypatch):
     rng = np.random.default_rng(1)
     A, W = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
     plain = [sum(-a @ w for a in A if a @ w < 0) for w in W]
-    monkeypatch.setattr("maxmargin.plots.risk.BLOCK", 100)
+    monkeypatch.setattr("maxmargin.plots.landscape.BLOCK", 100)
     assert np.allclose(perceptron_risk(A, W), plain)
     assert perceptron_risk(A, np.empty((0, 2))).shape == (0,)
 
@@ -321,6 +322,86 @@ def test_a_polygon_with_nothing_left_is_empty():
     assert len(cut_polygon(np.array([[1.0, 0.0]]), np.array([-2.0]), box)) == 0
     assert len(cut_polygon(np.array([[1.0, 1.0]]), np.array([-0.5]), box)) == 5
     assert cut_body(np.array([[0.1, 0.0, 0.0]]), np.array([[0.0, 1.0]] * 3)) == []
+
+
+# names, shared lines, long paths, narrow figures
+
+
+NAMES = ("petal length", "petal width")
+
+
+def test_the_names_of_features_stand_beside_their_weights(run, machine):
+    said = ["w₁ (petal length)", "w₂ (petal width)"]
+    for display in (
+        WSpaceDisplay.from_estimator(run, X, Y, names=NAMES),
+        WSpaceDisplay.from_points(X, Y, names=NAMES),
+        WSpaceDisplay.from_trace(run.trace_, X, Y, names=NAMES),
+        RiskDisplay.from_estimator(run, X, Y, names=NAMES),
+        RiskDisplay.from_points(X, Y, names=NAMES, kind="surface"),
+        RiskDisplay.from_trace(run.trace_, X, Y, names=NAMES),
+        WeightSpaceDisplay.from_estimator(machine, X, Y, names=NAMES),
+    ):
+        drawn(display)
+        assert [display.ax_.get_xlabel(), display.ax_.get_ylabel()] == said
+    section = WeightSpaceDisplay.from_estimator(machine, X, Y, names=NAMES, kind="section").ax_
+    assert [section.get_xlabel(), section.get_ylabel()] == [said[1], "b"]
+    assert said[0] in section.get_title()
+    assert WSpaceDisplay.from_points(X, Y).ax_.get_xlabel() == "w₁"
+    with pytest.raises(mm.InputError, match=r"2 names. Got 1"):
+        WSpaceDisplay.from_points(X, Y, names=["one"])
+
+
+def test_rows_that_share_a_line_of_the_section_share_its_entry():
+    data = datasets.load("thin")
+    model = mm.HardMarginSVC().fit(data.X, data.y)
+    display = WeightSpaceDisplay.from_estimator(model, data.X, data.y, kind="section")
+    lines = {id(line): line for line in display.planes_.values()}
+    assert len(lines) == 2 < len(display.planes_)
+    assert {line.get_label()[:5] for line in lines.values()} == {"rows "}
+    for row, line in display.planes_.items():
+        ends = np.column_stack([np.full(2, model.coef_[0, 0]), line.get_xydata()])
+        assert np.allclose(ends @ display.constraints[row], 1)
+
+
+def test_a_very_long_path_is_thinned_and_says_so():
+    walk = np.cumsum(np.random.default_rng(0).normal(size=(2_001, 2)), axis=0)
+    display = WSpaceDisplay.from_points(X, Y, walk)
+    shown = display.path_.get_xydata()
+    assert len(shown) == 501 and np.array_equal(shown[[0, -1]], walk[[0, -1]])
+    assert "2,000 steps,\none in 4 drawn" in display.path_.get_label()
+    display = RiskDisplay.from_points(X, Y, kind="surface", path=walk)
+    assert len(display.path_.get_data_3d()[0]) == 501
+
+
+def test_the_surface_lies_under_all_of_its_path():
+    display = RiskDisplay.from_points(X, Y, kind="surface", path=[[0, 0], [3, 3]])
+    assert display.reach > 3 * np.sqrt(2)
+
+
+@pytest.mark.parametrize(("scale", "said"), [(1e-8, "in 1e7"), (1e9, "in 1e−10"), (1.0, "w₁")])
+def test_powers_of_ten_stand_in_the_names_of_solid_axes(scale, said):
+    model = mm.HardMarginSVC().fit(scale * X, Y)
+    display = WeightSpaceDisplay.from_estimator(model, scale * X, Y)
+    drawn(display)
+    assert display.ax_.get_xlabel().endswith(said)
+    assert all(len(text.get_text()) <= 5 for text in display.ax_.get_xticklabels())
+
+
+@pytest.mark.parametrize("kind", ["w-space", "risk", "surface", "3d", "section"])
+def test_in_a_narrow_figure_the_key_is_below(run, machine, kind):
+    figure = plt.figure(figsize=(4.2, 5.0), layout="constrained")
+    ax = figure.add_subplot(projection="3d" if kind in ("surface", "3d") else None)
+    if kind == "w-space":
+        WSpaceDisplay.from_estimator(run, X, Y, names=NAMES, ax=ax)
+    elif kind in ("risk", "surface"):
+        kind = "contour" if kind == "risk" else kind
+        RiskDisplay.from_estimator(run, X, Y, names=NAMES, kind=kind, ax=ax)
+    else:
+        WeightSpaceDisplay.from_estimator(machine, X, Y, names=NAMES, kind=kind, ax=ax)
+    figure.canvas.draw()
+    key, whole = ax.get_legend().get_window_extent(), figure.bbox
+    assert key.y1 <= ax.get_window_extent().y0
+    assert whole.x0 <= key.x0 and key.x1 <= whole.x1 and key.y0 >= whole.y0
 
 
 # what cannot be drawn

@@ -32,6 +32,6 @@ def fitted(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, l
         warnings.simplefilter("ignore", BudgetWarning)  # the reason of stopping is shown
         try:
             return models[name].fit(X, y), notes
-        except NotSeparableError as error:
-            notes.append(f"{error} Drawn instead: the soft margin with C = {C:g}.")
+        except NotSeparableError:
+            notes.append(f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}.")
             return models["soft-margin"].fit(X, y), notes

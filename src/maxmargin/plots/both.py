@@ -10,17 +10,11 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.trace import Trace
+from maxmargin.plots.arrows import draw_arrow
+from maxmargin.plots.box import box_line
+from maxmargin.plots.runs import read_flat, read_run, trace_path
 from maxmargin.plots.style import BLACK, COLOURS, MARKERS, legend, point_size, pyplot
-from maxmargin.plots.wspace import (
-    FEW,
-    WSpaceDisplay,
-    draw_arrow,
-    point_colours,
-    read_flat,
-    read_run,
-    trace_path,
-)
-from maxmargin.plots.xspace import box_line
+from maxmargin.plots.wspace import FEW, WSpaceDisplay, point_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +78,14 @@ class BothSpaces:
         legend(ax)
 
 
-def both_spaces(model_or_trace: Any, X: Any, y: Any, *, ax: Sequence[Axes] | None = None) -> BothSpaces:
+def both_spaces(
+    model_or_trace: Any,
+    X: Any,
+    y: Any,
+    *,
+    names: Sequence[str] | None = None,
+    ax: Sequence[Axes] | None = None,
+) -> BothSpaces:
     """Draw x-space and w-space side by side, a point and its line in the same colour.
 
     Parameters
@@ -93,6 +94,8 @@ def both_spaces(model_or_trace: Any, X: Any, y: Any, *, ax: Sequence[Axes] | Non
         Of planes through the origin in two features.
     X, y : array-like
         The training points and their labels.
+    names : two str, optional
+        Names of the features; default those of a data frame, or x0 and x1.
     ax : two matplotlib Axes, optional
         Where to draw; default a new figure.
 
@@ -107,7 +110,7 @@ def both_spaces(model_or_trace: Any, X: Any, y: Any, *, ax: Sequence[Axes] | Non
     """
     if isinstance(model_or_trace, Trace):
         path = trace_path(model_or_trace)
-        wspace = WSpaceDisplay(read_flat(X, y), path, path[-1])
+        wspace = WSpaceDisplay(read_flat(X, y, names=names), path, path[-1])
     else:
-        wspace = WSpaceDisplay(*read_run(model_or_trace, X, y))
+        wspace = WSpaceDisplay(*read_run(model_or_trace, X, y, names))
     return BothSpaces(wspace).plot(ax)

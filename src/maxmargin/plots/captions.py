@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +10,14 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.trace import Trace, Update
+from maxmargin.plots.arithmetic import factor_of, number, rounded, row_step, same, sum_step, vector
 from maxmargin.plots.data import Points
+from maxmargin.rows import as_rows
+from maxmargin.solvers.problem import Examples
 
-__all__ = ["Frame", "check_step", "number", "short", "tell", "vector"]
+__all__ = ["Frame", "check_step", "plain_sign", "short", "tell"]
 
-DIGITS = 4  # significant digits of a number in the text
-LONG = 3  # entries of a vector that are written out
+AT_ONCE = 64  # weights of which all rows are judged together
 
 
 @dataclass(frozen=True)
@@ -27,70 +28,111 @@ class Frame:
     after: np.ndarray
     lines: tuple[str, ...]
     update: bool = False  # or the start, or the end
-    row: int = -1  # the point in hand
-    wrong: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # rows, afterwards
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # in hand
+    wrong: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # afterwards
 
 
-def number(value: float) -> str:
-    """A number with four significant digits; whole ones in full."""
-    value = float(f"{value:.12g}")  # 0.1 + 0.2 is written 0.3
-    if value == int(value) and abs(value) < 1e7:
-        text = str(int(value))
-    else:
-        text = f"{value:.{DIGITS}g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
-    return text.replace("-", "−")
+def tell(trace: Trace, points: Points, shown: int, title: str) -> list[Frame]:
+    """The start, the first ``shown`` updates, the last one if it is not among them, and the end."""
+    return _Teller(trace, points, title).tell(shown)
 
 
-def vector(values: np.ndarray) -> str:
-    """(1, −2); of more than three entries the first three and dots."""
-    shown = [number(float(v)) for v in values[:LONG]]
-    return "(" + ", ".join([*shown, "…"] if len(values) > LONG else shown) + ")"
+class _Teller:
+    def __init__(self, trace: Trace, points: Points, title: str) -> None:
+        self.trace, self.points, self.title = trace, points, title
+        self.examples = Examples(as_rows(points.X), points.codes, 1.0)
+        self.batch = trace[0].row < 0
+        self.mistakes = self._count_mistakes() if self.batch else np.arange(1, len(trace) + 1)
 
+    def tell(self, shown: int) -> list[Frame]:
+        total = len(self.trace)
+        picked = [*range(min(shown, total)), *([total - 1] if total > shown else [])]
+        start, end = self.trace.start, self.trace[-1].weights
+        blank = "" if np.any(start[:-1]) else ": no boundary yet"
+        lines = f"{self.title} · start · {_many(total, 'update')} to come", self._state(start) + blank
+        frames = [Frame(start, start, lines, wrong=self.wrong(start))]
+        for place, k in enumerate(picked):
+            left_out = k - picked[place - 1] - 1 if place else 0
+            frames.append(self._update(k, left_out))
+        left, n = self.wrong(end), len(self.points.X)
+        verdict = f"{len(left)} of {n} rows are wrong" if len(left) else "every row is on its side"
+        lines = f"{self.title} · end · {self._total()}", f"{self._state(end)}: {verdict}"
+        return [*frames, Frame(end, end, lines, wrong=left)]
 
-def _same(*values: Any) -> str:
-    """= if the numbers are written as they are, ≈ if they were rounded."""
-    flat = np.concatenate([np.ravel(v)[:LONG] for v in values])
-    written = [float(number(v).replace("−", "-")) for v in flat.tolist()]
-    return "=" if np.allclose(written, flat, rtol=1e-12, atol=1e-12 * np.abs(flat).max()) else "≈"
+    def _update(self, k: int, left_out: int) -> Frame:
+        update, before = self.trace[k], self._before(k)
+        left, n = self.wrong(update.weights), len(self.points.X)
+        made = f" · {_many(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
+        head = f"{self.title} · update {k + 1} of {len(self.trace)}{made}"
+        head += f" · {len(left)} of {n} rows wrong now"
+        gap = f"{_many(left_out, 'update')} left out before this one. " if left_out else ""
+        held, text, sums = self._row(update, before) if update.row >= 0 else self._rows(update, before)
+        lines = (head, f"{gap}Step {update.step}: {text} before the update", *sums)
+        return Frame(before, update.weights, lines, True, held, left)
 
+    def _row(self, update: Update, before: np.ndarray) -> tuple[np.ndarray, str, list[str]]:
+        """One row in hand."""
+        points = self.points
+        row, y = points.X[update.row], float(points.signs[update.row])
+        check_step(before, update, row, y)
+        value = y * float(row @ before[:-1] + before[-1])
+        if math.isclose(value, update.margin, rel_tol=1e-6, abs_tol=1e-9):
+            value = update.margin  # without the rounding of this sum
+        label, sign = points.labels[points.codes[update.row]], "+1" if y > 0 else "−1"
+        name = "" if plain_sign(label) == sign else f", label {short(label)}"
+        text = f"row {update.row}{name} (y = {sign}), y·f(x) {same(value)} {number(value)}"
+        return np.array([update.row]), text, row_step(before, update.weights, row, y)
 
-def _sum(name: str, start: Any, parts: Sequence[tuple[str, Any]], end: Any) -> str:
-    """Write w = (1, −2) + 0.5·(−1)·(3, 1) = (−0.5, −2.5); parts are factors as text and as values."""
-    write = vector if np.ndim(start) else number
-    sign = _same(start, end, *(value for _, value in parts))
-    return f"{name} {sign} {write(start)} + {'·'.join(text for text, _ in parts)} {sign} {write(end)}"
+    def _rows(self, update: Update, before: np.ndarray) -> tuple[np.ndarray, str, list[str]]:
+        """All rows that are wrong pull together: each of them counts as a mistake."""
+        held, risk = self.wrong(before), abs(update.margin)
+        text = "the wrong row pulls" if len(held) == 1 else f"the {len(held)} wrong rows pull together"
+        text += f"; risk {same(risk)} {number(risk)}"
+        signs = self.points.signs[held]
+        pull = np.append(signs @ self.points.X[held], signs.sum())
+        return held, text, sum_step(before, update.weights, pull)
 
+    def _total(self) -> str:
+        updates = _many(len(self.trace), "update")
+        if not len(self.mistakes):
+            return updates
+        mistakes = _many(int(self.mistakes[-1]), "mistake")
+        return f"{mistakes}{' (wrong rows, added up)' if self.batch else ''}, {updates}"
 
-def _arithmetic(before: np.ndarray, after: np.ndarray, row: np.ndarray | None, y: float) -> list[str]:
-    """The step in numbers; of a row η·y·x, and of all misclassified rows together their sum."""
-    step = after - before
-    step[np.abs(step) < 1e-12 * np.abs(after).max(initial=0.0)] = 0.0
-    w = [(vector(step[:-1]), step[:-1])]
-    b = [(f"({number(step[-1])})" if step[-1] < 0 else number(step[-1]), step[-1])]
-    if row is not None:
-        # η times whatever scales this row: class weights, rows of unit length.
-        eta = _factor(step, row, y)
-        signed = (f"({'+' if y > 0 else '−'}1)", y)
-        factors = ([] if eta == 1.0 else [(number(eta), eta)]) + [signed]
-        w = [*factors, (vector(row), row)]
-        if math.isclose(float(step[-1]), eta * y, rel_tol=1e-6):
-            b = factors
-    lines = [_sum("w", before[:-1], w, after[:-1])]
-    if before[-1] or after[-1]:
-        lines.append(_sum("b", before[-1], b, after[-1]))
-    return lines
+    def _state(self, z: np.ndarray) -> str:
+        equal = same(z)
+        z = rounded(z) if self.batch else z  # an exact step leaves a hair
+        return f"w {equal} {vector(z[:-1])}" + (f", b {equal} {number(z[-1])}" if z[-1] else "")
 
+    def _before(self, k: int) -> np.ndarray:
+        return self.trace[k - 1].weights if k else self.trace.start
 
-def _factor(step: np.ndarray, row: np.ndarray, y: float) -> float:
-    square = float(row @ row)
-    eta = y * float(row @ step[:-1]) / square if square > 0 else y * float(step[-1])
-    return float(f"{eta:.9g}")  # a difference of weights has lost its last digits
+    def _margins(self, Z: np.ndarray) -> np.ndarray:
+        """y·f(x) by weights and rows, summed as the run sums it, so that no row is judged otherwise."""
+        return np.asarray(self.points.signs * self.examples.ordered_values(Z))
+
+    def wrong(self, z: np.ndarray) -> np.ndarray:
+        """The rows with y·f(x) ≤ 0."""
+        return np.flatnonzero(self._margins(z[None])[0] <= 0)
+
+    def _count_mistakes(self) -> np.ndarray:
+        """Mistakes up to each batch update; none if the run was not about just these rows."""
+        Z = self.trace.weights[:-1]
+        risk = np.array([-update.margin for update in self.trace])
+        many = np.empty(len(Z), dtype=np.int64)
+        for k in range(0, len(Z), AT_ONCE):
+            margins = self._margins(Z[k : k + AT_ONCE])
+            many[k : k + AT_ONCE] = np.count_nonzero(margins <= 0, axis=1)
+            found = np.maximum(0.0, -margins).sum(axis=1)
+            if not np.allclose(found, risk[k : k + AT_ONCE], rtol=1e-6, atol=1e-9 * found.max()):
+                return np.empty(0, dtype=np.int64)
+        return np.cumsum(many)
 
 
 def check_step(before: np.ndarray, update: Update, row: np.ndarray, y: float) -> None:
     """Raise unless the update is a multiple ≥ 0 of y x: otherwise the picture would tell a lie."""
     step = update.weights - before
-    eta = _factor(step, row, y)
+    eta = factor_of(step, row, y)
     rest = float(np.linalg.norm(step[:-1] - eta * y * row))
     small = 1e-6 * float(np.linalg.norm(step)) + 1e-9 * float(np.linalg.norm(before))
     if rest > small or eta < -1e-9:
@@ -101,70 +143,14 @@ def check_step(before: np.ndarray, update: Update, row: np.ndarray, y: float) ->
         )
 
 
-def tell(trace: Trace, points: Points, shown: int, title: str) -> list[Frame]:
-    """The start, the first ``shown`` updates, the last one if it is not among them, and the end."""
-    total = len(trace)
-    picked = [*range(min(shown, total)), *([total - 1] if total > shown else [])]
-    made = _mistakes(trace, points)
-    n, signs = len(points.X), points.signs
-
-    def wrong(z: np.ndarray) -> np.ndarray:
-        return np.flatnonzero(signs * (points.X @ z[:-1] + z[-1]) <= 0)
-
-    def state(z: np.ndarray) -> str:
-        same = _same(z)
-        return f"w {same} {vector(z[:-1])}" + (f", b {same} {number(z[-1])}" if z[-1] else "")
-
-    start = trace.start
-    blank = "" if np.any(start[:-1]) else ": no boundary yet"
-    lines: tuple[str, ...] = (
-        f"{title} · start · {_many(total, 'update')} to come",
-        state(start) + blank,
-    )
-    frames = [Frame(start, start, lines, wrong=wrong(start))]
-    for place, k in enumerate(picked):
-        update, before = trace[k], trace[k - 1].weights if k else start
-        left = wrong(update.weights)
-        head = f"{title} · update {k + 1} of {total} · {_many(made[k], 'mistake')} so far"
-        head += f" · {len(left)} of {n} rows wrong now"
-        left_out = k - picked[place - 1] - 1 if place else 0
-        gap = f"{_many(left_out, 'update')} left out before this one. " if left_out else ""
-        if update.row >= 0:
-            row, y = points.X[update.row], float(signs[update.row])
-            check_step(before, update, row, y)
-            value = y * float(row @ before[:-1] + before[-1])
-            if math.isclose(value, update.margin, rel_tol=1e-6, abs_tol=1e-9):
-                value = update.margin  # without the rounding of this sum
-            label = short(points.labels[points.codes[update.row]])
-            text = f"Step {update.step}: row {update.row}, label {label} (y = {'+' if y > 0 else '−'}1)"
-            text += f", y·f(x) {_same(value)} {number(value)} before the update"
-            sums = _arithmetic(before, update.weights, row, y)
-        else:
-            text = f"Step {update.step}: all misclassified rows together, risk "
-            text += f"{_same(update.margin)} {number(abs(update.margin))} before the update"
-            sums = _arithmetic(before, update.weights, None, 1.0)
-        lines = (head, gap + text, *sums)
-        frames.append(Frame(before, update.weights, lines, True, update.row, left))
-    end = trace[-1].weights
-    left = wrong(end)
-    verdict = "every row is on its side" if not len(left) else f"{len(left)} of {n} rows are wrong"
-    head = f"{title} · end · {_many(made[-1], 'mistake')}"
-    frames.append(Frame(end, end, (head, f"{state(end)}: {verdict}"), wrong=left))
-    return frames
-
-
-def _mistakes(trace: Trace, points: Points) -> np.ndarray:
-    """Mistakes up to each update: one per row in hand, and all misclassified rows of a batch step."""
-    many = np.ones(len(trace), dtype=np.int64)
-    for k, update in enumerate(trace):
-        if update.row < 0:
-            z = trace[k - 1].weights if k else trace.start
-            many[k] = np.count_nonzero(points.signs * (points.X @ z[:-1] + z[-1]) <= 0)
-    return np.cumsum(many)
-
-
 def _many(count: int, name: str) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def plain_sign(label: Any) -> str:
+    """A label as −1 and +1 are written."""
+    text = str(label).replace("-", "−")
+    return f"+{text}" if text == "1" else text
 
 
 def short(label: Any, most: int = 16) -> str:

@@ -1,8 +1,8 @@
-"""The error against the price of slack C, along a path; and which machine a curve is about."""
+"""The error against the price of slack C, along a path: where it is least, and which C is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,55 +10,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
-from maxmargin.plots.style import BLACK, COLOURS, axes, legend
+from maxmargin.plots.errorscale import scale_errors
+from maxmargin.plots.keys import key, title
+from maxmargin.plots.style import BLACK, COLOURS, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TRAINING", "VALIDATION", "PathDisplay", "machine_title", "one_machine", "rows_of"]
+__all__ = ["TRAINING", "VALIDATION", "PathDisplay"]
 
 TRAINING: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "lw": 1.8}
 VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}
 PALE = "#F9E5D8"  # the colour of the validation curve, thinned
-
-
-def one_machine(estimator: Any, label: Hashable = None) -> Any:
-    """The machine of a label (one-vs-rest), of a pair (one-vs-one), or the only one."""
-    check_is_fitted(estimator)
-    machines = getattr(estimator, "machines_", None)
-    if machines is None:
-        raise InputError(
-            "estimator must be a fitted classifier of this package, with machines_. "
-            f"Got {type(estimator).__name__} instead."
-        )
-    if label is None and len(machines) == 1:
-        return next(iter(machines.values()))
-    if label is None or label not in machines:
-        given = "none" if label is None else repr(label)
-        raise InputError(
-            f"label must name one of {len(machines)} machines: {', '.join(map(repr, machines))}. "
-            f"Got {given} instead. Each of them is a picture of its own."
-        )
-    return machines[label]
-
-
-def rows_of(machine: Any, estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that a machine is about, and their signs ±1."""
-    label, members = machine.label, np.arange(len(y))
-    if len(estimator.classes_) > 2 and isinstance(label, tuple) and len(label) == 2:
-        members = np.flatnonzero((y == label[0]) | (y == label[1]))
-        label = label[1]
-    return members, np.where(y[members] == label, 1.0, -1.0)
-
-
-def machine_title(machine: Any, estimator: Any) -> str:
-    """The estimator's name, and which of its machines."""
-    name = type(estimator).__name__
-    if len(estimator.machines_) == 1:
-        return name
-    if isinstance(machine.label, tuple):
-        return f"{name}: {machine.label[1]} against {machine.label[0]}"
-    return f"{name}: {machine.label} against the rest"
+TIE = 1e-12  # means that differ by less are equal but for rounding
 
 
 @dataclass
@@ -66,7 +30,8 @@ class PathDisplay:
     """Error against the price of slack C, on a logarithmic axis, with the chosen C.
 
     Made by :meth:`from_path`, of machines along a path, or by :meth:`from_estimator`, of the folds of a
-    cross-validation, whose lowest and highest values are a band.
+    cross-validation, whose lowest and highest values are a band. Of several C with the least error the
+    smallest is chosen, since its margin is the widest; all of them are ringed.
 
     Attributes
     ----------
@@ -77,7 +42,9 @@ class PathDisplay:
     band_ : artist or None
         From the lowest to the highest fold.
     chosen_ : Line2D or None
-        The chosen C: with the best validation value, the smallest of several.
+        The chosen C, a line whose label says which of several it is, and why.
+    ties_ : Line2D or None
+        Rings around all C with the best value, if there are several.
 
     Examples
     --------
@@ -134,7 +101,7 @@ class PathDisplay:
         if X_val is not None:
             folds = np.array([[_error(model, X_val, y_val) for model in models]])
             chosen = float(Cs[int(np.argmin(folds[0]))])
-        return cls(Cs, training, folds, chosen, title="Error along the path of C").plot(ax)
+        return cls(Cs, training, folds, chosen, title="Error against C").plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -150,10 +117,18 @@ class PathDisplay:
             folds = 1.0 - folds
         else:
             measure = estimator.scoring if isinstance(estimator.scoring, str) else "score"
-        mean = f"{measure}, mean of {len(folds)} folds"
-        names = "", mean
-        title = f"{type(estimator).__name__}: {measure} along the path of C"
-        return cls(estimator.Cs_, None, folds, float(estimator.C_), measure, title, names).plot(ax)
+        names = "", f"{measure}, mean of {len(folds)} folds"
+        name = f"{type(estimator).__name__}: {measure} against C"
+        return cls(estimator.Cs_, None, folds, float(estimator.C_), measure, name, names).plot(ax)
+
+    @property
+    def best(self) -> np.ndarray:
+        """All C with the best mean over the folds, to rounding, ascending."""
+        if not len(self.folds):
+            return np.empty(0)
+        mean = self.folds.mean(axis=0)
+        off = mean - mean.min() if self.measure == "error" else mean.max() - mean
+        return np.asarray(self.Cs[off <= TIE * np.abs(mean).max(initial=1.0)])
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
@@ -161,30 +136,45 @@ class PathDisplay:
         self.training_: Any = None
         self.validation_: Any = None
         self.band_: Any = None
-        self.chosen_: Any = None
+        look: dict[str, Any] = {"ms": 4, "clip_on": False, "zorder": 3}
         if self.training is not None:
-            (self.training_,) = ax.plot(self.Cs, self.training, ms=4, label=self.names[0], **TRAINING)
+            (self.training_,) = ax.plot(self.Cs, self.training, **TRAINING, **look)
+            self.training_.set_label(self.names[0])
         if len(self.folds):
-            mean = self.folds.mean(axis=0)
-            (self.validation_,) = ax.plot(self.Cs, mean, ms=4, label=self.names[1], **VALIDATION)
+            (self.validation_,) = ax.plot(self.Cs, self.folds.mean(axis=0), **VALIDATION, **look)
+            self.validation_.set_label(self.names[1])
         if len(self.folds) > 1:
             low, high = self.folds.min(axis=0), self.folds.max(axis=0)
-            self.band_ = ax.fill_between(
-                self.Cs, low, high, color=PALE, lw=0, zorder=0.5, label="lowest to highest fold"
-            )
-        if self.chosen is not None:
-            label = f"chosen: C = {self.chosen:.4g}"
-            self.chosen_ = ax.axvline(self.chosen, color=BLACK, lw=1.2, ls="--", zorder=1, label=label)
+            self.band_ = ax.fill_between(self.Cs, low, high, color=PALE, lw=0, zorder=0.5)
+            self.band_.set_label("lowest to highest fold")
         ax.set_xscale("log")
+        self._draw_chosen(ax)
         if self.measure == "error":
-            shown = [self.folds.ravel()] + ([] if self.training is None else [self.training])
-            ax.set_ylim(0.0, min(1.02, 1.1 * max(float(np.concatenate(shown).max()), 0.02)))
+            scale_errors(ax, *self.folds, *([] if self.training is None else [self.training]))
+        else:
+            ax.set_ylabel(self.measure)
         ax.set_xlabel("C, the price of slack")
-        ax.set_ylabel("share of rows misclassified" if self.measure == "error" else self.measure)
-        ax.set_title(self.title)
+        title(ax, self.title)
         ax.grid(alpha=0.25)
-        legend(ax)
+        key(ax)
         return self
+
+    def _draw_chosen(self, ax: Axes) -> None:
+        self.chosen_: Any = None
+        self.ties_: Any = None
+        if self.chosen is None:
+            return
+        best = self.best
+        label = f"chosen: C = {self.chosen:.4g}"
+        if len(best) > 1:
+            why = f"smallest C of {len(best)} equally good ones,\nso the widest margin"
+            if self.chosen != best[0]:
+                why = f"one of {len(best)}, equal to rounding"
+            label += f"\n{why}"
+            least = "the least error" if self.measure == "error" else f"the best {self.measure}"
+            (self.ties_,) = ax.plot(best, self.folds.mean(axis=0)[np.isin(self.Cs, best)], "o", ms=10)
+            self.ties_.set(mfc="none", mec=BLACK, clip_on=False, zorder=4, label=least)
+        self.chosen_ = ax.axvline(self.chosen, color=BLACK, lw=1.2, ls="--", zorder=1, label=label)
 
 
 def _error(model: Any, X: Any, y: Any) -> float:

@@ -1,38 +1,26 @@
-"""Learning as it went: the perceptron's mistakes under their bound, and the error of each epoch.
-
-The bound R²/γ² is Novikoff's (1962); its proof is in two lines in :mod:`maxmargin.estimators.bound`.
-"""
+"""Learning as it went: the error after each epoch, and the moment and reason of stopping."""
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.bound import mistake_bound
-from maxmargin.plots.curves import (
-    TRAINING,
-    VALIDATION,
-    PathDisplay,
-    machine_title,
-    one_machine,
-    rows_of,
-)
-from maxmargin.plots.style import BLACK, COLOURS, axes, legend
+from maxmargin.plots.curves import TRAINING, VALIDATION, PathDisplay
+from maxmargin.plots.keys import key, title
+from maxmargin.plots.mistakes import MistakesDisplay
+from maxmargin.plots.style import BLACK, COLOURS, axes
+from maxmargin.plots.whichmachine import machine_title, one_machine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ErrorDisplay", "MistakesDisplay", "PathDisplay"]
 
-FAR = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
-CORNERS = 4_000  # of the stairs, at most: more cannot be seen
 FEW = 40  # epochs that have a marker each
 LONG = 500  # epochs from which their axis is logarithmic: most happens at the start
 WIDTH = 28  # letters in a line of the legend
@@ -50,161 +38,6 @@ WORDS = {
     "online": "it learns as examples arrive",
 }
 RUNNING: dict[str, Any] = {"color": "#A8A8A8", "marker": "v", "lw": 0.8}
-
-
-@dataclass
-class MistakesDisplay:
-    """Mistakes so far against steps, and the bound R²/γ² that they stay under in any order.
-
-    Made by :meth:`from_estimator`. Of a recorded run every update is seen; otherwise there is one point
-    per epoch. A threshold δ > 0 moves the bound to (R² + 2δ/η)/γ², by the same proof.
-
-    Attributes
-    ----------
-    ax_ : Axes
-        Where it was drawn; logarithmic if the bound is far above the mistakes.
-    mistakes_ : Line2D
-        The stairs.
-    bound_ : Line2D or None
-        The bound, if there is one; if not, the legend says why.
-
-    Examples
-    --------
-    >>> import maxmargin as mm
-    >>> from maxmargin.plots.learning import MistakesDisplay
-    >>> X, y = [[90, 80], [40, 30], [50, 40]], [1, -1, -1]
-    >>> model = mm.Perceptron(record=True).fit(X, y)
-    >>> display = MistakesDisplay.from_estimator(model, X, y)
-    >>> int(display.mistakes[-1]), round(display.bound)
-    (25, 3021)
-    """
-
-    steps: np.ndarray
-    mistakes: np.ndarray  # made up to each of the steps
-    bound: float  # inf if there is none
-    meaning: str = "bound R²/γ²"  # or why there is none
-    unit: str = "epochs"
-    title: str = ""
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, label: Hashable = None, ax: Axes | None = None
-    ) -> Self:
-        """Draw the mistakes of a fitted perceptron.
-
-        Parameters
-        ----------
-        estimator : Perceptron or PocketPerceptron
-            Fitted; with ``record=True`` every update is seen.
-        X, y : array-like
-            The training data, from which R and γ are taken.
-        label : label or pair of labels, optional
-            Which machine, if there are more than two classes.
-        ax : matplotlib Axes, optional
-            Where to draw; default a new figure.
-        """
-        if not hasattr(estimator, "order"):
-            raise InputError(
-                "estimator must be a Perceptron or a PocketPerceptron, whose mistakes have a bound. "
-                f"Got {type(estimator).__name__} instead."
-            )
-        machine = one_machine(estimator, label)
-        labels = np.asarray(y)
-        members, signs = rows_of(machine, estimator, labels)
-        part = X if len(members) == len(labels) else _safe_indexing(X, members)
-        if machine.trace_ is None and not len(machine.history_):
-            raise InputError(
-                "estimator must have a history or a trace of its mistakes. Got one that learned from a "
-                "stream instead. Use record=True, or fit."
-            )
-        if machine.trace_ is None:
-            unit, (steps, made) = "epochs", _by_epoch(machine)
-        else:
-            unit, (steps, made) = "rows looked at", _by_update(machine, len(members))
-        bound, meaning = _bound(estimator, machine, part, signs)
-        title = machine_title(machine, estimator)
-        return cls(steps, made, bound, meaning, unit, title).plot(ax)
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on ``ax``, or on a new figure."""
-        from matplotlib.ticker import MaxNLocator
-
-        self.ax_ = ax = axes(ax, figsize=(7.0, 4.2))
-        total = int(self.mistakes[-1])
-        far = math.isfinite(self.bound) and self.bound > FAR * max(total, 1)
-        first = 1 if far and total > 0 else 0  # no mistakes have no logarithm
-        some = np.unique(np.linspace(first, len(self.steps) - 1, CORNERS).astype(int))
-        few = self.unit == "epochs" and len(self.steps) <= 50
-        (self.mistakes_,) = ax.plot(
-            self.steps[some],
-            self.mistakes[some],
-            color=COLOURS[0],
-            lw=1.8,
-            marker="o" if few else "",
-            ms=4,
-            drawstyle="default" if self.unit == "epochs" else "steps-post",
-            label=f"mistakes: {total:,}",
-        )
-        self.bound_: Any = None
-        if math.isfinite(self.bound):
-            label = f"{self.meaning}\n= {_count(self.bound)}"
-            self.bound_ = ax.axhline(self.bound, color=COLOURS[1], lw=1.8, ls="--", label=label)
-        else:
-            ax.plot([], [], " ", label=f"no bound:\n{self.meaning}")
-        if far:
-            ax.set_yscale("log")
-            ax.set_ylim(0.8, self.bound * (self.bound / 0.8) ** 0.06)
-        else:
-            top = max(total, self.bound if math.isfinite(self.bound) else 0.0, 1.0)
-            ax.set_ylim(0.0, 1.08 * top)
-            ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set_xlim(0, max(1.02 * float(self.steps[-1]), 1.0))
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        ax.set_xlabel(self.unit)
-        ax.set_ylabel("mistakes so far")
-        ax.set_title(self.title)
-        ax.grid(alpha=0.25)
-        legend(ax)
-        return self
-
-
-def _by_epoch(machine: Any) -> tuple[np.ndarray, np.ndarray]:
-    history = machine.history_
-    return np.append(0, history["epoch"]), np.append(0, np.cumsum(history["mistakes"]))
-
-
-def _by_update(machine: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Steps and mistakes; a run that succeeded ends with an epoch in which nothing happens."""
-    steps = np.array([0, *(update.step for update in machine.trace_)])
-    made = np.arange(len(steps))
-    history = machine.history_
-    whole = len(history) * rows
-    held_out = len(history) and not np.all(np.isnan(history["validation_error"]))
-    if machine.stop_reason_.rule == "all_correct" and not held_out and whole > steps[-1]:
-        steps, made = np.append(steps, whole), np.append(made, made[-1])
-    return steps, made
-
-
-def _bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[float, str]:
-    """The bound on the mistakes and what it is; or inf and why there is none."""
-    start = None if machine.trace_ is None else machine.trace_.start
-    if estimator.class_weight is not None:
-        return math.inf, "class weights scale the steps"
-    if (start is not None and np.any(start)) or (start is None and estimator.warm_start):
-        return math.inf, "the start was not zero"
-    found = mistake_bound(X, signs, fit_intercept=estimator.fit_intercept, normalize=estimator.normalize)
-    if not math.isfinite(found.bound):
-        return math.inf, "no separating plane was found"
-    threshold = float(getattr(estimator, "threshold", 0.0))
-    if threshold == 0.0:
-        return found.bound, "bound R²/γ²"
-    # ‖z‖² grows by at most η²R² + 2ηδ with each mistake.
-    longest = found.R**2 + 2.0 * threshold / float(estimator.eta0)
-    return longest / found.gamma**2, "bound (R² + 2δ/η)/γ²"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if 100 <= value < 1e7 else f"{value:.3g}"
 
 
 @dataclass
@@ -320,9 +153,9 @@ class ErrorDisplay:
             ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
         ax.set_xlabel("epoch")
         ax.set_ylabel("share of rows misclassified")
-        ax.set_title(self.title)
+        title(ax, self.title)
         ax.grid(alpha=0.25)
-        legend(ax)
+        key(ax)
         return self
 
     def _curve(self, ax: Axes, values: np.ndarray, label: str, how: dict[str, Any]) -> Any:

@@ -1,38 +1,36 @@
 """One page about one data set: the verdict and its proof, the model and its certificate, the pictures.
 
-The page is one HTML file that asks for nothing from outside: pictures are inside it. It reads well at
-phone and desk width, in light and in dark.
+The page is one HTML file that asks for nothing from outside: pictures and proofs are inside it. It reads
+well at phone and desk width, in light and in dark.
 """
 
 from __future__ import annotations
 
-import base64
 import html
-import io
-import json
-from collections.abc import Callable, Sequence
-from importlib import resources
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxmargin._version import __version__
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import decide
-from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.learning import ErrorDisplay
-from maxmargin.plots.separation import SeparabilityDisplay
-from maxmargin.plots.style import pyplot
-from maxmargin.plots.xspace import XSpaceDisplay
+from maxmargin.plots.report_gallery import (
+    model_pictures,
+    path_picture,
+    regions_picture,
+    verdict_picture,
+)
+from maxmargin.plots.report_images import gallery
+from maxmargin.plots.report_machines import machine_blocks, machine_text
+from maxmargin.plots.report_page import Proofs, badge, chips, page, sentences, table
 
 __all__ = ["write_report"]
 
-DPI = 110
-LARGEST = 1 << 21  # bytes of a proof that is put on the page
+FEATURES = 12  # that are described
 
 
 def write_report(
@@ -47,6 +45,8 @@ def write_report(
     names: Sequence[str] | None = None,
     title: str = "",
     recipe: str = "",
+    source: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
 ) -> Path:
     """Write a page about a fitted linear classifier and its training data.
 
@@ -69,44 +69,51 @@ def write_report(
         Heading of the page.
     recipe : str, optional
         Commands that make the page again.
+    source : mapping, optional
+        Where the data file holds what, noted in the proofs for their checker (label, columns).
+    notes : sequence of str, optional
+        What else there is to say about the model.
 
     Returns
     -------
     Path
         Where the page is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import maxmargin as mm
+    >>> X, y = [[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = mm.plots.write_report(f"{folder}/report.html", mm.HardMarginSVC().fit(X, y), X, y)
+    ...     "The gap" in page.read_text(encoding="utf-8")
+    True
     """
-    X_all, y_all = (X, y) if whole is None else whole
-    points = read_points(X_all, y_all, estimator, names)
+    everything = (X, y) if whole is None else whole
+    points = read_points(*everything, estimator, names)
     intercept = getattr(estimator, "fit_intercept", True)
-    verdict = decide(X_all, y_all, fit_intercept=intercept, names=points.names)
-    trained = len(np.asarray(y))
+    verdict = decide(*everything, fit_intercept=intercept, names=points.names)
+    proofs = Proofs(source)
     sections = [
-        ("The data", _data(points, trained)),
-        ("Is it separable?", _verdict(verdict, X_all, y_all)),
-        ("The model", _model(estimator, X, y, points.names)),
-        ("How good is it?", _judged(estimator, X, y, X_val, y_val)),
-        ("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"),
+        ("The data", _data(points, len(np.asarray(y)))),
+        ("Is it separable?", _verdict(verdict, everything, proofs)),
+        ("The model", sentences("\n".join(notes)) + _model(estimator, X, y, points.names, X_val, y_val)),
     ]
-    page = _page(title or f"{type(estimator).__name__} on {len(points.X):,} rows", sections)
+    if isinstance(verdict, MulticlassVerdict):
+        blocks = machine_blocks(estimator, X, y, verdict, everything, points.names, proofs)
+        sections.append(("Machine by machine", blocks))
+    sections.append(("How good is it?", _judged(estimator, X, y, X_val, y_val)))
+    sections.append(("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"))
     target = Path(path)
+    heading = title or f"{type(estimator).__name__} on {len(points.X):,} rows"
     try:
-        target.write_text(page, encoding="utf-8")
+        target.write_text(page(heading, sections), encoding="utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(
             f"the report must be a file that can be written. Got {str(path)!r} instead: {reason}."
         ) from error
     return target
-
-
-def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
-    template = resources.files("maxmargin.plots").joinpath("report.html").read_text(encoding="utf-8")
-    body = "\n".join(
-        f"<section><h2>{html.escape(name)}</h2>\n{part}</section>" for name, part in sections
-    )
-    for key, value in {"TITLE": html.escape(title), "VERSION": __version__, "BODY": body}.items():
-        template = template.replace("{{" + key + "}}", value)
-    return template
 
 
 def _data(points: Points, trained: int) -> str:
@@ -116,113 +123,77 @@ def _data(points: Points, trained: int) -> str:
         for label, count in zip(points.labels, counts, strict=True)
     ]
     low, high, mean = points.X.min(axis=0), points.X.max(axis=0), points.X.mean(axis=0)
-    some = list(zip(points.names, low, mean, high, strict=True))
-    features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in some[:12]]
-    more = f"<p>… and {len(some) - 12} more features.</p>" if len(some) > 12 else ""
+    some = list(zip(points.names, low, mean, high, strict=True))[:FEATURES]
+    features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in some]
+    more = len(points.names) - len(some)
     held = len(points.X) - trained
     split = f" {trained:,} rows were trained on, {held:,} were held out." if held else ""
     return (
         f"<p>{len(points.X):,} rows, {len(points.names)} features, {len(points.labels)} classes."
-        f"{split}</p>"
-        + _table(("class", "rows", "share"), rows)
-        + _table(("feature", "least", "mean", "largest"), features)
-        + more
+        f'{split}</p>\n<div class="pair">'
+        + table(("class", "rows", "share"), rows)
+        + table(("feature", "least", "mean", "largest"), features)
+        + "</div>"
+        + (f"\n<p>… and {more} more {'feature' if more == 1 else 'features'}.</p>" if more else "")
     )
 
 
-def _verdict(verdict: Verdict | MulticlassVerdict, X: Any, y: Any) -> str:
-    text = _sentences(str(verdict))
+def _verdict(verdict: Verdict | MulticlassVerdict, whole: tuple[Any, Any], proofs: Proofs) -> str:
     if isinstance(verdict, MulticlassVerdict):
-        return text
-    seal = verdict.proof.to_dict()
-    return (
-        text
-        + _picture(lambda ax: SeparabilityDisplay.from_verdict(verdict, X, y, ax=ax), "the verdict")
-        + f"<p>Fingerprint of the data: <code>{seal['data']}</code><br>Seal of the proof: "
-        f"<code>{seal['seal']}</code></p>" + _download(seal)
-    )
+        classes, pairs = (line for line in str(verdict).splitlines() if not line.startswith("·"))
+        bad = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
+        rest = {str(label): v.kind for label, v in verdict.rest.items()}
+        return "\n".join([sentences(classes), chips(rest), sentences(pairs), chips(bad)])
+    text = [f"<p>{badge(verdict.kind)}</p>", sentences(str(verdict)), proofs.block(verdict)]
+    picture = gallery([verdict_picture(verdict, *whole)])
+    return "\n".join(['<div class="beside"><div>', *text, "</div>", picture, "</div>"])
 
 
-def _download(proof: dict[str, Any]) -> str:
-    """The proof itself, to be saved and checked, unless it is large."""
-    text = json.dumps(proof, indent=1).encode("ascii")
-    if len(text) > LARGEST:
-        return "<p>(The proof is too large for this page: verdict.proof.save writes it.)</p>"
-    data = base64.b64encode(text).decode()
-    link = f'<a download="proof.json" href="data:application/json;base64,{data}">Save the proof</a>'
-    return f"<p>{link}, and check it: <code>python -m maxmargin.checker proof.json DATA</code></p>"
-
-
-def _sentences(text: str) -> str:
-    """A text whose lines begin with · as a list."""
-    lines = text.replace("\n  ", " ").splitlines()
-    parts = [(line.startswith("·"), html.escape(line.lstrip("· "))) for line in lines]
-    return "".join(f"<p class=item>{line}</p>" if item else f"<p>{line}</p>" for item, line in parts)
-
-
-def _model(estimator: Any, X: Any, y: Any, names: Sequence[str]) -> str:
+def _model(
+    estimator: Any, X: Any, y: Any, names: Sequence[str], X_val: Any = None, y_val: Any = None
+) -> str:
+    two = len(estimator.classes_) == 2
     parts = [f"<pre>{html.escape(repr(estimator))}</pre>"]
-    if hasattr(estimator, "certificate_"):
-        for label, machine in estimator.machines_.items():
-            name = f"{label}: " if len(estimator.machines_) > 1 else ""
-            parts.append(f"<pre>{html.escape(name + str(machine.certificate_))}</pre>")
-    if hasattr(estimator, "stop_reason_"):
-        parts.append(f"<p>{html.escape(str(estimator.stop_reason_))}</p>")
-    parts.append(
-        _picture(
-            lambda ax: XSpaceDisplay.from_estimator(estimator, X, y, names=names, ax=ax), "the model"
+    if not two and hasattr(estimator, "certificate_"):
+        gap = f"{estimator.certificate_.relative_gap:.1e}"
+        parts.append(
+            f"<p>Each machine has its certificate, below: the largest relative gap is {gap}.</p>"
         )
-    )
-    if len(estimator.classes_) == 2:
-        if hasattr(estimator, "certificate_"):
-            parts.append(_figure(CertificateDisplay.from_estimator(estimator, X, y), "the certificate"))
-        elif hasattr(estimator, "history_"):
-            parts.append(_picture(lambda ax: ErrorDisplay.from_estimator(estimator, ax=ax), "learning"))
-    return "\n".join(parts)
+    else:
+        parts.append(machine_text(estimator))
+    if two:
+        pictures = list(model_pictures(estimator, X, y, names))
+    else:
+        pictures = [regions_picture(estimator, X, y, names)]
+    pictures += path_picture(estimator, X, y, X_val, y_val)
+    return "\n".join([*parts, gallery(pictures)])
 
 
 def _judged(estimator: Any, X: Any, y: Any, X_val: Any, y_val: Any) -> str:
     held = X_val is not None
     data, truth = (X_val, y_val) if held else (X, y)
     said, truth = estimator.predict(data), np.asarray(truth)
-    classes = estimator.classes_
-    matrix = [[int(np.count_nonzero((truth == a) & (said == b))) for b in classes] for a in classes]
+    classes = estimator.classes_.tolist()
+    known = [*classes, *(label for label in np.unique(truth).tolist() if label not in classes)]
+    counts = [[int(np.count_nonzero((truth == a) & (said == b))) for b in classes] for a in known]
+    rows = [
+        (str(a), *(_count(n, right=a == b) for n, b in zip(line, classes, strict=True)))
+        for a, line in zip(known, counts, strict=True)
+    ]
     wrong = int(np.count_nonzero(truth != said))
     kind = "validation" if held else "training"
     note = "" if held else " (No validation data was given: these are the rows it was trained on.)"
-    head = ("truly ↓, said →", *map(str, classes.tolist()))
-    rows = [(str(label), *map(str, line)) for label, line in zip(classes.tolist(), matrix, strict=True)]
     return (
-        f"<p>{wrong} of {len(truth)} {kind} rows are wrong ({wrong / len(truth):.2%}).{note}</p>"
-        + _table(head, rows)
+        f"<p>{wrong} of {len(truth)} {kind} rows are wrong ({wrong / len(truth):.2%}).{note}</p>\n"
+        + table(("truly\u00a0↓, said\u00a0→", *map(str, classes)), rows, kind="matrix", raw=True)
     )
+
+
+def _count(number: int, *, right: bool) -> str:
+    if not number:
+        return '<span class="none">0</span>'
+    return f"<b>{number:,}</b>" if right else f"{number:,}"
 
 
 def _recipe(estimator: Any) -> str:
     return f"import maxmargin as mm\n\nmodel = mm.{estimator!r}.fit(X, y)\nprint(mm.separability(X, y))"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'
-
-
-def _picture(draw: Callable[[Any], Any], name: str) -> str:
-    figure, ax = pyplot().subplots(figsize=(8.0, 5.0), layout="constrained")
-    draw(ax)
-    return _image(figure, name)
-
-
-def _figure(display: Any, name: str) -> str:
-    return _image(display.figure_, name)
-
-
-def _image(figure: Any, name: str) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, facecolor="white")
-    pyplot().close(figure)
-    data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<figure><img alt="{html.escape(name)}" src="data:image/png;base64,{data}"></figure>'

@@ -15,9 +15,11 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["View", "choose_view"]
+__all__ = ["View", "choose_view", "lanes"]
 
 SAMPLE = 5_000  # rows from which the principal direction is found
+SHORT = 60  # letters of names and values that a caption gives in full
+FEW = 10  # points that lie on one line without hiding each other
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,20 @@ class View:
     at: np.ndarray  # (d,): what the picture does not show is as here
     names: tuple[str, str]
     sliced: bool  # points of other slices are drawn over this one
+    cut: str = ""  # how the plane of the picture lies among more than two features
+
+    @property
+    def projected(self) -> bool:
+        """Whether the picture shows other directions than those of features."""
+        return bool(self.cut) and not self.sliced
 
     def flat(self, X: np.ndarray) -> np.ndarray:
         """Where points are drawn."""
         return np.asarray((X - self.at) @ self.axes.T)
+
+    def whole(self, u: np.ndarray) -> np.ndarray:
+        """The points of x-space that lie at u, in the plane of the picture."""
+        return np.asarray(self.at + u @ self.axes)
 
     def plane(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
         """The boundary w·x + b = 0 in the picture: v·u + c = 0."""
@@ -60,7 +72,28 @@ def choose_view(X: np.ndarray, w: np.ndarray, features: Any, at: Any, names: Seq
     centre = centre.copy()
     centre[[i, j]] = 0.0
     shown = str(names[i]), str(names[j]) if d > 1 else ""
-    return View(basis, centre, shown, sliced=d > 2)
+    cut = _slice_words(names, centre, (i, j), at is None) if d > 2 else ""
+    return View(basis, centre, shown, sliced=d > 2, cut=cut)
+
+
+def _slice_words(names: Sequence[str], centre: np.ndarray, shown: tuple[int, int], means: bool) -> str:
+    """Where the features that are not shown are held."""
+    others = [k for k in range(len(centre)) if k not in shown]
+    values = ", ".join(f"{names[k]} = {centre[k]:.4g}" for k in others)
+    if len(values) > SHORT:
+        count = f"the {len(others)} other features" if len(others) > 1 else "the other feature"
+        mean = "their means" if len(others) > 1 else "its mean"
+        return f"Slice with {count} held at {mean if means else 'the given point'}"
+    mean = "their means" if len(others) > 1 else "its mean"
+    return f"Slice at {values} ({mean if means else 'the given point'})"
+
+
+def lanes(codes: np.ndarray, count: int) -> np.ndarray:
+    """Heights between −1 and 1 for points of one feature: a lane for each class, from below."""
+    centre = (2.0 * codes + 1.0) / count - 1.0
+    if len(codes) < FEW:
+        return np.asarray(centre)
+    return np.asarray(centre + np.random.default_rng(0).uniform(-0.5, 0.5, len(codes)) / count)
 
 
 def _projection(X: np.ndarray, w: np.ndarray, at: Any) -> View:
@@ -80,7 +113,9 @@ def _projection(X: np.ndarray, w: np.ndarray, at: Any) -> View:
         size = float(np.linalg.norm(second))
     second /= size
     second *= np.sign(second[np.argmax(np.abs(second))])  # the same picture every time
-    return View(np.array([first, second]), centre, ("along w", "largest other direction"), sliced=False)
+    through = "the mean of all rows" if at is None else "the given point"
+    names = ("along w", "largest other direction")
+    return View(np.array([first, second]), centre, names, sliced=False, cut=f"Cut through {through}")
 
 
 def _point(X: np.ndarray, at: Any) -> np.ndarray:

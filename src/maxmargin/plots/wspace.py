@@ -6,27 +6,28 @@ given w, and a line of w's for a given x. The weights that are right for all poi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.errors import InputError
 from maxmargin.core.trace import Trace
-from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.style import BLACK, COLOURS, axes, legend
+from maxmargin.plots.arrows import draw_arrow, draw_arrows, draw_path
+from maxmargin.plots.cone import bounding_rows, draw_cone, find_cone
+from maxmargin.plots.data import Points
+from maxmargin.plots.keys import key, title
+from maxmargin.plots.runs import read_flat, read_path, read_run, trace_path, weight_names
+from maxmargin.plots.style import BLACK, COLOURS, axes
 from maxmargin.plots.xspace import box_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["WSpaceDisplay", "draw_arrow", "find_cone", "point_colours", "read_flat", "trace_path"]
+__all__ = ["FEW", "WAYS", "WSpaceDisplay", "find_cone", "point_colours"]
 
-FEW = len(COLOURS)  # points up to which each has its own colour
+FEW = 8  # points up to which each has its own colour
 LINES = 120  # lines that are drawn, at most
-ARROWS = 60  # steps of a path up to which each is an arrow
-CONE = "#F0E442"  # where the weights are right: yellow, the one colour no class has
 WAYS = ("-", "--")  # of the lines of the two classes
 
 
@@ -69,18 +70,37 @@ class WSpaceDisplay:
     title: str = "w-space"
 
     @classmethod
-    def from_points(cls, X: Any, y: Any, path: Any = None, *, ax: Axes | None = None) -> Self:
+    def from_points(
+        cls,
+        X: Any,
+        y: Any,
+        path: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the lines of the points X, y, and a path of weights of shape (steps, 2)."""
         walked = read_path(path)
-        return cls(read_flat(X, y), walked, walked[-1] if len(walked) else None).plot(ax)
+        w = walked[-1] if len(walked) else None
+        return cls(read_flat(X, y, names=names), walked, w).plot(ax)
 
     @classmethod
-    def from_trace(cls, trace: Trace, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+    def from_trace(
+        cls, trace: Trace, X: Any, y: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the path of a recorded run over the lines of its training points."""
-        return cls.from_points(X, y, trace_path(trace), ax=ax)
+        return cls.from_points(X, y, trace_path(trace), names=names, ax=ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the weights of a fitted linear classifier, with their path if it kept its trace.
 
         Parameters
@@ -90,10 +110,12 @@ class WSpaceDisplay:
             perceptron's path is drawn.
         X, y : array-like
             The training points and their labels.
+        names : sequence of str, optional
+            Names of the features, beside their weights; default those of a data frame.
         ax : matplotlib Axes, optional
             Where to draw; default a new figure.
         """
-        points, path, w = read_run(estimator, X, y)
+        points, path, w = read_run(estimator, X, y, names)
         return cls(points, path, w, f"w-space of {type(estimator).__name__}").plot(ax)
 
     @property
@@ -124,10 +146,11 @@ class WSpaceDisplay:
         if self.w is not None and np.any(self.w):
             self.weights_ = draw_arrow(ax, self.w, "w")
         ax.plot(0, 0, marker="+", color=BLACK, ms=9, mew=1.2, zorder=3)
-        ax.set(xlim=(-r, r), ylim=(-r, r), xlabel="w₁", ylabel="w₂")
-        ax.set_title(self.title if self.cone else f"{self.title}\nno w is right for all points")
+        across, up = weight_names(self.points)
+        ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=across, ylabel=up)
+        title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
         ax.set_aspect("equal", adjustable="box")
-        legend(ax)
+        key(ax)
         return self
 
     def _draw_lines(self, ax: Axes, box: np.ndarray) -> None:
@@ -179,136 +202,8 @@ class WSpaceDisplay:
         return draw_arrows(ax, feet, np.tile(0.11 * r * unit, (2, 1)), colours, zorder=3)
 
 
-def read_flat(X: Any, y: Any, estimator: Any = None) -> Points:
-    """Two classes in two features, or a sentence on what to draw instead."""
-    points = read_points(X, y, estimator)
-    if points.X.shape[1] != 2 or len(points.classes) != 2:
-        raise InputError(
-            "w-space is drawn for two classes in two features. "
-            f"Got {len(points.classes)} classes in {points.X.shape[1]} features instead. "
-            "XSpaceDisplay draws any number of them."
-        )
-    return points
-
-
-def read_run(estimator: Any, X: Any, y: Any) -> tuple[Points, np.ndarray, np.ndarray]:
-    """The points, the path (if recorded) and the weights of a classifier through the origin."""
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "coef_"):
-        raise InputError(
-            "estimator must be a fitted linear classifier with coef_ and intercept_. "
-            f"Got {type(estimator).__name__} instead."
-        )
-    points = read_flat(X, y, estimator)
-    w, b = np.asarray(estimator.coef_, dtype=np.float64), np.ravel(estimator.intercept_)
-    if getattr(estimator, "fit_intercept", True) and np.any(b):
-        raise _with_bias(f"{type(estimator).__name__} with the bias {b[0]:.3g}")
-    trace = getattr(estimator, "trace_", None)
-    path = trace_path(trace) if isinstance(trace, Trace) else np.empty((0, 2))
-    return points, path, w[0]
-
-
-def trace_path(trace: Trace) -> np.ndarray:
-    """All w of a run without bias."""
-    Z = trace.weights
-    if Z.shape[1] != 3 or np.any(Z[:, -1]):
-        raise _with_bias(f"a trace of {Z.shape[1] - 1} weights and a bias")
-    return np.asarray(Z[:, :2])
-
-
-def read_path(path: Any) -> np.ndarray:
-    """Weights one step after another, or none."""
-    walked = np.empty((0, 2)) if path is None else np.asarray(path, dtype=np.float64)
-    if walked.ndim != 2 or walked.shape[1] != 2 or not np.all(np.isfinite(walked)):
-        raise InputError(
-            "path must hold finite weights (w₁, w₂), one row per step. "
-            f"Got an array of shape {walked.shape} instead. For a trace use from_trace."
-        )
-    return walked
-
-
-def _with_bias(given: str) -> InputError:
-    return InputError(
-        "w-space is drawn for planes through the origin in two features. "
-        f"Got {given} instead. Fit with fit_intercept=False; with a bias, WeightSpaceDisplay draws "
-        "(w₁, w₂, b) of a hard-margin machine."
-    )
-
-
-def find_cone(A: np.ndarray) -> tuple[float, float] | None:
-    """The angles between which w has a·w > 0 for all rows a, or None."""
-    rows = bounding_rows(A)
-    if not rows:
-        return None
-    last, first = (float(np.arctan2(A[i, 1], A[i, 0])) for i in rows)
-    start = last - np.pi / 2
-    return start, start + np.pi - (last - first) % (2 * np.pi)
-
-
-def bounding_rows(A: np.ndarray) -> list[int]:
-    """The rows between which all others lie, in less than half a turn: their lines bound the cone."""
-    if not np.all(np.any(A != 0, axis=1)):
-        return []
-    angles = np.arctan2(A[:, 1], A[:, 0])
-    order = np.argsort(angles)
-    gaps = np.diff(np.append(angles[order], angles[order[0]] + 2 * np.pi))
-    widest = int(np.argmax(gaps))
-    last, first = int(order[widest]), int(order[(widest + 1) % len(order)])
-    middle = angles[first] + 0.5 * ((angles[last] - angles[first]) % (2 * np.pi))
-    w = np.array([np.cos(middle), np.sin(middle)])
-    return [last, first] if np.all(A @ w > 1e-12 * np.abs(A).max(axis=1)) else []
-
-
 def point_colours(points: Points) -> list[str]:
     """A colour for each point if they are few, otherwise for each class."""
     if len(points.codes) <= FEW:
         return list(COLOURS[: len(points.codes)])
     return [COLOURS[code] for code in points.codes]
-
-
-def draw_cone(ax: Axes, cone: tuple[float, float] | None, r: float) -> Any:
-    """Shade the cone, out to beyond the picture."""
-    if cone is None:
-        return None
-    arc = np.linspace(*cone, 24)
-    corners = 3 * r * np.vstack([np.zeros(2), np.column_stack([np.cos(arc), np.sin(arc)])])
-    (patch,) = ax.fill(*corners.T, color=CONE, alpha=0.45, lw=0, label="all points right", zorder=0)
-    return patch
-
-
-def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
-    """Draw the weights one after another: arrows if they are few, a line if many."""
-    if len(path) < 2:
-        return None
-    label = f"path of w, {len(path) - 1} steps" if len(path) > 2 else "path of w, 1 step"
-    ax.plot(*path[0], marker="o", mfc="white", mec=colour, ms=6, ls="", label="start", zorder=5)
-    if len(path) > ARROWS:
-        (line,) = ax.plot(*path.T, color=colour, lw=0.7, alpha=0.8, label=label, zorder=4)
-        return line
-    ax.plot([], [], color=colour, marker=">", ms=4, lw=1.0, label=label)
-    return draw_arrows(ax, path[:-1], np.diff(path, axis=0), colour, zorder=4)
-
-
-def draw_arrows(ax: Axes, feet: np.ndarray, moves: np.ndarray, colours: Any, zorder: float) -> Any:
-    """Arrows in the units of the axes."""
-    return ax.quiver(
-        *feet.T,
-        *moves.T,
-        color=colours,
-        angles="xy",
-        scale_units="xy",
-        scale=1.0,
-        width=0.0045,
-        headwidth=5.5,
-        headlength=6.5,
-        headaxislength=6.0,
-        minlength=0.0,
-        zorder=zorder,
-    )
-
-
-def draw_arrow(ax: Axes, tip: np.ndarray, label: str) -> Any:
-    """An arrow from the origin."""
-    arrow = {"arrowstyle": "-|>", "color": BLACK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0}
-    ax.plot([], [], color=BLACK, marker=">", ms=6, lw=2.2, label=label)
-    return ax.annotate("", xy=tuple(tip), xytext=(0, 0), arrowprops=arrow, zorder=6)

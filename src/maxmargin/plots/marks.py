@@ -1,0 +1,152 @@
+"""Points and what is said about them: classes, support vectors, mistakes, slack."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.plots.box import one_step
+from maxmargin.plots.brushes import plain
+from maxmargin.plots.style import BLACK, ClassStyle, point_size, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "draw_crosses",
+    "draw_points",
+    "draw_rings",
+    "draw_slack",
+    "faded_key",
+    "label_words",
+    "ring_sizes",
+    "thin_out",
+]
+
+RING = 260.0  # area of the ring around the support vector of largest α, if there are no more than
+FEW = 12  # of them
+ROWS = 400  # rows of slack that are drawn as segments, at most
+CROSSES = 400  # crosses and rings that are drawn, about
+PALE = "#D2D2D2"
+FADED = 0.25  # opacity of a point that is not where it is seen, against another
+
+
+def label_words(label: Hashable) -> str:
+    """A label as it stands in a key: a dollar is a dollar, and a leading underscore does not hide it."""
+    text = plain(wrapped(label))
+    return f" {text}" if text.startswith("_") else text
+
+
+def draw_points(
+    ax: Axes,
+    flat: np.ndarray,
+    codes: np.ndarray,
+    styles: Sequence[ClassStyle],
+    *,
+    faded: np.ndarray | None = None,
+    opacity: float = 1.0,
+) -> dict[Hashable, Any]:
+    """Draw one artist per class, by label; ``faded`` says which points are see-through."""
+    from matplotlib.colors import to_rgba
+
+    area, alpha = point_size(len(flat))
+    alphas = np.full(len(flat), alpha * opacity)
+    if faded is not None:
+        alphas[faded] *= FADED
+    drawn: dict[Hashable, Any] = {}
+    for code, style in enumerate(styles):
+        mine = codes == code
+        colours = np.array([to_rgba(style.colour)] * int(np.count_nonzero(mine))).reshape(-1, 4)
+        colours[:, 3] = alphas[mine]
+        drawn[style.label] = ax.scatter(
+            flat[mine, 0],
+            flat[mine, 1],
+            s=area,
+            c=colours if faded is not None else style.colour,
+            marker=style.marker,
+            alpha=None if faded is not None else alpha * opacity,
+            linewidths=0,
+            label=label_words(style.label),
+            rasterized=len(flat) > 5_000,
+            zorder=3,
+        )
+    return drawn
+
+
+def thin_out(rows: np.ndarray) -> np.ndarray:
+    """So many of the rows as can be marked one by one."""
+    return rows[:: -(-len(rows) // CROSSES)] if len(rows) else rows
+
+
+def ring_sizes(alpha: np.ndarray, largest: float, area: float) -> np.ndarray:
+    """Areas that grow with α by the same amount for the same α; many rings are smaller."""
+    ring = RING * min(1.0, FEW / max(1, len(alpha))) ** 0.7
+    return np.asarray(area + ring * alpha / largest)
+
+
+def draw_rings(ax: Axes, flat: np.ndarray, alpha: np.ndarray) -> Any:
+    """Ring the support vectors, the area in proportion to α; None if there are none."""
+    if not len(alpha) or not np.any(alpha > 0):
+        return None
+    rows = np.flatnonzero(alpha > 1e-9 * alpha.max())
+    some = thin_out(rows)
+    share = f"\n({len(some):,} of {len(rows):,} drawn)" if len(some) < len(rows) else ""
+    crowded = len(some) >= 200
+    return ax.scatter(
+        flat[some, 0],
+        flat[some, 1],
+        s=ring_sizes(alpha[some], float(alpha.max()), point_size(len(flat))[0]),
+        facecolors="none",
+        edgecolors=BLACK,
+        linewidths=0.4 if crowded else 1.0,
+        alpha=0.5 if crowded else 1.0,
+        label=f"support, area ∝ α{share}",
+        zorder=4,
+    )
+
+
+def draw_crosses(ax: Axes, flat: np.ndarray, wrong: np.ndarray) -> Any:
+    """Cross the points that are misclassified; None if there are none."""
+    rows = np.flatnonzero(wrong)
+    if not len(rows):
+        return None
+    some = thin_out(rows)
+    share = "" if len(some) == len(rows) else f"\n({len(some):,} of them drawn)"
+    area, alpha = point_size(len(flat))
+    return ax.scatter(
+        flat[some, 0],
+        flat[some, 1],
+        s=max(area, 9.0),
+        c=BLACK,
+        marker="x",
+        linewidths=1.0 if len(flat) <= 5_000 else 0.6,
+        alpha=max(alpha, 0.5),
+        label=f"misclassified: {len(rows):,}{share}",
+        zorder=5,
+    )
+
+
+def draw_slack(ax: Axes, flat: np.ndarray, slack: np.ndarray, signs: np.ndarray, v: np.ndarray) -> Any:
+    """Draw segments from late points to their edge, in the direction of v; the longest of many."""
+    from matplotlib.collections import LineCollection
+
+    late = np.argsort(-slack, kind="stable")[:ROWS]
+    late = late[slack[late] > 0]
+    if not len(late) or not np.any(v):
+        return None
+    move = (signs[late] * slack[late])[:, None] * one_step(v)
+    segments = list(np.stack([flat[late], flat[late] + move], axis=1))
+    many = int(np.count_nonzero(slack > 0))
+    drawn = LineCollection(segments, colors=BLACK, linewidths=0.6, alpha=0.45, zorder=2)
+    drawn.set_label("slack ξ" + (f"\n(the largest {len(late)} of {many:,})" if many > len(late) else ""))
+    ax.add_collection(drawn, autolim=False)
+    return drawn
+
+
+def faded_key(ax: Axes, count: int) -> Any:
+    """Say in the key what faded points are."""
+    (mark,) = ax.plot([], [], "o", color=PALE, ms=6, mew=0)
+    mark.set_label(wrapped(f"faded: {count:,} off this cut, where the model decides otherwise"))
+    return mark

@@ -1,0 +1,165 @@
+"""The perceptron's mistakes as it made them, under the bound R²/γ²."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from maxmargin.core.errors import InputError
+from maxmargin.plots.keys import key, title
+from maxmargin.plots.novikoff import run_bound
+from maxmargin.plots.style import COLOURS, axes
+from maxmargin.plots.whichmachine import machine_title, one_machine, rows_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MistakesDisplay"]
+
+FAR = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
+CORNERS = 4_000  # of the stairs, at most: more cannot be seen
+WIDTH = 28  # letters in a line of the key
+
+
+@dataclass
+class MistakesDisplay:
+    """Mistakes so far against steps, and the bound R²/γ² that they stay under in any order.
+
+    Made by :meth:`from_estimator`. Of a recorded run every update is seen; otherwise there is one point
+    per epoch. A threshold δ > 0 moves the bound to (R² + 2δ/η)/γ², by the same proof.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it was drawn; logarithmic if the bound is far above the mistakes.
+    mistakes_ : Line2D
+        The stairs.
+    bound_ : Line2D or None
+        The bound, if there is one; if not, the key says why: the exact verdict on the data, that it is
+        too large for one, or how the run was made.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.plots.mistakes import MistakesDisplay
+    >>> X, y = [[90, 80], [40, 30], [50, 40]], [1, -1, -1]
+    >>> model = mm.Perceptron(record=True).fit(X, y)
+    >>> display = MistakesDisplay.from_estimator(model, X, y)
+    >>> int(display.mistakes[-1]), round(display.bound)
+    (25, 3021)
+    """
+
+    steps: np.ndarray
+    mistakes: np.ndarray  # made up to each of the steps
+    bound: float  # inf if there is none
+    meaning: str = "bound R²/γ²"  # or why there is none
+    unit: str = "epochs"
+    title: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, label: Hashable = None, ax: Axes | None = None
+    ) -> Self:
+        """Draw the mistakes of a fitted perceptron.
+
+        Parameters
+        ----------
+        estimator : Perceptron or PocketPerceptron
+            Fitted; with ``record=True`` every update is seen.
+        X, y : array-like
+            The training data, from which R and γ are taken.
+        label : label or pair of labels, optional
+            Which machine, if there are more than two classes.
+        ax : matplotlib Axes, optional
+            Where to draw; default a new figure.
+        """
+        if not hasattr(estimator, "order"):
+            raise InputError(
+                "estimator must be a Perceptron or a PocketPerceptron, whose mistakes have a bound. "
+                f"Got {type(estimator).__name__} instead."
+            )
+        machine = one_machine(estimator, label)
+        labels = np.asarray(y)
+        members, signs = rows_of(machine, estimator, labels)
+        part = X if len(members) == len(labels) else _safe_indexing(X, members)
+        if machine.trace_ is None and not len(machine.history_):
+            raise InputError(
+                "estimator must have a history or a trace of its mistakes. Got one that learned from a "
+                "stream instead. Use record=True, or fit."
+            )
+        if machine.trace_ is None:
+            unit, (steps, made) = "epochs", _by_epoch(machine)
+        else:
+            unit, (steps, made) = "rows looked at", _by_update(machine, len(members))
+        bound, meaning = run_bound(estimator, machine, part, signs)
+        name = machine_title(machine, estimator)
+        return cls(steps, made, bound, meaning, unit, name).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        from matplotlib.ticker import MaxNLocator
+
+        self.ax_ = ax = axes(ax, figsize=(7.0, 4.2))
+        total = int(self.mistakes[-1])
+        far = math.isfinite(self.bound) and self.bound > FAR * max(total, 1)
+        first = 1 if far and total > 0 else 0  # no mistakes have no logarithm
+        some = np.unique(np.linspace(first, len(self.steps) - 1, CORNERS).astype(int))
+        few = self.unit == "epochs" and len(self.steps) <= 50
+        (self.mistakes_,) = ax.plot(
+            self.steps[some],
+            self.mistakes[some],
+            color=COLOURS[0],
+            lw=1.8,
+            marker="o" if few else "",
+            ms=4,
+            drawstyle="default" if self.unit == "epochs" else "steps-post",
+            label=f"mistakes: {total:,}",
+        )
+        self.bound_: Any = None
+        if math.isfinite(self.bound):
+            label = f"{textwrap.fill(self.meaning, WIDTH)}\n= {_count(self.bound)}"
+            self.bound_ = ax.axhline(self.bound, color=COLOURS[1], lw=1.8, ls="--", label=label)
+        else:
+            ax.plot([], [], " ", label=textwrap.fill(f"no bound: {self.meaning}", WIDTH))
+        if far:
+            ax.set_yscale("log")
+            ax.set_ylim(0.8, self.bound * (self.bound / 0.8) ** 0.06)
+        else:
+            top = max(total, self.bound if math.isfinite(self.bound) else 0.0, 1.0)
+            ax.set_ylim(0.0, 1.08 * top)
+            ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_xlim(0, max(1.02 * float(self.steps[-1]), 1.0))
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        ax.set_xlabel(self.unit)
+        ax.set_ylabel("mistakes so far")
+        title(ax, self.title)
+        ax.grid(alpha=0.25)
+        key(ax)
+        return self
+
+
+def _by_epoch(machine: Any) -> tuple[np.ndarray, np.ndarray]:
+    history = machine.history_
+    return np.append(0, history["epoch"]), np.append(0, np.cumsum(history["mistakes"]))
+
+
+def _by_update(machine: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Steps and mistakes; a run that succeeded ends with an epoch in which nothing happens."""
+    steps = np.array([0, *(update.step for update in machine.trace_)])
+    made = np.arange(len(steps))
+    history = machine.history_
+    whole = len(history) * rows
+    held_out = len(history) and not np.all(np.isnan(history["validation_error"]))
+    if machine.stop_reason_.rule == "all_correct" and not held_out and whole > steps[-1]:
+        steps, made = np.append(steps, whole), np.append(made, made[-1])
+    return steps, made
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if 100 <= value < 1e7 else f"{value:.3g}"

@@ -1,0 +1,173 @@
+"""Which pictures apply to a fitted model, and what is seen in each."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from maxmargin.certificates.verdict import Verdict
+from maxmargin.core.errors import BudgetWarning
+from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.plots.both import both_spaces
+from maxmargin.plots.certificate import CertificateDisplay
+from maxmargin.plots.curves import PathDisplay
+from maxmargin.plots.learning import ErrorDisplay, MistakesDisplay
+from maxmargin.plots.report_images import picture
+from maxmargin.plots.risk import RiskDisplay
+from maxmargin.plots.separation import SeparabilityDisplay
+from maxmargin.plots.weights import WeightSpaceDisplay
+from maxmargin.plots.xspace import XSpaceDisplay
+
+__all__ = ["model_pictures", "path_picture", "regions_picture", "verdict_picture"]
+
+CHEAP = 200_000  # numbers of X up to which a path of C is followed for its picture
+FACTORS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # of C along it
+SECONDS = 2.0  # for each of them
+PROOFS = {
+    "separable": "The proven plane and its certified margin, with the nearest row of each class.",
+    "touching": "The weak plane, which has no row on the wrong side, and the rows on it.",
+    "overlapping": "The two hulls, and the witness: rows whose weighted means are the same point.",
+}
+
+
+def verdict_picture(verdict: Verdict, X: Any, y: Any) -> str:
+    """Return the proof of a verdict about two classes, over its data."""
+    return picture(
+        lambda ax: SeparabilityDisplay.from_verdict(verdict, X, y, ax=ax),
+        "The proof",
+        PROOFS[verdict.kind] + _projected(X),
+    )
+
+
+def regions_picture(estimator: Any, X: Any, y: Any, names: Sequence[str]) -> str:
+    """Return the regions of more than two classes."""
+    return picture(
+        lambda ax: XSpaceDisplay.from_estimator(estimator, X, y, names=names, ax=ax),
+        "The regions",
+        "What the model says where, in the plane shown, and the training rows." + _projected(X),
+    )
+
+
+def model_pictures(model: Any, X: Any, y: Any, names: Sequence[str]) -> Iterator[str]:
+    """Yield what applies to a model of two classes: the plane, its certificate or how it learned."""
+    margin = hasattr(model, "certificate_")
+    seen = "The plane and its normal w; crosses are misclassified rows."
+    if margin:
+        seen = "The plane, its slab 2/‖w‖ wide, support vectors in rings and slack as segments."
+    yield picture(
+        lambda ax: XSpaceDisplay.from_estimator(model, X, y, names=names, ax=ax),
+        "The model",
+        seen + _projected(X),
+    )
+    if margin:
+        yield from _certificate(model, X, y)
+    else:
+        yield from _learning(model, X, y)
+    if np.shape(X)[1] == 2:
+        yield from _weights(model, X, y)
+
+
+def path_picture(estimator: Any, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Iterator[str]:
+    """Yield the error along a path of C around that of a soft-margin machine, if that is cheap."""
+    if hasattr(estimator, "scores_"):
+        yield picture(
+            lambda ax: PathDisplay.from_estimator(estimator, ax=ax),
+            "The choice of C",
+            "The error in the folds of the cross-validation, and the C that was chosen.",
+        )
+    if not isinstance(estimator, SoftMarginSVC) or np.prod(np.shape(X)) > CHEAP:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)  # a picture may be a little off
+        machine = clone(estimator).set_params(max_seconds=SECONDS, warm_start=False)
+        path = machine.path(X, y, [factor * estimator.C for factor in FACTORS])
+    known = "" if X_val is None else " The dashed line marks the fewest validation errors."
+    yield picture(
+        lambda ax: PathDisplay.from_path(path, X, y, X_val, y_val, ax=ax),
+        "Other prices of slack",
+        f"The error if C were smaller or larger; the model of this page has C = {estimator.C:g}.{known}",
+    )
+
+
+def _certificate(model: Any, X: Any, y: Any) -> Iterator[str]:
+    panels = {
+        "gap": "The gap. The dual value bounds the optimum from below, the model attains the primal.",
+        "slackness": "Complementary slackness. Every row has α = 0 or stands on its edge, or both.",
+        "residuals": "The conditions of Karush, Kuhn and Tucker. How far each is from holding.",
+    }
+    for panel, text in panels.items():
+        name, seen = text.split(". ", 1)
+        yield picture(partial(_one_panel, model, X, y, panel), name, seen)
+
+
+def _one_panel(model: Any, X: Any, y: Any, panel: str, ax: Any) -> None:
+    CertificateDisplay.from_estimator(model, X, y, panel=panel, ax=ax)
+
+
+def _learning(model: Any, X: Any, y: Any) -> Iterator[str]:
+    history = getattr(model, "history_", None)
+    if history is None or not len(history):  # another package's model, or learned from a stream
+        return
+    if not np.all(np.isnan(history["training_error"])):
+        yield picture(
+            lambda ax: ErrorDisplay.from_estimator(model, ax=ax),
+            "The error",
+            "After each epoch, with the moment and the reason of stopping.",
+        )
+    if hasattr(model, "order"):
+        yield picture(
+            lambda ax: MistakesDisplay.from_estimator(model, X, y, ax=ax),
+            "The mistakes",
+            "All mistakes so far, and the bound that they stay below if the classes are separable.",
+        )
+
+
+def _weights(model: Any, X: Any, y: Any) -> Iterator[str]:
+    """Two features: the spaces that weights live in."""
+    if not getattr(model, "fit_intercept", True):
+        yield picture(
+            partial(_one_space, model, X, y, 0), "x-space", "Points, and the line w·x = 0 of the model."
+        )
+        yield picture(
+            partial(_one_space, model, X, y, 1),
+            "w-space",
+            "Each point is a line, and the model a point; where all are right is yellow.",
+        )
+        yield picture(
+            lambda ax: RiskDisplay.from_estimator(model, X, y, ax=ax),
+            "The perceptron risk",
+            "Contours over the space of weights, creased along the lines of the points.",
+        )
+    elif isinstance(model, HardMarginSVC):
+        yield picture(
+            lambda ax: WeightSpaceDisplay.from_estimator(model, X, y, ax=ax),
+            "Weight space",
+            "Each row is a plane, feasible is what lies beyond all; the optimum has the least ‖w‖.",
+            projection="3d",
+            height=4.0,
+        )
+        yield picture(
+            lambda ax: WeightSpaceDisplay.from_estimator(model, X, y, kind="section", ax=ax),
+            "A section of weight space",
+            "At the w₁ of the optimum, where constraints are lines.",
+        )
+
+
+def _one_space(model: Any, X: Any, y: Any, place: int, ax: Any) -> None:
+    """One of the two spaces; the other is drawn elsewhere and left."""
+    from matplotlib.figure import Figure
+
+    other = Figure().add_subplot()
+    both_spaces(model, X, y, ax=(ax, other) if place == 0 else (other, ax))
+
+
+def _projected(X: Any) -> str:
+    if np.shape(X)[1] <= 2:
+        return ""
+    return f" The {np.shape(X)[1]} features are projected so that lengths along the first axis are true."

@@ -1,0 +1,82 @@
+"""What is drawn in the space of weights: points in two features, and the w of a run without bias."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.trace import Trace
+from maxmargin.plots.data import Points, read_points
+
+__all__ = ["read_flat", "read_path", "read_run", "trace_path", "weight_names"]
+
+
+def read_flat(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
+    """Two classes in two features, or a sentence on what to draw instead."""
+    points = read_points(X, y, estimator, names)
+    if points.X.shape[1] != 2 or len(points.classes) != 2:
+        raise InputError(
+            "w-space is drawn for two classes in two features. "
+            f"Got {len(points.classes)} classes in {points.X.shape[1]} features instead. "
+            "XSpaceDisplay draws any number of them."
+        )
+    return points
+
+
+def read_run(
+    estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None
+) -> tuple[Points, np.ndarray, np.ndarray]:
+    """The points, the path (if recorded) and the weights of a classifier through the origin."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "coef_"):
+        raise InputError(
+            "estimator must be a fitted linear classifier with coef_ and intercept_. "
+            f"Got {type(estimator).__name__} instead."
+        )
+    points = read_flat(X, y, estimator, names)
+    w, b = np.asarray(estimator.coef_, dtype=np.float64), np.ravel(estimator.intercept_)
+    if getattr(estimator, "fit_intercept", True) and np.any(b):
+        raise _with_bias(f"{type(estimator).__name__} with the bias {b[0]:.3g}")
+    trace = getattr(estimator, "trace_", None)
+    path = trace_path(trace) if isinstance(trace, Trace) else np.empty((0, 2))
+    return points, path, w[0]
+
+
+def trace_path(trace: Trace) -> np.ndarray:
+    """All w of a run without bias."""
+    Z = trace.weights
+    if Z.shape[1] != 3 or np.any(Z[:, -1]):
+        raise _with_bias(f"a trace of {Z.shape[1] - 1} weights and a bias")
+    return np.asarray(Z[:, :2])
+
+
+def read_path(path: Any) -> np.ndarray:
+    """Weights one step after another, or none."""
+    walked = np.empty((0, 2)) if path is None else np.asarray(path, dtype=np.float64)
+    if walked.ndim != 2 or walked.shape[1] != 2 or not np.all(np.isfinite(walked)):
+        raise InputError(
+            "path must hold finite weights (w₁, w₂), one row per step. "
+            f"Got an array of shape {walked.shape} instead. For a trace use from_trace."
+        )
+    return walked
+
+
+def weight_names(points: Points) -> tuple[str, ...]:
+    """w₁ and w₂, each with the name of its feature, if that says more than its place."""
+    return tuple(
+        w if re.fullmatch(r"x\d+", name) else f"{w} ({name})"
+        for w, name in zip(("w₁", "w₂"), points.names, strict=True)
+    )
+
+
+def _with_bias(given: str) -> InputError:
+    return InputError(
+        "w-space is drawn for planes through the origin in two features. "
+        f"Got {given} instead. Fit with fit_intercept=False; with a bias, WeightSpaceDisplay draws "
+        "(w₁, w₂, b) of a hard-margin machine."
+    )
