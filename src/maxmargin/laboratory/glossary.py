@@ -1,0 +1,107 @@
+"""What the page says about itself: its limits, its algorithms, and every term in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin._version import __version__
+from maxmargin.laboratory.limits import LIMITS
+from maxmargin.laboratory.state import ALGORITHMS
+
+__all__ = ["ABOUT", "GLOSSARY", "hello"]
+
+# name: title, sentence, the options that mean something to it
+ABOUT: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "perceptron": (
+        "Perceptron",
+        "Looks at one point after the other and turns the plane towards each that is on the wrong side. "
+        "It ends if, and only if, some plane separates the classes.",
+        ("intercept", "threshold", "rate", "order", "averaged", "scheme", "epochs", "seed", "updates"),
+    ),
+    "batch": (
+        "Batch perceptron",
+        "Gradient descent on the perceptron risk: in each step all misclassified points pull at once.",
+        ("intercept", "step", "scheme", "epochs", "updates"),
+    ),
+    "pocket": (
+        "Pocket",
+        "Runs the perceptron and keeps the weights with the fewest errors in its pocket: for classes "
+        "that overlap.",
+        ("intercept", "order", "scheme", "epochs", "seed", "polish", "updates"),
+    ),
+    "hard": (
+        "Hard margin",
+        "Finds the one plane that is as far as possible from both classes; it exists only if they can "
+        "be separated.",
+        ("intercept", "scheme"),
+    ),
+    "soft": (
+        "Soft margin",
+        "Allows points into the slab, or onto the wrong side, at the price C each: a wide slab against "
+        "little slack.",
+        ("intercept", "C", "scheme"),
+    ),
+}
+
+GLOSSARY = {
+    "plane": "Where f(x) = w·x + b is zero. In two dimensions a line.",
+    "w": "The normal of the plane: it points to the side of the positive class.",
+    "b": "The bias: it moves the plane away from the origin.",
+    "w-space": "The space of weights. Every training point is a line in it, every plane a point.",
+    "cone": "All weights that have every training point right.",
+    "separable": "Some plane has every point strictly on its side.",
+    "touching": "No plane separates strictly, but one has no point on its wrong side.",
+    "overlapping": "Every plane has a point on its wrong side.",
+    "witness": "A few points of both classes whose weighted means are the same point: no plane can "
+    "have it on both sides.",
+    "hull": "The smallest convex shape around all points of a class.",
+    "margin": "The distance from the plane to the nearest point.",
+    "slab": "The strip between the two edges f(x) = 1 and f(x) = −1; it is 2/‖w‖ wide.",
+    "support vectors": "The points with α > 0: they hold the plane, and the others could be left out.",
+    "alpha": "α, the multiplier of a point: how hard it pushes the plane.",
+    "xi": "ξ, the slack of a point: how far it is beyond its edge of the slab, in units of f.",
+    "C": "The price of slack. Large: few points in the slab; small: a wide slab.",
+    "primal": "½‖w‖² + C Σ ξ, which the machine makes as small as possible.",
+    "dual": "A value that no primal value falls below. When both are equal, both are optimal.",
+    "gap": "Primal minus dual: how far the plane can be from the optimum, at most.",
+    "KKT": "The conditions of Karush, Kuhn and Tucker: they hold at the optimum and nowhere else.",
+    "E_in": "The training error: points with y·f(x) ≤ 0. A point on the plane is an error.",
+    "validation": "Points that are not trained on: their errors say how well new points will do.",
+    "risk": "R(w), the sum of −y·f(x) over misclassified points: how wrong they are together.",
+    "R": "The length of the longest point, padded with a 1 if the bias is learned.",
+    "gamma": "γ, the largest margin of the padded points.",
+    "mistake bound": "R²/γ²: the perceptron makes no more mistakes than this, whatever the order.",
+    "threshold": "δ: a point counts as a mistake while y·f(x) ≤ δ. With 0, only wrong points do.",
+    "rate": "η, the length of a step. From a zero start it changes no decision of the perceptron.",
+    "order": "Cyclic: again and again in the order of the list. Shuffled: a new order in each epoch. "
+    "Random: points are drawn.",
+    "averaged": "Predict with the mean of all weights of the run, which is steadier than the last.",
+    "step": "ε, the length of a gradient step; exact: to the lowest point of the risk along it.",
+    "epoch": "One pass over the training points.",
+    "update": "One change of the weights.",
+    "polish": "Improve the pocket after the run by exact searches for fewer errors along lines.",
+    "one-vs-rest": "A machine for each class against all others; the largest value of f wins.",
+    "one-vs-one": "A machine for each pair of classes; the class with most votes wins.",
+    "intercept": "Learn the bias b. Without it every plane goes through the origin.",
+    "fingerprint": "A hash of the points and sides that the proof is about.",
+    "seed": "Fixes what is random: the same seed gives the same run.",
+}
+
+
+def hello() -> dict[str, Any]:
+    """Version, limits, algorithms and glossary."""
+    algorithms = [
+        {
+            "name": name,
+            "title": ABOUT[name][0],
+            "sentence": ABOUT[name][1],
+            "options": list(ABOUT[name][2]),
+        }
+        for name in ALGORITHMS
+    ]
+    return {
+        "version": __version__,
+        "limits": dict(LIMITS),
+        "algorithms": algorithms,
+        "glossary": dict(GLOSSARY),
+    }

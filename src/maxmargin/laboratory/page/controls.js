@@ -1,0 +1,193 @@
+// The left rail: which data, which algorithm, and only the options that matter for it.
+import { heldOut } from "./points.js";
+import { button, choice, group, numberField, segments, showIf, slider, tick } from "./parts.js";
+import { LIMITS } from "./store.js";
+import { element, say } from "./text.js";
+import { TIPS } from "./tips.js";
+
+/** Sliders of made data and their words; Python says which matter, and their ranges. */
+const SLIDERS = { n: "Points", noise: "Noise", balance: "Balance", margin: "Margin" };
+const GROUPS = { lectures: "From the lectures", made: "Made to order" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {{store: import("./store.js").Store, usePreset: (preset: any, group: string) => void, holdOut: (share: number) => void,
+ *          openCsv: () => void, saveCsv: () => void, openTable: () => void}} lab
+ */
+export function createDataControls(root, { store, usePreset, holdOut, openCsv, saveCsv, openTable }) {
+  /** @type {any[]} */ let presets = [];
+  const find = (/** @type {string} */ name) => presets.find((p) => p.name === name);
+  const preset = choice({ name: "preset", label: "Example", change: (name) => usePreset({ ...usual(find(name)), name }, "") });
+  const words = element("p", { class: "mm-words", "data-name": "preset-sentence" });
+  const sliders = Object.entries(SLIDERS).map(([name, label]) => /** @type {const} */ ([name, slider({
+    name: name === "margin" ? "data-margin" : name, label, min: name === "n" ? 4 : 0, max: name === "n" ? 2000 : 1, step: 0.01, log: name === "n", whole: name === "n",
+    settle: () => store.close(), input: (value) => usePreset({ ...store.get().view.preset, [name]: value }, `preset-${name}`),
+  })]));
+  const draw = button({ name: "draw", label: "Draw again", sign: "draw", bare: true, press: () => {
+    const now = store.get().view.preset;
+    usePreset({ ...now, seed: (now.seed ?? 0) + 1 }, "");
+  } });
+  const held = slider({ name: "split", label: "Validation", min: 0, max: 0.5, step: 0.05, digits: 2, settle: () => store.close(),
+    input: (share) => holdOut(share) });
+  const size = element("span", { class: "mm-words", "data-name": "count" });
+  const section = group("Data", element("div", { class: "mm-with" }, preset.node, draw), words, ...sliders.map((s) => s[1].node), held.node,
+    element("div", { class: "mm-row mm-thirds" },
+      button({ name: "open-csv", label: "Your data…", press: openCsv }),
+      button({ name: "save-csv", label: "Save CSV", press: saveCsv }),
+      button({ name: "table", label: "Table", press: openTable })));
+  section.querySelector("h2")?.append(size);
+  root.append(section);
+
+  return {
+    /** @param {any[]} list  from Python: name, title, sentence, sliders */
+    fill(list) {
+      presets = list;
+      preset.fill([["", "Your own points"], ...list.map((p) => /** @type {[string, string, string]} */ ([p.name, p.title, GROUPS[p.group] ?? p.group]))]);
+      this.draw(store.get());
+    },
+    usual: (/** @type {string} */ name) => ({ ...usual(find(name)), name }),
+    /** @param {import("./store.js").State} state */
+    draw(state) {
+      const chosen = state.view.preset;
+      const known = chosen && find(chosen.name);
+      preset.set(known ? chosen.name : "");
+      say(words, known ? known.sentence : "");
+      showIf(words, Boolean(known && known.sentence));
+      const ranges = known ? known.ranges : {};
+      for (const [name, made] of sliders) {
+        showIf(made.node, name in ranges);
+        if (!(name in ranges)) continue;
+        if (name !== "n") made.limits(ranges[name].min, ranges[name].max, ranges[name].step);
+        made.set(chosen[name] ?? ranges[name].value);
+      }
+      showIf(draw, Object.keys(ranges).length > 0);
+      if (!held.busy()) held.set(Number(heldOut(state.points).toFixed(2)));
+      const out = state.points.filter((p) => p[3]).length;
+      say(size, `${state.points.length} point${state.points.length === 1 ? "" : "s"}${out ? `, ${out} held out` : ""}${state.points.length >= LIMITS.points ? " (the most)" : ""}`);
+    },
+  };
+}
+
+/** Where the sliders of a preset begin. @param {any} preset */
+function usual(preset) {
+  const made = /** @type {any} */ ({ seed: 0 });
+  for (const [name, range] of Object.entries(preset?.ranges ?? {})) made[name] = /** @type {any} */ (range).value;
+  return made;
+}
+
+const ALGORITHMS = /** @type {[string, string][]} */ ([
+  ["perceptron", "Perceptron"], ["batch", "Batch gradient descent"], ["pocket", "Pocket"], ["hard", "Hard margin"], ["soft", "Soft margin"],
+]);
+/** In a line or two; the tooltip says more. */
+const SHORT = {
+  perceptron: "One point after another: if it is on the wrong side, w turns towards it.", batch: "All misclassified points pull at once, down the slope of the risk.",
+  pocket: "The perceptron that keeps the best weights it has met.", hard: "The widest street between the classes, if there is one.", soft: "The widest street, where trespassing has the price C.",
+};
+/** Which options belong to which algorithm. */
+const APPLIES = {
+  perceptron: ["threshold", "rate", "order", "averaged", "epochs", "updates"], batch: ["step", "epochs", "updates"], pocket: ["order", "epochs", "updates", "polish"], hard: [], soft: ["C"],
+};
+
+/**
+ * @param {HTMLElement} root
+ * @param {{store: import("./store.js").Store, edit: (part: any, kind: any, group?: string) => void, watch: (machine: number) => void}} lab
+ */
+export function createAlgorithmControls(root, { store, edit, watch }) {
+  const option = (/** @type {any} */ part, /** @type {string} */ name = "") => edit({ options: { ...store.get().options, ...part } }, "model", name);
+  const close = () => store.close();
+  const algorithm = choice({ name: "algorithm", label: "Algorithm", options: ALGORITHMS, change: (value) => edit({ algorithm: value }, "model") });
+  const words = element("p", { class: "mm-words", "data-name": "algorithm-sentence" });
+  const made = {
+    C: slider({ name: "C", label: "C", min: 1e-4, max: 1e6, step: 0.05, log: true, settle: close, input: (C) => option({ C }, "C") }),
+    threshold: slider({ name: "threshold", label: "δ", min: 0, max: 10, step: 0.1, settle: close, input: (threshold) => option({ threshold }, "threshold") }),
+    rate: slider({ name: "rate", label: "η", min: 0.01, max: 100, step: 0.05, log: true, settle: close, input: (rate) => option({ rate }, "rate") }),
+    order: choice({ name: "order", label: "Order", options: [["cyclic", "in turn"], ["shuffled", "shuffled"], ["random", "at random"]], change: (order) => option({ order }) }),
+    kind: choice({ name: "step-kind", label: "Step", options: [["exact", "exact line search"], ["fixed", "fixed length"]], change: (kind) => option({ step: kind === "exact" ? "exact" : 0.1 }) }),
+    step: slider({ name: "step-size", label: "ε", tip: TIPS.step, min: 0.001, max: 10, step: 0.05, log: true, settle: close, input: (step) => option({ step }, "step") }),
+    epochs: numberField({ name: "epochs", label: "Rounds at most", whole: true, min: 1, max: 5000, change: (epochs) => option({ epochs }) }),
+    updates: numberField({ name: "updates", label: "Updates at most", whole: true, min: 1, max: 5000, empty: "auto", change: (updates) => option({ updates }) }),
+    seed: numberField({ name: "seed", label: "Seed", whole: true, min: 0, max: 4294967295, change: (seed) => option({ seed }) }),
+    averaged: tick({ name: "averaged", label: "Average of all weights", change: (averaged) => option({ averaged }) }),
+    polish: tick({ name: "polish", label: "Polish the pocket", change: (polish) => option({ polish }) }),
+    intercept: tick({ name: "intercept", label: "Learn a bias b", change: (intercept) => edit({ options: { ...store.get().options, intercept }, start: null, past: 0 }, "model") }),
+    scheme: choice({ name: "scheme", label: "Classes", options: [["ovr", "one against rest"], ["ovo", "each pair"]], change: (scheme) => edit({ options: { ...store.get().options, scheme }, watch: 0, start: null, past: 0 }, "model") }),
+    watch: choice({ name: "watch", label: "Watch", change: (i) => watch(Number(i)) }),
+  };
+  root.append(group("Algorithm", algorithm.node, words, ...Object.values(made).map((part) => part.node)));
+
+  return {
+    /** @param {import("./store.js").State} state @param {any} answer */
+    draw(state, answer) {
+      const { options } = state;
+      const use = (/** @type {string} */ name) => APPLIES[state.algorithm].includes(name);
+      algorithm.set(state.algorithm);
+      say(words, SHORT[state.algorithm]);
+      if (words.title !== TIPS[state.algorithm]) words.title = TIPS[state.algorithm];
+      for (const name of /** @type {const} */ (["C", "threshold", "rate", "order", "averaged", "polish", "epochs", "updates"])) showIf(made[name].node, use(name));
+      showIf(made.kind.node, use("step"));
+      showIf(made.step.node, use("step") && options.step !== "exact");
+      showIf(made.seed.node, use("order") && options.order !== "cyclic");
+      const several = state.labels.length > 2;
+      showIf(made.scheme.node, several);
+      const machines = answer && answer.machines ? answer.machines : [];
+      showIf(made.watch.node, machines.length > 1);
+      made.watch.fill(machines.map((/** @type {any} */ machine, /** @type {number} */ i) => [String(i), machine.label]));
+      made.watch.set(String(Math.min(state.watch, Math.max(0, machines.length - 1))));
+      made.C.set(options.C);
+      made.threshold.set(options.threshold);
+      made.rate.set(options.rate);
+      made.order.set(options.order);
+      made.kind.set(options.step === "exact" ? "exact" : "fixed");
+      if (options.step !== "exact") made.step.set(options.step);
+      made.epochs.set(options.epochs);
+      made.updates.set(options.updates ?? null);
+      made.seed.set(options.seed);
+      made.averaged.set(options.averaged);
+      made.polish.set(options.polish);
+      made.intercept.set(options.intercept);
+      made.scheme.set(options.scheme);
+    },
+  };
+}
+
+/**
+ * Above the data view: what a click does, and to which class.
+ * @param {HTMLElement} root
+ * @param {{store: import("./store.js").Store, pointer: any, redraw: () => void, addClass: () => void, removeClass: () => void, clear: () => void}} lab
+ */
+export function createTools(root, { store, pointer, redraw, addClass, removeClass, clear }) {
+  const tools = segments({ name: "tool", label: "What a click does", bare: true, options: [["point", "Add and move", "point"], ["flip", "Flip the class", "flip"], ["erase", "Erase", "erase"]],
+    change: (value) => { pointer.tool = value; redraw(); } });
+  const brushes = element("div", { class: "mm-brushes", role: "group", "aria-label": "Class of new points" });
+  const more = button({ name: "class-add", label: "+", press: addClass });
+  more.setAttribute("aria-label", "Add a class");
+  const fewer = button({ name: "class-remove", label: "−", press: removeClass });
+  fewer.setAttribute("aria-label", "Remove the last class");
+  const undo = button({ name: "undo", label: "Undo", sign: "undo", bare: true, press: () => store.undo() });
+  const redo = button({ name: "redo", label: "Redo", sign: "redo", bare: true, press: () => store.redo() });
+  const empty = button({ name: "clear", label: "Clear", sign: "clear", bare: true, press: clear });
+  root.append(tools.node, brushes, element("div", { class: "mm-classes" }, more, fewer), element("span", { class: "mm-gap" }),
+    undo, redo, empty);
+  let key = "";
+  return {
+    /** @param {import("./store.js").State} state */
+    draw(state) {
+      tools.set(pointer.tool);
+      undo.disabled = !store.canUndo();
+      redo.disabled = !store.canRedo();
+      empty.disabled = !state.points.length;
+      more.disabled = state.labels.length >= LIMITS.classes;
+      showIf(fewer, state.labels.length > 2);
+      const now = `${state.labels.join("|")}#${pointer.brush}`;
+      if (now === key) return;
+      key = now;
+      brushes.replaceChildren(...state.labels.map((label, kind) => {
+        const made = button({ name: `brush-${kind}`, label, tip: `New points belong to the class ${label}.`, press: () => { pointer.brush = kind; pointer.tool = "point"; redraw(); } });
+        made.classList.add("mm-brush", `mm-class${kind}`);
+        made.setAttribute("aria-pressed", String(kind === pointer.brush));
+        made.prepend(element("span", { class: "mm-shape", "aria-hidden": "true" }, "●■▲◆▼"[kind]));
+        return made;
+      }));
+    },
+  };
+}

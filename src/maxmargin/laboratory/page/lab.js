@@ -1,0 +1,197 @@
+// The lab as a whole: `mount` puts it into an element; the default export is the widget of notebooks.
+import { followAddress, fromHash } from "./address.js";
+import { createArithmetic } from "./arithmetic.js";
+import { readColours } from "./colours.js";
+import { createAlgorithmControls, createDataControls } from "./controls.js";
+import { createDoing } from "./doing.js";
+import { createHeader } from "./header.js";
+import { createKeys } from "./keys.js";
+import { createLink, overWidget } from "./link.js";
+import { createToast, openHelp } from "./modal.js";
+import { listenOutside } from "./outside.js";
+import { inWords } from "./scene.js";
+import { createSession } from "./session.js";
+import { createShare } from "./share.js";
+import { complete, sealed } from "./store.js";
+import { element, say } from "./text.js";
+import { createTimeline } from "./timeline.js";
+import { createTips, learnTips } from "./tips.js";
+import { createTruth } from "./truth.js";
+import { createViews } from "./views.js";
+
+/** What the page opens with: few points, a narrow street, some twenty mistakes. */
+const FIRST = { name: "separable", n: 24, margin: 0.25, seed: 3 };
+const SAVED_MS = 400;
+let labs = 0;
+
+/** The frame that everything is put into. @param {HTMLElement} root @param {boolean} page */
+function skeleton(root, page) {
+  const part = (/** @type {string} */ tag, /** @type {string} */ name, label = "") => element(tag, { class: name, ...(label ? { "aria-label": label } : {}) });
+  const made = {
+    header: part("header", "mm-header"), banner: element("p", { class: "mm-banner", role: "status", "data-name": "banner", hidden: "" }),
+    rail: part("aside", "mm-rail", "Data and algorithm"), views: part("div", "mm-views"), time: part("section", "mm-timeline", "Time"),
+    arithmetic: part("section", "mm-step", "The step in numbers"), truth: part("aside", "mm-side", "What is true"),
+  };
+  root.classList.add("mm-lab");
+  root.classList.toggle("mm-page", page);
+  root.tabIndex = -1;
+  root.replaceChildren(element("div", { class: "mm-frame" }, made.header, made.rail,
+    element("div", { class: "mm-middle" }, made.views, made.time, made.arithmetic), made.truth), made.banner);
+  return made;
+}
+
+/**
+ * @param {HTMLElement} root @param {import("./link.js").Link} link
+ * @param {{page?: boolean, state?: any, saved?: (state: any) => void}} [options]  page: the whole window is the lab's, and the
+ * address holds the state; saved: called with the state when it has changed
+ */
+export function mount(root, link, { page = false, state: given = null, saved } = {}) {
+  const parts = skeleton(root, page);
+  const toast = createToast(root);
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const told = /** @type {Set<string>} */ (new Set());
+  /** @type {any} */ let hello = null;
+  /** @type {any} */ let colours = null;
+  /** @type {string[]} views to fit when the next answer is drawn */ let fitNext = [];
+  /** @type {any} */ let timer = null;
+  let [dirty, ended, ready, frames] = [true, false, false, 0];
+  const refresh = () => { dirty = true; };
+  const fitLater = (/** @type {string[]} */ which) => { fitNext = which; };
+  const look = () => ({ colours: (colours ??= readColours(root)), dark: colours.dark, reduced: calm.matches });
+  const session = createSession(link, complete(given), { refresh, look, complain: (words) => toast(words, true) });
+  const { store, player, pointer, actions } = session;
+  const address = page ? followAddress(() => sealed(store.get()), (state) => restore(complete(state))) : null;
+  const help = () => openHelp(root, hello ? hello.version : "");
+  const doing = createDoing(root, session, link, { toast, fitLater });
+  const lab = {
+    ...doing, store, player, pointer, actions, refresh, help, toast, link, edit: session.edit, leaveHand: session.leaveHand, watch: actions.watch, notebook: !page,
+    fit() { views.fit(session.scene(), ["x"]); views.forget("x"); },
+    setCut(/** @type {number|null} */ value) { session.weightViews.cut = value; refresh(); },
+    nudge: () => niceStep((views.x.window()[1] - views.x.window()[0]) / 100),
+    address: () => /** @type {any} */ (address).link(), canvases: () => views.canvases(), redraw: () => draw(), time: () => (player.atEnd() ? null : player.k()),
+  };
+  const share = createShare(root, lab);
+  const header = createHeader(root, parts.header, { page, share: share.node, help, changed: () => { colours = null; refresh(); } });
+  const data = createDataControls(parts.rail, { ...lab, openCsv: () => doing.openCsv() });
+  const algorithm = createAlgorithmControls(parts.rail, lab);
+  const views = createViews(parts.views, actions, lab);
+  const timeline = createTimeline(parts.time, lab);
+  const arithmetic = createArithmetic(parts.arithmetic);
+  const truth = createTruth(parts.truth, actions);
+  const tips = createTips(root, `mm-lab-${labs++}`);
+  const keys = createKeys(page ? document : root, root, lab);
+  const outside = listenOutside(root, { page, openCsv: doing.openCsv });
+  let drawn = { state: /** @type {any} */ (null), answer: /** @type {any} */ (null) };
+
+  /** Draw a panel; if that fails say so once, and keep the rest alive. @param {string} name @param {() => void} act */
+  function safely(name, act) {
+    try {
+      act();
+    } catch (error) {
+      if (!told.has(name)) console.error(`The panel ${name} could not be drawn.`, error);
+      told.add(name);
+    }
+  }
+  function draw() {
+    const [now, state, answer] = [session.scene(), store.get(), session.answer()];
+    if (drawn.state !== state || drawn.answer !== answer) {
+      safely("data", () => data.draw(state));
+      safely("algorithm", () => algorithm.draw(state, answer));
+    }
+    if (fitNext.length && now.answer && answer !== drawn.answer) {
+      views.fit(now, fitNext);
+      fitNext = [];
+    }
+    drawn = { state, answer };
+    views.draw(now);
+    safely("time", () => timeline.draw(now));
+    safely("arithmetic", () => arithmetic.draw(inWords(now)));
+    safely("truth", () => truth.draw(now));
+    frames += 1;
+  }
+  function frame() {
+    if (ended) return;
+    requestAnimationFrame(frame);
+    player.frame(performance.now());
+    if ((!dirty && !player.playing()) || !ready) return;
+    dirty = false;
+    draw();
+  }
+  /** @param {import("./store.js").State} state */
+  function restore(state) {
+    session.weightViews.cut = null;
+    session.restore(state);
+    fitNext = views.restore(state.view.windows);
+  }
+
+  link.watch((open) => {
+    parts.banner.hidden = open || !hello;
+    say(parts.banner, open ? "" : "The connection to Python is lost. Your points are safe here; trying again…");
+    refresh();
+  });
+  store.subscribe((state, kind, before) => {
+    if (kind === "history" && state.view.preset !== before.view.preset) fitNext = ["x", "w", "3d", "section"];
+    if (!ready) return;
+    if (address) address.touch();
+    clearTimeout(timer);
+    if (saved) timer = setTimeout(() => saved(sealed(store.get())), SAVED_MS);
+  });
+
+  async function begin() {
+    const linked = page ? await fromHash(location.hash) : null;
+    requestAnimationFrame(frame);
+    const waiting = setTimeout(() => say(header.status, "Connecting to Python…"), 700);
+    try {
+      const [greeting, presets] = await Promise.all([link.ask("hello"), link.ask("presets")]);
+      hello = greeting;
+      learnTips(root, hello.glossary, hello.algorithms);
+      data.fill(presets.presets);
+    } catch (error) {
+      toast(/** @type {Error} */ (error).message, true);
+    }
+    clearTimeout(waiting);
+    say(header.status, "");
+    const opening = linked ?? (given?.points ? given : hello?.start);
+    if (opening) restore(complete(opening));
+    else await doing.usePreset({ ...data.usual(FIRST.name), ...FIRST });
+    ready = true;
+    store.forget();
+    refresh();
+  }
+  begin();
+
+  const handle = {
+    state: () => sealed(store.get()), scene: () => session.scene(), answer: () => session.answer(), pending: () => link.pending(),
+    get stats() { return { ...link.stats, frames }; },
+    view: (/** @type {string} */ name) => views.view(name), ready: () => ready,
+    destroy() {
+      ended = true;
+      clearTimeout(timer);
+      tips.hide();
+      for (const part of [keys, outside, header, views, session, address]) part?.destroy();
+      link.close();
+      root.replaceChildren();
+    },
+  };
+  if (page) /** @type {any} */ (window).__lab = handle;
+  return handle;
+}
+
+/** 1, 2 or 5 times a power of ten, not above. @param {number} size */
+function niceStep(size) {
+  const unit = 10 ** Math.floor(Math.log10(size));
+  return unit * (size >= 5 * unit ? 5 : size >= 2 * unit ? 2 : 1);
+}
+
+export default {
+  /** A notebook's cell. @param {{model: any, el: HTMLElement}} widget */
+  render({ model, el }) {
+    const root = element("div");
+    el.append(root);
+    const lab = mount(root, createLink(overWidget(model)), { state: model.get("state"), saved: (state) => {
+      model.set("state", state);
+      model.save_changes();
+    } });
+    return () => lab.destroy();
+  },
+};

@@ -1,0 +1,165 @@
+// A window of a plane on a surface: what is shown, how it glides when it is fitted, its grid and its axes.
+import { faint } from "./colours.js";
+import { ticks } from "./geometry.js";
+import { FONT, label } from "./marks.js";
+import { number } from "./text.js";
+
+/** @typedef {import("./geometry.js").Window} Window */
+/** @typedef {import("./geometry.js").Pair} Pair */
+/** @typedef {ReturnType<typeof createPlane>} Plane */
+
+const GLIDE = 260; // milliseconds
+const STRETCH = 40; // a window that asks for units more different than this has them; else they are drawn equal
+export const MARGINS = { left: 42, top: 10, right: 10, bottom: 28 };
+
+/** @param {import("./surface.js").Surface} surface @param {Window} first @param {boolean} [alike]  whether both axes have equal units */
+export function createPlane(surface, first, alike = true) {
+  let wanted = first;
+  let glide = /** @type {{from: Window, to: Window, start: number} | null} */ (null);
+  let shown = first;
+  let touched = false;
+
+  /** The window with equal units, unless it asks for very different ones. @param {Window} w @returns {Window} */
+  function equal(w) {
+    const { width, height } = surface.frame;
+    if (!alike || !(width > 0) || !(height > 0)) return w;
+    const [ux, uy] = [(w[1] - w[0]) / width, (w[3] - w[2]) / height];
+    if (ux / uy > STRETCH || uy / ux > STRETCH) return w;
+    const unit = Math.max(ux, uy);
+    const [mx, my] = [(w[0] + w[1]) / 2, (w[2] + w[3]) / 2];
+    return [mx - (unit * width) / 2, mx + (unit * width) / 2, my - (unit * height) / 2, my + (unit * height) / 2];
+  }
+
+  const plane = {
+    /** The window that is on the screen. */
+    get window() { return shown; },
+    /** Whether a person has moved this window: it is not fitted by itself then. */
+    get touched() { return touched; },
+    get key() { return shown.join(); },
+
+    /** Bring the window up to now; call it once before drawing. */
+    settle() {
+      if (glide) {
+        const t = Math.min(1, (performance.now() - glide.start) / GLIDE);
+        const eased = 1 - (1 - t) ** 3;
+        const { from, to } = glide;
+        wanted = /** @type {Window} */ (from.map((v, i) => v + eased * (to[i] - v)));
+        if (t < 1) surface.request();
+        else glide = null;
+      }
+      shown = equal(wanted);
+    },
+
+    /** Where the window is or is gliding to. @returns {Window} */
+    target: () => equal(glide ? glide.to : wanted),
+
+    /** @param {Window} w @param {boolean} [gently] @param {boolean} [kept]  as if a person had chosen it */
+    set(w, gently = false, kept = false) {
+      if (!w.every(Number.isFinite) || !(w[1] > w[0]) || !(w[3] > w[2])) return;
+      touched = kept;
+      glide = gently ? { from: wanted, to: w, start: performance.now() } : null;
+      if (!gently) { wanted = w; shown = equal(w); }
+      surface.request();
+    },
+
+    /** @param {number} dx @param {number} dy  pixels */
+    pan(dx, dy) {
+      const [ux, uy] = [(shown[1] - shown[0]) / surface.frame.width, (shown[3] - shown[2]) / surface.frame.height];
+      glide = null;
+      touched = true;
+      wanted = shown = [shown[0] - dx * ux, shown[1] - dx * ux, shown[2] + dy * uy, shown[3] + dy * uy];
+      surface.request();
+    },
+
+    /** @param {number} by  above 1 shows more @param {Pair} at  the pixel that stays */
+    zoom(by, at) {
+      const [x, y] = plane.value(at);
+      const wide = Math.abs(shown[1] - shown[0]) * by;
+      const large = 1 + Math.max(Math.abs(x), Math.abs(y));
+      if (wide > 1e9 || wide < 1e-7 * large) return;
+      glide = null;
+      touched = true;
+      wanted = shown = [x + (shown[0] - x) * by, x + (shown[1] - x) * by, y + (shown[2] - y) * by, y + (shown[3] - y) * by];
+      surface.request();
+    },
+
+    /** Pixel of a place. @param {number} x @param {number} y @returns {Pair} */
+    pixel(x, y) {
+      const f = surface.frame;
+      return [
+        f.left + ((x - shown[0]) / (shown[1] - shown[0])) * f.width,
+        f.top + ((shown[3] - y) / (shown[3] - shown[2])) * f.height,
+      ];
+    },
+
+    /** Place of a pixel. @param {Pair} at @returns {Pair} */
+    value([px, py]) {
+      const f = surface.frame;
+      return [
+        shown[0] + ((px - f.left) / f.width) * (shown[1] - shown[0]),
+        shown[3] - ((py - f.top) / f.height) * (shown[3] - shown[2]),
+      ];
+    },
+
+    /** A place rounded to a thousandth of the view, so that its text stays short. @param {Pair} at @returns {Pair} */
+    rounded(at) {
+      const unit = 10 ** Math.floor(Math.log10(Math.max(shown[1] - shown[0], shown[3] - shown[2])) - 2.5);
+      const digits = Math.max(0, -Math.round(Math.log10(unit)));
+      return /** @type {Pair} */ (plane.value(at).map((v) => Number((Math.round(v / unit) * unit).toFixed(Math.min(15, digits))) + 0));
+    },
+
+    /** Paths stay inside the axes until `context.restore()`. @param {CanvasRenderingContext2D} context */
+    clip(context) {
+      const f = surface.frame;
+      context.save();
+      context.beginPath();
+      context.rect(f.left, f.top, f.width, f.height);
+      context.clip();
+    },
+
+    /** Grid, axes through the origin and ticks. @param {CanvasRenderingContext2D} context */
+    axes(context) {
+      const f = surface.frame;
+      const colours = surface.colours();
+      context.fillStyle = colours.card;
+      context.fillRect(f.left, f.top, f.width, f.height);
+      context.font = FONT;
+      context.lineWidth = 1;
+      const [across, up] = [ticks(shown[0], shown[1], f.width / 70), ticks(shown[2], shown[3], f.height / 56)];
+      const line = (/** @type {Pair} */ p, /** @type {Pair} */ q, /** @type {boolean} */ strong) => {
+        context.strokeStyle = strong ? faint(colours.quiet, 0.55) : faint(colours.line, 0.6);
+        context.beginPath();
+        context.moveTo(...p);
+        context.lineTo(...q);
+        context.stroke();
+      };
+      context.fillStyle = colours.quiet;
+      context.textBaseline = "top";
+      context.textAlign = "center";
+      for (const v of across) {
+        const x = Math.round(plane.pixel(v, 0)[0]) + 0.5;
+        line([x, f.top], [x, f.top + f.height], v === 0);
+        if (x < f.left + f.width - 8) context.fillText(number(v, 6), x, f.top + f.height + 6);
+      }
+      context.textBaseline = "middle";
+      context.textAlign = "right";
+      for (const v of up) {
+        const y = Math.round(plane.pixel(0, v)[1]) + 0.5;
+        line([f.left, y], [f.left + f.width, y], v === 0);
+        context.fillText(number(v, 6), f.left - 6, y);
+      }
+      context.strokeStyle = colours.line;
+      context.strokeRect(f.left + 0.5, f.top + 0.5, f.width - 1, f.height - 1);
+    },
+
+    /** Names of the axes, over everything. @param {CanvasRenderingContext2D} context @param {string[]} names */
+    names(context, names) {
+      const f = surface.frame;
+      const colours = surface.colours();
+      const font = FONT.replace("12px", "italic 14px");
+      label(context, names[0], [f.left + f.width - 8, f.top + f.height - 13], colours.ink, colours.card, "right", font);
+      label(context, names[1], [f.left + 8, f.top + 13], colours.ink, colours.card, "left", font);
+    },
+  };
+  return plane;
+}

@@ -1,0 +1,130 @@
+// Take it with you: a link, a Python script, pictures, the film, the trace, the data.
+import { DROPPED } from "./link.js";
+import { openDialog } from "./modal.js";
+import { button } from "./parts.js";
+import { toCsv } from "./points.js";
+import { spoken } from "./store.js";
+import { element } from "./text.js";
+
+/** @param {Blob} blob @param {string} name */
+export function save(blob, name) {
+  const anchor = /** @type {HTMLAnchorElement} */ (element("a", { download: name }));
+  anchor.href = URL.createObjectURL(blob);
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+}
+
+/** @param {string} text @param {string} name @param {string} type */
+export const saveText = (text, name, type) => save(new Blob([text], { type }), name);
+
+/** To the clipboard, also where the page is not allowed to use the new way. @param {string} text @param {HTMLElement} root */
+export async function copy(text, root) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = /** @type {HTMLTextAreaElement} */ (element("textarea", { class: "mm-hidden", readonly: "" }));
+    area.value = text;
+    (root.querySelector("dialog[open]") ?? root).append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+/** A canvas on the colour of its card. @param {HTMLCanvasElement[]} canvases @param {HTMLElement} root */
+export async function picture(canvases, root) {
+  const gap = canvases.length > 1 ? Math.round(canvases[0].width / 40) : 0;
+  const made = document.createElement("canvas");
+  made.width = canvases.reduce((sum, c) => sum + c.width, 0) + gap * (canvases.length - 1);
+  made.height = Math.max(...canvases.map((c) => c.height));
+  const context = /** @type {CanvasRenderingContext2D} */ (made.getContext("2d"));
+  context.fillStyle = getComputedStyle(root).getPropertyValue("--card").trim() || "white";
+  context.fillRect(0, 0, made.width, made.height);
+  let left = 0;
+  for (const canvas of canvases) {
+    context.drawImage(canvas, left, 0);
+    left += canvas.width + gap;
+  }
+  return new Promise((/** @type {(blob: Blob) => void} */ resolve) => made.toBlob((blob) => resolve(/** @type {Blob} */ (blob)), "image/png"));
+}
+
+/**
+ * The button in the header and its menu.
+ * @param {HTMLElement} root  of the lab
+ * @param {{store: import("./store.js").Store, link: import("./link.js").Link, address: () => Promise<string>, toast: (words: string, bad?: boolean) => void,
+ *          canvases: () => {x: HTMLCanvasElement, w: HTMLCanvasElement}, redraw: () => void, time: () => number|null, notebook: boolean}} lab
+ */
+export function createShare(root, { store, link, address, toast, canvases, redraw, time, notebook }) {
+  const state = () => ({ ...spoken(store.get()), time: time() });
+  /** @param {string} ask @param {any} body @param {(answer: any) => any} use @param {string} [meanwhile] */
+  async function fetched(ask, body, use, meanwhile) {
+    if (meanwhile) toast(meanwhile);
+    try {
+      const answer = await link.ask(ask, { state: state(), ...body });
+      if (answer !== DROPPED) await use(answer);
+    } catch (error) {
+      toast(/** @type {Error} */ (error).message, true);
+    }
+  }
+  /** @param {("x"|"w")[]} which @param {string} name */
+  async function png(which, name) {
+    redraw();
+    const all = canvases();
+    save(await picture(which.map((w) => all[w]), root), name);
+  }
+  const entries = /** @type {[string, string, () => any][]} */ ([
+    ...(notebook ? [] : [["copy-link", "Copy link", async () => { await copy(await address(), root); toast("The link is copied: it holds everything on this page."); }]]),
+    ["copy-python", "Copy as Python", () => fetched("script", {}, (answer) => showPython(root, answer, toast))],
+    ["png-x", "Picture of x-space (PNG)", () => png(["x"], "x-space.png")],
+    ["png-w", "Picture of w-space (PNG)", () => png(["w"], "w-space.png")],
+    ["png-both", "Picture of both (PNG)", () => png(["x", "w"], "maxmargin-lab.png")],
+    ["gif", "Film of the run (GIF)", () => fetched("film", { format: "gif" }, (answer) => save(bytes(answer.base64, answer.type), answer.name), "Drawing the film…")],
+    ["trace", "Trace of the run (JSON)", () => fetched("trace", {}, (answer) => saveText(answer.json, answer.name ?? "trace.json", "application/json"))],
+    ["share-csv", "Data (CSV)", () => saveText(toCsv(store.get()), "points.csv", "text/csv")],
+  ]);
+  const menu = element("div", { class: "mm-menu", role: "menu", "aria-label": "Share", hidden: "" });
+  const open = button({ name: "share", label: "Share", sign: "share", press: () => toggle() });
+  open.setAttribute("aria-haspopup", "menu");
+  menu.append(...entries.map(([name, label, act]) => {
+    const made = button({ name, label, press: () => { toggle(false); act(); } });
+    made.setAttribute("role", "menuitem");
+    return made;
+  }));
+  const holder = element("div", { class: "mm-share" }, open, menu);
+  /** @param {boolean} [on] */
+  function toggle(on = menu.hidden) {
+    menu.hidden = !on;
+    open.setAttribute("aria-expanded", String(on));
+    if (on) /** @type {HTMLElement} */ (menu.firstElementChild).focus();
+  }
+  holder.addEventListener("focusout", (event) => { if (!holder.contains(/** @type {Node|null} */ (event.relatedTarget)) && event.relatedTarget) toggle(false); });
+  holder.addEventListener("keydown", (event) => {
+    if (menu.hidden) return;
+    const items = /** @type {HTMLElement[]} */ ([...menu.children]);
+    const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 + items.length, Home: 0, End: items.length - 1 }[event.key];
+    if (event.key === "Escape") { toggle(false); open.focus(); } else if (to !== undefined) items[to % items.length].focus(); else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  root.addEventListener("pointerdown", (event) => { if (!menu.hidden && !holder.contains(/** @type {Node} */ (event.target))) toggle(false); });
+  return { node: holder };
+}
+
+/** @param {string} base64 @param {string} type */
+function bytes(base64, type) {
+  return new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type });
+}
+
+/** @param {HTMLElement} root @param {{python: string, name?: string}} script @param {(words: string, bad?: boolean) => void} toast */
+async function showPython(root, { python: code, name = "lab.py" }, toast) {
+  const pre = element("pre", { class: "mm-code", "data-name": "python-code", tabindex: "0" }, code);
+  const again = async () => toast(await copy(code, root) ? "The script is copied." : "Select the script and copy it by hand.");
+  openDialog(root, "python", "The same with Python",
+    element("p", { class: "mm-words" }, "This script gives exactly the numbers on the page. It is on your clipboard."), pre,
+    element("div", { class: "mm-row" }, button({ name: "python-copy", label: "Copy", tip: "Copy the script.", press: again }),
+      button({ name: "python-save", label: "Download", sign: "save", tip: `Save it as ${name}.`, press: () => saveText(code, name, "text/x-python") })));
+  await again();
+}

@@ -1,0 +1,245 @@
+// Weight space (w₁, w₂, b): each training point is a plane y(w·x + b) = 1, and the widest margin is the allowed
+// point nearest to the b axis.
+import { drawBox } from "./box.js";
+import { camera, covers, cutToBox, inBox, segmentInBox } from "./camera.js";
+import { faint } from "./colours.js";
+import { fingerprint } from "./geometry.js";
+import { listen } from "./gestures.js";
+import { arrow, card, FONT, label, outline, ring, segment, star } from "./marks.js";
+import { drawn, signs, watched, words } from "./reading.js";
+import { createSurface } from "./surface.js";
+import { number, tuple } from "./text.js";
+import { latest } from "./throttle.js";
+import { pathOf } from "./wparts.js";
+
+/** @typedef {import("./reading.js").Scene} Scene */
+/** @typedef {import("./camera.js").Box} Box */
+/** @typedef {import("./geometry.js").Pair} Pair */
+/**
+ * @typedef {Object} SpaceActions
+ * @property {(row: number) => void} hover
+ * @property {(box: Box) => void} askWeights3d
+ * @property {(name: string, seen: any) => void} [looked]
+ */
+
+const TURN = 0.1; // radians per second, by itself
+const LONG = 800; // updates of the path that are drawn
+
+/** @param {HTMLCanvasElement} canvas @param {SpaceActions} actions */
+export function createSpace3D(canvas, actions) {
+  const surface = createSurface(canvas, () => scene && paint(), { left: 8, top: 8, right: 8, bottom: 8 });
+  const ask = latest((/** @type {Box} */ box) => actions.askWeights3d(box), 120);
+  let scene = /** @type {Scene | null} */ (null);
+  let [turn, tilt, zoom] = [-0.6, 0.42, 1];
+  let touched = false;
+  let last = 0; // time of the last frame of the turning
+  let box = /** @type {Box | null} */ (null);
+  let fitted = /** @type {any} */ (undefined);
+  let pointer = /** @type {Pair | null} */ (null);
+  let shown = /** @type {{row: number, pixels: number[][], near: number}[]} */ ([]);
+
+  /** @param {number} dx @param {number} dy  angles */
+  function rotate(dx, dy) {
+    touched = true;
+    turn += dx;
+    tilt = Math.max(-1.5, Math.min(1.5, tilt + dy));
+    actions.looked?.("3d", { box, zoom, turn, tilt });
+    surface.request();
+  }
+
+  const gestures = listen(canvas, {
+    locate: surface.locate,
+    pan(dx, dy) { rotate(dx * 0.01, dy * 0.01); canvas.style.cursor = "grabbing"; },
+    arrow(dx, dy) { rotate(dx * 0.08, dy * 0.08); },
+    zoom(by) { zoom = Math.max(0.02, Math.min(50, zoom * by)); rotate(0, 0); },
+    tap() { touched = true; },
+    twice() { if (scene) fit(scene); rotate(0, 0); },
+    hover(at) {
+      pointer = at;
+      canvas.style.cursor = "grab";
+      const found = at ? shown.filter((s) => s.row >= 0 && covers(s.pixels, at)).sort((p, q) => q.near - p.near)[0] : undefined;
+      const row = found ? found.row : -1;
+      if (scene && scene.hover !== row) actions.hover(row);
+    },
+  });
+
+  /** The optimum of the hard margin: what Python has sent with the planes, or with the verdict. @param {Scene} now @returns {number[] | null} */
+  const optimum = (now) => now.weights3d?.optimum ?? now.answer?.verdict?.plane ?? null;
+
+  /** A box with equal units for w₁ and w₂ that holds the origin, the optimum and the path. @param {Scene} now @returns {Box} */
+  function whole(now) {
+    const best = now.answer?.verdict?.status === "separable" ? now.answer.verdict.plane : null;
+    const marks = [[0, 0, 0], ...pathOf(now).steps, ...(now.weights ? [now.weights] : []), ...(best ? [best] : [])];
+    const [low, high] = [[0, 1, 2].map((j) => Math.min(...marks.map((m) => m[j]))), [0, 1, 2].map((j) => Math.max(...marks.map((m) => m[j])))];
+    const wide = Math.max(high[0] - low[0], high[1] - low[1]) || 1;
+    const tall = high[2] - low[2] || wide;
+    const half = [wide * 0.85, wide * 0.85, tall * 0.85];
+    return /** @type {Box} */ ([0, 1, 2].map((j) => [(low[j] + high[j]) / 2 - half[j], (low[j] + high[j]) / 2 + half[j]]));
+  }
+
+  /** @param {Scene} now */
+  function fit(now) {
+    fitted = now.answer;
+    box = whole(now);
+    zoom = 1;
+    surface.request();
+  }
+
+  /** Fit by itself when the weights have left the box, or fill next to nothing of it. @param {Scene} now */
+  function keep(now) {
+    if (!box || fitted === undefined) return fit(now);
+    const lost = now.weights && zoom >= 1 && !inBox(now.weights, box);
+    if (now.answer === fitted && !lost) return;
+    fitted = now.answer;
+    const wanted = whole(now);
+    const size = (wanted[0][1] - wanted[0][0]) / (box[0][1] - box[0][0]);
+    if (zoom === 1 && (lost || size > 1.35 || size < 0.4)) fit(now);
+  }
+
+  /** What is shown: the box, zoomed about its middle. @returns {Box} */
+  const zoomed = () => /** @type {Box} */ (/** @type {Box} */ (box).map(([lo, hi]) => [(lo + hi) / 2 - ((hi - lo) / 2) * zoom, (lo + hi) / 2 + ((hi - lo) / 2) * zoom]));
+
+  function paint() {
+    const now = /** @type {Scene} */ (scene);
+    if (!surface.begin()) { last = 0; return; }
+    keep(now);
+    const seen = zoomed();
+    if (!touched && !now.reduced && !gestures.busy()) {
+      const time = performance.now();
+      turn += TURN * Math.min(0.1, last ? (time - last) / 1000 : 0);
+      last = time;
+      surface.request();
+    }
+    const data = `${fingerprint(now.state.points)}|${signs(now).join("")}|${watched(now)}`;
+    if (now.state.points.length) ask(`${data}|${seen.join()}`, seen);
+    const [c, colours] = [surface.context, surface.colours()];
+    const see = camera(seen, turn, tilt, surface.frame);
+    const at = (/** @type {ArrayLike<number>} */ p) => /** @type {Pair} */ (/** @type {unknown} */ (see(p).slice(0, 2)));
+    c.fillStyle = colours.card;
+    c.strokeStyle = colours.line;
+    c.lineWidth = 1;
+    c.beginPath();
+    c.rect(0.5, 0.5, surface.width - 1, surface.height - 1);
+    c.fill();
+    c.stroke();
+    drawBox(c, colours, seen, see, false, surface.width);
+    polygons(now, seen, see);
+    drawBox(c, colours, seen, see, true, surface.width);
+    const line = (/** @type {number[]} */ p, /** @type {number[]} */ q) => {
+      const ends = segmentInBox(p, q, seen);
+      if (ends) segment(c, at(ends[0]), at(ends[1]));
+    };
+    c.strokeStyle = faint(colours.ink, 0.7); // the b axis, from which ‖w‖ is measured
+    c.lineWidth = 1.4;
+    line([0, 0, seen[2][0]], [0, 0, seen[2][1]]);
+    steps(now, at, seen);
+    const best = optimum(now);
+    if (best && inBox(best, seen)) {
+      c.setLineDash([5, 4]);
+      c.strokeStyle = colours.good;
+      c.lineWidth = 2;
+      line([0, 0, best[2]], best);
+      c.setLineDash([]);
+      const [p, q] = [at([0, 0, best[2]]), at(best)];
+      star(c, q, colours.good, colours.card);
+      const margin = now.answer?.verdict?.margin;
+      label(c, "widest margin", [q[0], q[1] - 18], colours.good, colours.card);
+      if (margin > 0 && Math.hypot(p[0] - q[0], p[1] - q[1]) > 30) label(c, `‖w‖ = ${number(1 / margin)}`, [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14], colours.good, colours.card);
+    }
+    if (pointer && now.hover >= 0 && now.state.points[now.hover] && !gestures.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
+    surface.ring();
+  }
+
+  /** Planes of the points and faces of the allowed region, the far ones first. @param {Scene} now @param {Box} seen @param {(p: ArrayLike<number>) => number[]} see */
+  function polygons(now, seen, see) {
+    const [c, colours] = [surface.context, surface.colours()];
+    const points = now.state.points;
+    const found = now.weights3d;
+    const place = (/** @type {number[][]} */ polygon, /** @type {number} */ row) => {
+      const pixels = cutToBox(polygon, seen).map(see);
+      return { row, pixels, near: pixels.reduce((sum, p) => sum + p[2], 0) / (pixels.length || 1) };
+    };
+    shown = found ? [
+      ...(found.region?.faces ?? []).map((/** @type {number[][]} */ face) => place(face, -1)),
+      ...(found.planes ?? []).filter((/** @type {any} */ p) => points[p.row]).map((/** @type {any} */ p) => place(p.polygon, p.row)),
+    ].filter((s) => s.pixels.length >= 3).sort((p, q) => p.near - q.near) : [];
+    const crowd = (found?.planes?.length ?? 0) > 6; // then the region stands before the planes, or it would drown
+    if (crowd) shown.sort((p, q) => Number(p.row < 0) - Number(q.row < 0));
+    const busy = crowd ? 0.06 : 0.2;
+    for (const { row, pixels } of shown) {
+      const lit = row >= 0 && (row === now.hover || row === now.row || row === now.selected);
+      const colour = row < 0 ? colours.cone : colours.classes[points[row][2]];
+      outline(c, /** @type {Pair[]} */ (/** @type {unknown} */ (pixels)));
+      c.fillStyle = faint(colour, row < 0 ? (colours.dark ? 0.22 : crowd ? 0.4 : 0.3) : lit ? 0.4 : busy);
+      c.fill();
+      c.strokeStyle = row < 0 ? faint(colours.ink, 0.28) : faint(colour, lit ? 1 : crowd ? 0.4 : 0.6);
+      c.lineWidth = lit ? 3 : 1.1;
+      c.stroke();
+    }
+  }
+
+  /** Path, last update and weights. @param {Scene} now @param {(p: ArrayLike<number>) => Pair} at @param {Box} seen */
+  function steps(now, at, seen) {
+    const [c, colours] = [surface.context, surface.colours()];
+    const all = pathOf(now).steps;
+    const end = Math.min(now.k, all.length - 1);
+    c.strokeStyle = faint(colours.path, all.length > 300 ? 0.5 : 0.8);
+    c.lineWidth = all.length > 300 ? 1 : 1.5;
+    c.beginPath();
+    for (let i = Math.max(1, end - LONG); i <= end; i++) {
+      const ends = inBox(all[i - 1], seen) && inBox(all[i], seen) ? [all[i - 1], all[i]] : segmentInBox(all[i - 1], all[i], seen);
+      if (!ends) continue;
+      c.moveTo(...at(ends[0]));
+      c.lineTo(...at(ends[1]));
+    }
+    c.stroke();
+    const w = drawn(now);
+    if (!w || !inBox(w, seen)) return;
+    if (now.previous && inBox(now.previous, seen)) arrow(c, at(now.previous), at(w), colours.accent, 2.6);
+    const foot = at([w[0], w[1], seen[2][0]]);
+    const p = at(w);
+    c.strokeStyle = faint(colours.ink, 0.35); // a plumb line to the floor, so that its place can be read
+    c.lineWidth = 1;
+    c.setLineDash([2, 4]);
+    segment(c, p, foot);
+    c.setLineDash([]);
+    c.fillStyle = colours.ink;
+    c.strokeStyle = colours.card;
+    c.lineWidth = 3;
+    c.beginPath();
+    c.arc(p[0], p[1], 5.5, 0, 2 * Math.PI);
+    c.stroke();
+    c.fill();
+    if (now.hand) ring(c, p, 9, colours.accent, 2);
+    const best = optimum(now);
+    if (!best || Math.hypot(at(best)[0] - p[0], at(best)[1] - p[1]) > 20) label(c, "(w, b)", [p[0] + 12, p[1] + 12], colours.ink, colours.card, "left", FONT.replace("12px", "italic 600 13px"));
+  }
+
+  return {
+    /** @param {Scene} now */
+    draw(now) { scene = now; paint(); },
+    destroy() { ask.stop(); gestures.destroy(); surface.destroy(); },
+    /** What is looked at, and from where. */
+    window: () => ({ box, zoom, turn, tilt }),
+    /** @param {{box?: Box | null, zoom?: number, turn?: number, tilt?: number}} w */
+    setWindow(w) {
+      touched = true;
+      if (w.box) { box = w.box; fitted ??= null; }
+      [zoom, turn, tilt] = [w.zoom ?? zoom, w.turn ?? turn, w.tilt ?? tilt];
+      surface.request();
+    },
+    fit,
+    at: () => null,
+    describe,
+  };
+}
+
+/** The picture in words. @param {Scene} scene */
+export function describe(scene) {
+  const planes = scene.weights3d?.planes?.length ?? 0;
+  const said = [`Weight space with the axes w₁, w₂ and b: ${planes === 1 ? "one plane" : `${planes} planes`}, each for a training point.`];
+  const best = scene.weights3d?.optimum ?? null;
+  if (best) said.push(`The allowed point nearest to the b axis is ${tuple(best)}: the widest margin.`);
+  if (scene.weights) said.push(`The weights now are ${tuple(scene.weights)}.`);
+  return said.join(" ");
+}

@@ -1,0 +1,247 @@
+// What is true of the data and of the weights shown: verdict, errors, bound; margin, multipliers, KKT.
+import { createSpark } from "./spark.js";
+import { count, element, number, say, share, tuple } from "./text.js";
+
+const STATUS = {
+  separable: ["Separable", "good", "✓"],
+  touching: ["Touching", "warn", "≈"],
+  overlapping: ["Overlapping", "bad", "✕"],
+};
+
+/** A heading that a screen reader can jump to. @param {string} title @param {string} tip */
+const heading = (title, tip) => element("h3", { title: tip }, title);
+
+/**
+ * A list of name and value. @param {[string, string, string][]} rows  data-name, words, tooltip
+ * @returns {{list: HTMLElement, set: (name: string, text: string|null) => void}}
+ */
+function pairs(rows) {
+  const list = element("dl", { class: "mm-pairs" });
+  const cells = new Map(rows.map(([name, words, tip]) => {
+    const value = element("dd", { "data-name": name });
+    const pair = element("div", { title: tip }, element("dt", {}, words), value);
+    list.append(pair);
+    return [name, [pair, value]];
+  }));
+  return {
+    list,
+    set(name, text) {
+      const [pair, value] = /** @type {HTMLElement[]} */ (cells.get(name));
+      pair.hidden = text === null;
+      if (text !== null) say(value, text);
+    },
+  };
+}
+
+/** @param {HTMLElement} root */
+function createVerdict(root) {
+  const badge = element("span", { class: "mm-badge", "data-name": "verdict" });
+  const sentence = element("p", { "data-name": "verdict-sentence", role: "status", "aria-live": "polite" });
+  const proof = element("p", { class: "mm-quiet", "data-name": "fingerprint" });
+  const title = heading("Is there a plane between them?", "Decided in exact arithmetic, with a proof: never a guess.");
+  root.append(element("section", { class: "mm-card" }, title, badge, sentence, proof));
+  let drawn = /** @type {any} */ (null);
+  return (/** @type {any} */ scene) => {
+    const verdict = scene.answer && scene.answer.verdict;
+    badge.classList.toggle("mm-stale", Boolean(scene.stale));
+    if (verdict === drawn) return;
+    drawn = verdict;
+    const [word, kind, sign] = STATUS[verdict && verdict.status] ?? ["Not yet a question", "quiet", "·"];
+    badge.dataset.kind = kind;
+    badge.textContent = `${sign} ${word}`;
+    say(sentence, verdict ? verdict.sentence : (scene.answer && scene.answer.why) || "");
+    say(proof, verdict && verdict.fingerprint ? `Proven exactly. Fingerprint ${verdict.fingerprint.slice(0, 12)}…` : "");
+  };
+}
+
+/** Errors now, the best so far, mistakes against their bound. @param {HTMLElement} root @param {any} actions */
+function createNumbers(root, actions) {
+  const list = pairs([
+    ["e-in", "Training errors now", "How many training points the weights shown put on the wrong side (E_in)."],
+    ["validation", "Validation errors now", "The same on points that were held out."],
+    ["best", "Pocket’s best so far", "The fewest training errors of any weights visited up to this moment."],
+    ["risk", "Risk R(w)", "The sum of −y·f(x) over the misclassified points: what gradient descent lowers."],
+    ["weights", "Weights shown", "The normal w of the plane, and its bias b."],
+    ["final", "The model’s errors", "Of the weights the algorithm returns at the end."],
+    ["mistakes", "Updates so far", "Every update answers a mistake (in the batch algorithm: one step for all of them)."],
+    ["bound", "They can never exceed", "R²/γ²: the largest norm of a point over the widest margin, squared."],
+  ]);
+  const bar = element("div", { class: "mm-bar", role: "img" }, element("span"));
+  const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "errors-chart", role: "img" }));
+  const legend = element("p", { class: "mm-legend" });
+  const section = element("section", { class: "mm-card" },
+    heading("How well does it do?", "Counted on every point, at the moment shown."), list.list, bar, canvas, legend);
+  root.append(section);
+  const spark = createSpark(canvas, (place) => actions.seek && actions.seek(place));
+  return (/** @type {any} */ scene) => {
+    const { answer, k } = scene;
+    section.hidden = !answer || !answer.usable;
+    if (section.hidden) return;
+    const run = scene.hand ? null : answer.run;
+    const now = scene.hand ? scene.judged : null;
+    const several = answer.machines.length > 1;
+    const held = answer.judged ? answer.judged.validation_n : 0;
+    list.set("e-in", now ? share(now.errors, now.n) : run ? share(run.errors[k], watched(answer)) : null);
+    list.set("validation", !held ? null
+      : now ? share(now.validation_errors, now.validation_n)
+        : run && run.validation ? share(run.validation[k], run.validation_n ?? held)
+          : several ? null : share(answer.judged.validation_errors, held));
+    list.set("best", run ? share(run.best[k], watched(answer)) : null);
+    list.set("risk", now ? number(now.risk) : run ? number(run.risk[k]) : null);
+    const done = run ? k + (scene.continued || 0) : 0;
+    list.set("mistakes", run ? count(done) : null);
+    const bounded = run && answer.bound && scene.state.algorithm !== "batch";
+    list.set("bound", run && scene.state.algorithm !== "batch"
+      ? (answer.bound ? `${number(answer.bound.bound)} = R²/γ²` : "no bound: not separable") : null);
+    bar.hidden = !bounded;
+    if (bounded) fill(bar, done, answer.bound.bound);
+    list.set("weights", scene.weights ? tuple(scene.state.options.intercept ? scene.weights : scene.weights.slice(0, 2)) : null);
+    const whole = answer.judged;
+    list.set("final", whole ? share(whole.errors, whole.n) : null);
+    canvas.hidden = legend.hidden = !run || scene.K === 0;
+    if (!canvas.hidden) chart(spark, legend, canvas, scene, run);
+  };
+}
+
+/** How many points the watched machine was trained on. @param {any} answer */
+const watched = (answer) => answer.run.n ?? answer.trained;
+
+/** @param {HTMLElement} bar @param {number} done @param {number} bound */
+function fill(bar, done, bound) {
+  const width = `${Math.max(0.5, Math.min(100, (100 * done) / bound)).toFixed(2)}%`;
+  const inner = /** @type {HTMLElement} */ (bar.firstElementChild);
+  if (inner.style.width !== width) inner.style.width = width;
+  bar.setAttribute("aria-label", `${done} of at most ${number(bound)} mistakes`);
+}
+
+/** @param {any} spark @param {HTMLElement} legend @param {HTMLElement} canvas @param {any} scene @param {any} run */
+function chart(spark, legend, canvas, scene, run) {
+  const lines = [{ name: "errors", values: run.errors, colour: "--accent" }, { name: "best so far", values: run.best, colour: "--good" }];
+  if (run.validation) lines.push({ name: "validation", values: run.validation, colour: "--quiet", dashed: true });
+  spark.draw({ lines, at: scene.k, label: scene.state.algorithm === "batch" ? "steps" : "updates" });
+  canvas.setAttribute("aria-label", `Training errors after each of ${scene.K} updates; now ${run.errors[scene.k]}.`);
+  legendOf(legend, lines);
+}
+
+/** @param {HTMLElement} legend @param {any[]} lines */
+function legendOf(legend, lines) {
+  const text = lines.map((line) => line.name).join("|");
+  if (legend.dataset.text === text) return;
+  legend.dataset.text = text;
+  legend.replaceChildren(...lines.map((line) => {
+    const key = element("span", { class: `mm-key${line.dashed ? " mm-dashed" : ""}` });
+    key.style.setProperty("--key", `var(${line.colour})`);
+    return element("span", {}, key, line.name);
+  }));
+}
+
+/** Margin, values, the KKT table and the multipliers. @param {HTMLElement} root @param {any} actions */
+function createMachine(root, actions) {
+  const list = pairs([
+    ["margin", "Margin γ = 1/‖w‖", "Distance from the plane to the nearest point."],
+    ["slab", "Slab 2/‖w‖", "Width of the street between the two classes."],
+    ["primal", "Primal value", "½‖w‖², and C times the slack for the soft margin: what is made small."],
+    ["dual", "Dual value", "A lower bound on every primal value. Where both meet, the optimum is proven."],
+    ["gap", "Gap", "Primal minus dual: how far the machine can be from the optimum, at most."],
+    ["relative-gap", "Relative gap", "The gap divided by the primal value."],
+    ["passes", "Passes over the data", "How often the solver read all points."],
+  ]);
+  const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "gap-chart", role: "img", "aria-label": "Gap against passes" }));
+  const refused = element("p", { class: "mm-refused", "data-name": "refused" });
+  const card = element("section", { class: "mm-card" }, heading("The certificate", "Numbers that prove the machine optimal."), refused, list.list, canvas);
+  const kkt = element("tbody");
+  const table = element("table", { class: "mm-table", "data-name": "kkt" }, element("caption", {}, "Conditions of Karush, Kuhn and Tucker"),
+    element("thead", {}, element("tr", {}, ...["", "condition", "off by"].map((t) => element("th", { scope: "col" }, t)))), kkt);
+  const conditions = element("section", { class: "mm-card" }, heading("Is it optimal?", "All of them hold exactly at the optimum, and only there."), table);
+  const body = element("tbody");
+  const support = element("section", { class: "mm-card" }, heading("Support vectors", "Points with α > 0: they alone hold the plane."),
+    element("table", { class: "mm-table", "data-name": "support" },
+      element("thead", {}, element("tr", {}, ...["point", "α", "ξ", "y·f(x)"].map((t) => element("th", { scope: "col" }, t)))), body));
+  root.append(card, conditions, support);
+  const spark = createSpark(canvas);
+  let drawn = /** @type {any} */ (null);
+  return (/** @type {any} */ scene) => {
+    const machine = scene.answer && scene.answer.usable && !scene.hand ? scene.answer.machine : null;
+    const solved = Boolean(machine && !machine.refused);
+    card.hidden = !machine;
+    conditions.hidden = support.hidden = list.list.hidden = !solved;
+    refused.hidden = !machine || solved;
+    if (machine === drawn) return highlight(body, scene.hover);
+    drawn = machine;
+    canvas.hidden = true;
+    if (machine && !solved) return say(refused, machine.refused);
+    if (!machine) return undefined;
+    for (const [name, value] of [["margin", machine.margin], ["slab", machine.slab], ["primal", machine.primal], ["dual", machine.dual],
+      ["gap", machine.gap], ["relative-gap", machine.relative_gap], ["passes", machine.passes]]) list.set(name, number(value, 6));
+    const gaps = (machine.progress || []).map((/** @type {number[]} */ p) => p[1] - p[2]);
+    canvas.hidden = gaps.length < 2;
+    if (!canvas.hidden) spark.draw({ lines: [{ name: "gap", values: gaps, colour: "--accent" }], at: null, log: true, label: "gap against passes" });
+    kkt.replaceChildren(...machine.kkt.map(conditionRow));
+    body.replaceChildren(...supportRows(machine, actions));
+    return highlight(body, scene.hover);
+  };
+}
+
+/** A formula in plain text with its indices set low: "α_i ≥ 0". @param {string} formula */
+function lowered(formula) {
+  return formula.split(/_(\w)/).map((part, place) => (place % 2 ? element("sub", {}, part) : part));
+}
+
+/** @param {any} row one condition */
+function conditionRow(row) {
+  const tick = element("td", { class: row.holds ? "mm-yes" : "mm-no" }, row.holds ? "✓" : "✕");
+  tick.setAttribute("aria-label", row.holds ? "holds" : "does not hold");
+  return element("tr", { title: row.meaning },
+    tick, element("td", {}, element("b", {}, row.name), element("br"), element("span", { class: "mm-math" }, ...lowered(row.formula))),
+    element("td", { title: `allowed: ${number(row.tolerance, 2)}` }, number(row.residual, 2)));
+}
+
+/** The heaviest fifty. @param {any} machine @param {any} actions */
+function supportRows(machine, actions) {
+  const rows = [...machine.support].sort((a, b) => machine.alpha[b] - machine.alpha[a]).slice(0, 50);
+  return rows.map((i) => {
+    const line = element("tr", { "data-row": String(i), title: machine.kind[i] },
+      element("th", { scope: "row" }, String(i + 1)), ...[machine.alpha[i], machine.xi[i], machine.values[i]].map((v) => element("td", {}, number(v))));
+    line.addEventListener("pointerenter", () => actions.hover(i));
+    line.addEventListener("pointerleave", () => actions.hover(-1));
+    return line;
+  });
+}
+
+/** @param {HTMLElement} body @param {number} hover */
+function highlight(body, hover) {
+  for (const line of body.children) line.classList.toggle("mm-lit", Number(/** @type {HTMLElement} */ (line).dataset.row) === hover);
+}
+
+/** The machines of three to five classes. @param {HTMLElement} root @param {any} actions */
+function createMachines(root, actions) {
+  const body = element("tbody");
+  const section = element("section", { class: "mm-card" }, heading("The machines", "Several classes: one plane per class or per pair; choose one to watch."),
+    element("table", { class: "mm-table", "data-name": "machines" },
+      element("thead", {}, element("tr", {}, ...["machine", "errors", "margin or updates"].map((t) => element("th", { scope: "col" }, t)))), body));
+  root.append(section);
+  let drawn = /** @type {any} */ (null);
+  return (/** @type {any} */ scene) => {
+    const answer = scene.answer;
+    section.hidden = !answer || !answer.usable || answer.machines.length < 2;
+    if (section.hidden || drawn === answer) return;
+    drawn = answer;
+    body.replaceChildren(...answer.machines.map((/** @type {any} */ machine, /** @type {number} */ i) => {
+      const name = element("button", { class: "mm-link", type: "button", "data-name": `watch-${i}`, "aria-pressed": String(i === answer.watch) }, machine.label);
+      name.addEventListener("click", () => actions.watch && actions.watch(i));
+      return element("tr", { class: i === answer.watch ? "mm-lit" : "", title: machine.stop || "" }, element("th", { scope: "row" }, name),
+        element("td", {}, number(machine.errors)), element("td", {}, number(machine.margin ?? machine.mistakes)));
+    }));
+  };
+}
+
+/**
+ * The right rail. @param {HTMLElement} root @param {any} actions  hover(row), seek(place), watch(machine)
+ * @returns {{draw: (scene: any) => void}}
+ */
+export function createTruth(root, actions) {
+  root.classList.add("mm-truth");
+  root.replaceChildren();
+  const parts = [createVerdict(root), createNumbers(root, actions), createMachine(root, actions), createMachines(root, actions)];
+  return { draw: (scene) => parts.forEach((part) => part(scene)) };
+}

@@ -1,0 +1,156 @@
+// The two pictures side by side: the data, and the space of weights in three ways.
+import { createTools } from "./controls.js";
+import { button, segments, showIf, slider, tick } from "./parts.js";
+import { createSection, cutAt, cutRange } from "./section.js";
+import { createSpace3D } from "./space3d.js";
+import { element } from "./text.js";
+import { TIPS } from "./tips.js";
+import { createWSpace } from "./wspace.js";
+import { createXSpace } from "./xspace.js";
+
+/** @typedef {import("./scene.js").Scene} Scene */
+
+const WEIGHTS = /** @type {[string, string, any][]} */ ([["w", "w-space", createWSpace], ["3d", "3-D", createSpace3D], ["section", "Section", createSection]]);
+
+/**
+ * Draw, and if that fails say so once and keep the rest of the page alive.
+ * @param {string} name @param {() => void} draw @param {Set<string>} told
+ */
+function guarded(name, draw, told) {
+  try {
+    draw();
+  } catch (error) {
+    if (!told.has(name)) console.error(`The view ${name} could not be drawn.`, error);
+    told.add(name);
+  }
+}
+
+/**
+ * @param {HTMLElement} root @param {any} actions  what the views may ask for
+ * @param {any} lab  store, pointer, refresh, addClass, removeClass, clear, fit, setCut (w₁ of the section)
+ */
+export function createViews(root, actions, lab) {
+  const { store, setCut } = lab;
+  const told = /** @type {Set<string>} */ (new Set());
+  const look = (/** @type {any} */ part) => store.set({ view: { ...store.get().view, ...part } }, "view");
+  const layer = (/** @type {string} */ name, /** @type {string} */ label) => tick({ name: `layer-${name}`, label, change: (on) => look({ layers: { ...store.get().view.layers, [name]: on } }) });
+  const layers = { verdict: layer("verdict", "Proof"), regions: layer("regions", "Regions"), risk: layer("risk", "Risk") };
+
+  const xCanvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": "x-canvas", tabindex: "0", role: "img" }));
+  const toolbar = element("div", { class: "mm-bar-top", role: "toolbar", "aria-label": "Points" });
+  const tools = createTools(toolbar, lab);
+  const left = element("section", { class: "mm-view", "aria-label": "x-space: the data" }, toolbar, xCanvas,
+    element("div", { class: "mm-bar-foot" }, element("strong", { title: "The space of the data: every point is a row." }, "x-space"), element("span", { class: "mm-gap" }), layers.verdict.node, layers.regions.node,
+      button({ name: "fit-x", label: "Show all", sign: "fit", bare: true, press: () => lab.fit() })));
+
+  const canvases = new Map(WEIGHTS.map(([key, label]) => [key, /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": `${key}-canvas`, tabindex: "0", role: "img", "aria-label": label }))]));
+  const tabs = segments({ name: "tab", label: "Which picture of the weights", tabs: true, options: WEIGHTS.map(([key, label]) => [key, label]), change: (tab) => look({ tab }) });
+  const w1 = slider({ name: "section-w1", label: "w₁ =", min: -1, max: 1, step: 0.001, input: (value) => setCut(value) });
+  const hint = element("span", { class: "mm-words mm-hint" });
+  const right = element("section", { class: "mm-view", "aria-label": "w-space: the weights" },
+    element("div", { class: "mm-bar-top" }, tabs.node),
+    ...canvases.values(),
+    element("div", { class: "mm-bar-foot" }, hint, element("span", { class: "mm-gap" }), w1.node, layers.risk.node,
+      button({ name: "fit-w", label: "Show all", sign: "fit", bare: true, press: () => fitWeights() })));
+  root.append(left, right);
+
+  const x = createXSpace(xCanvas, actions);
+  /** @type {Map<string, any>} made when first shown */ const made = new Map();
+  /** @type {Scene|null} */ let scene = null;
+  let spoken = "";
+  /** @type {any} */ let timer = null;
+
+  /** Which tab is open: without a bias there is no third direction. @param {Scene} now */
+  const tabOf = (now) => (now.state.options.intercept && canvases.has(now.state.view.tab) ? now.state.view.tab : "w");
+  /** @param {string} key */
+  function weightView(key) {
+    if (!made.has(key)) {
+      const create = /** @type {any} */ (WEIGHTS.find((entry) => entry[0] === key))[2];
+      guarded(key, () => {
+        const view = create(canvases.get(key), actions);
+        made.set(key, view);
+        const kept = store.get().view.windows[key];
+        if (kept && view.setWindow) view.setWindow(kept);
+      }, told);
+    }
+    return made.get(key);
+  }
+  function fitWeights() {
+    if (!scene) return;
+    weightView(tabOf(scene))?.fit(scene);
+    forget(tabOf(scene));
+  }
+  /** @param {string} key */
+  function forget(key) {
+    const windows = { ...store.get().view.windows };
+    delete windows[key];
+    look({ windows });
+  }
+  /** Words for screen readers, a moment after things have come to rest. */
+  function describe() {
+    timer = null;
+    if (!scene) return;
+    guarded("description", () => {
+      const words = x.describe(/** @type {Scene} */ (scene));
+      if (words !== spoken) xCanvas.setAttribute("aria-label", spoken = words);
+      const key = tabOf(/** @type {Scene} */ (scene));
+      const view = made.get(key);
+      if (view && view.describe) canvases.get(key)?.setAttribute("aria-label", view.describe(scene));
+    }, told);
+  }
+
+  return {
+    x, xCanvas,
+    canvases: () => ({ x: xCanvas, w: /** @type {HTMLCanvasElement} */ (canvases.get(scene ? tabOf(scene) : "w")) }),
+    view: (/** @type {string} */ key) => (key === "x" ? x : made.get(key)),
+    /** @param {Scene} now */
+    draw(now) {
+      scene = now;
+      const tab = tabOf(now);
+      tools.draw(store.get());
+      tabs.set(tab);
+      for (const [key, button_] of tabs.buttons) {
+        button_.disabled = key !== "w" && !now.state.options.intercept;
+        button_.title = button_.disabled ? "Without a bias there are only two weights: w-space shows them all." : TIPS[`tab-${key}`];
+        showIf(/** @type {HTMLElement} */ (canvases.get(key)), key === tab);
+      }
+      layers.verdict.set(now.layers.verdict);
+      layers.regions.set(now.layers.regions);
+      layers.risk.set(now.layers.risk);
+      showIf(layers.risk.node, tab === "w");
+      showIf(w1.node, tab === "section");
+      if (tab === "section") {
+        const [low, high] = cutRange(now);
+        if (!w1.busy()) w1.limits(low, high, (high - low) / 1000);
+        w1.set(Number(cutAt(now).toPrecision(4)));
+      }
+      const said = tab === "w" ? (now.hand ? "Set by hand. Play to go back." : "Click to set w by hand.") : tab === "3d" ? "Drag to turn, wheel to zoom." : "";
+      if (hint.textContent !== said) hint.textContent = said;
+      guarded("x-space", () => x.draw(now), told);
+      const view = weightView(tab);
+      if (view) guarded(tab, () => view.draw(now), told);
+      if (!timer) timer = setTimeout(describe, 400);
+    },
+    /** Show everything again. @param {Scene} now @param {string[]} which */
+    fit(now, which) {
+      for (const key of which) {
+        const view = key === "x" ? x : made.get(key);
+        if (view) guarded(key, () => view.fit(now), told);
+      }
+    },
+    fitWeights, forget,
+    /** Look where a link looked; names of the views that are to be fitted instead. @param {Object<string, any>} windows */
+    restore(windows) {
+      const all = new Map(/** @type {[string, any][]} */ ([["x", x], ...made]));
+      for (const [key, view] of all) if (windows[key]) guarded(key, () => view.setWindow?.(windows[key]), told);
+      return [...all.keys()].filter((key) => !windows[key]);
+    },
+    destroy() {
+      clearTimeout(timer);
+      x.destroy();
+      for (const view of made.values()) view.destroy();
+    },
+  };
+}
+
+/** @typedef {ReturnType<typeof createViews>} Views */

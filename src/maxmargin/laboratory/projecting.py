@@ -1,0 +1,33 @@
+"""More than two features in two: along w of a soft margin, and across it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.plots.view import choose_view
+
+__all__ = ["project"]
+
+
+def project(X: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:
+    """Points along w and along the largest other direction, their names, and a note.
+
+    w is that of a soft margin with C = 1 on features of mean 0 and spread 1 each: of the first class
+    against the others, if there are several. The lengths shown are those of the scaled features.
+    """
+    spread = X.std(axis=0)
+    scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SoftMarginSVC(C=1.0).fit(scaled, codes)
+    view = choose_view(scaled, model.coef_[0], "projection", None, list(names))
+    flat = np.round(view.flat(scaled), 9) + 0.0
+    note = (
+        f"{len(names)} features, each scaled to mean 0 and spread 1, are shown along the normal w of a "
+        "soft margin (C = 1) and along the largest other direction."
+    )
+    return flat, list(view.names), note

@@ -1,0 +1,127 @@
+"""Which estimator with which parameters a state asks for: one recipe for the page and for its script.
+
+On data that no plane separates a perceptron never ends. Unless the user asks for a number of updates,
+its budget is then such that the page can follow a drag; on separable data it is the largest allowed.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import BudgetWarning, InputError
+from maxmargin.core.stopping import MaxEpochs, MaxUpdates
+from maxmargin.estimators.batch import BatchPerceptron
+from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.estimators.pocket import PocketPerceptron
+from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.laboratory.limits import LIMITS
+from maxmargin.laboratory.problem import Task
+from maxmargin.laboratory.verdicts import find_verdict
+
+__all__ = ["MARGIN", "Fitted", "Recipe", "fit", "write_recipe"]
+
+MARGIN = ("hard", "soft")
+KINDS: dict[str, Any] = {
+    "perceptron": Perceptron,
+    "batch": BatchPerceptron,
+    "pocket": PocketPerceptron,
+    "hard": HardMarginSVC,
+    "soft": SoftMarginSVC,
+}
+# Updates on data that is not separable, for all machines together: some 20 milliseconds of work.
+ENDLESS = {"perceptron": 1_000, "pocket": 700, "batch": 300}
+EXACT = 50  # steps with a line search, which take longer
+LEAST = 10  # updates of one machine among several
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An estimator, its parameters, and what fit is given beside the data."""
+
+    kind: Any
+    params: dict[str, Any]
+    start: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted estimator with the warnings it gave, or the machines for which there is none."""
+
+    model: Any | None
+    notes: tuple[str, ...] = ()
+    refused: tuple[int, ...] = ()
+
+
+def write_recipe(task: Task, *, quick: bool = False) -> Recipe:
+    """The estimator that a state asks for; ``quick`` leaves out the polish, while a point is moved."""
+    state, o = task.state, task.state.options
+    shared: dict[str, Any] = {"fit_intercept": o.intercept}
+    if len(task.sides) > 1:
+        shared["multi_class"] = o.scheme
+    kind = KINDS[state.algorithm]
+    if state.algorithm == "hard":
+        return Recipe(kind, shared)
+    if state.algorithm == "soft":
+        return Recipe(kind, {"C": o.C, **shared})
+    budget = _updates(task)
+    seeded = {"random_state": o.seed, "record": True}
+    start: dict[str, Any] = {}
+    if state.start is not None:
+        start["coef_init"] = [list(state.start[:2])] * len(task.sides)
+        if o.intercept:
+            start["intercept_init"] = [state.start[2]] * len(task.sides)
+    if state.algorithm == "perceptron":
+        own = {"threshold": o.threshold, "eta0": o.rate, "order": o.order, "average": o.averaged}
+        ends: dict[str, Any] = {"stop": MaxUpdates(budget), "max_iter": o.epochs}
+    elif state.algorithm == "batch":
+        own = {"step": o.step}
+        ends = {"stop": MaxUpdates(budget), "max_iter": o.epochs}
+    else:
+        own = {"order": o.order, "polish": o.polish and not quick, "max_witnesses": 0}
+        ends = {"max_updates": budget, "stop": MaxEpochs(o.epochs)}
+    return Recipe(kind, {**own, **shared, **ends, **seeded}, start)
+
+
+def _updates(task: Task) -> int:
+    """The budget of updates of each machine."""
+    o, machines = task.state.options, len(task.sides)
+    if o.updates is not None:
+        return o.updates
+    if machines == 1 and find_verdict(task.watched).status == "separable":
+        return LIMITS["updates"]
+    exact = task.state.algorithm == "batch" and o.step == "exact"
+    together = EXACT if exact else ENDLESS[task.state.algorithm]
+    return max(LEAST, math.ceil(together / machines)) if machines > 1 else together
+
+
+def fit(task: Task, *, quick: bool = False) -> Fitted:
+    """Fit the estimator, and keep what it has to say.
+
+    The hard margin refuses machines that are not separable, and the verdicts on them are known; of two
+    classes, so is its solution.
+    """
+    if task.state.algorithm == "hard":
+        found = [find_verdict(side) for side in task.sides]
+        bad = tuple(k for k, analysis in enumerate(found) if analysis.status != "separable")
+        if bad:
+            return Fitted(None, refused=bad)
+        widest = found[0].widest if len(found) == 1 else None
+        if widest is not None and widest.certificate_.relative_gap <= widest.tol:
+            return Fitted(widest)
+    recipe = write_recipe(task, quick=quick)
+    model = recipe.kind(**recipe.params)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(task.X, task.y, **recipe.start)
+    if not (np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()):
+        raise InputError(
+            "the points must be of similar sizes. Got some so large or so small instead that weights "
+            "leave the range of doubles. Bring all coordinates to a similar size."
+        )
+    return Fitted(model, tuple(str(w.message) for w in said if issubclass(w.category, BudgetWarning)))
