@@ -128,3 +128,12 @@ def test_never_worse_than_the_last_iterate_and_scikit_learn_and_mostly_better():
         assert ours <= min(others), name
         better.append(ours < min(others))
     assert np.mean(better) > 0.5
+
+
+def test_features_of_vastly_different_size_leave_the_weights_finite():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        X = rng.choice([0.0, 1.0, 7e-146, -1.0, 3e-140, 2.0], size=(8, 2))
+        model = mm.PocketPerceptron(fit_intercept=False, random_state=0, max_updates=30)
+        model.fit(X + np.eye(8, 2), [0, 1] * 4)
+        assert np.all(np.isfinite(model.coef_))

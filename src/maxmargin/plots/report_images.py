@@ -78,6 +78,7 @@ def _fit(figure: Figure, height: float) -> None:
             lines = max(lines, _lines([text.get_text() for text in entries], key._ncols))
         for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *entries):
             text.set_parse_math(False)
+            text.set_text(text.get_text().replace(r"\$", "$"))  # escaped or not
         _thin(ax.xaxis)
     tall = height + LINE * lines + 2.0 * SPARE
     figure.set_size_inches(WIDTH, tall)

@@ -45,7 +45,10 @@ def fewest_errors(
     only that many breakpoints around t = 0 are looked at, which saves sorting them all.
     """
     moving = np.flatnonzero(q)
-    t = -m[moving] / q[moving]
+    with np.errstate(over="ignore"):
+        t = -m[moving] / q[moving]
+    near = np.isfinite(t)  # a breakpoint beyond all numbers is none
+    moving, t = moving[near], t[near]
     reach = np.inf
     if nearest is not None and nearest < len(t):
         near = np.argpartition(np.abs(t), nearest)

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from maxmargin.core.params import LARGEST
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.decision import inverse_lengths
 from maxmargin.rows.room import room
@@ -135,8 +136,12 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> 
             if time.perf_counter() > deadline:
                 return
             t, fewer = fewest_errors(m, q, pocket.weights, NEAREST)
+            with np.errstate(over="ignore", invalid="ignore"):
+                there, then = z + t * v, m + t * q
+            if not np.max(np.abs(there)) <= LARGEST or not np.all(np.isfinite(then)):
+                continue
             if fewer <= errors and t != 0:  # moving along a plateau often opens the way down
-                z, m, errors = z + t * v, m + t * q, fewer
+                z, m, errors = there, then, fewer
         pocket.compare(z)
         waited += 1
         if pocket.errors < WORTH * goal:
