@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import datasets, plots, stopping
+    from maxmargin import datasets, plots, saving, stopping
     from maxmargin.certificates.certificate import Certificate
     from maxmargin.certificates.optimum import ExactOptimum
     from maxmargin.certificates.proof import Proof
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from maxmargin.estimators.separability import separability
     from maxmargin.estimators.softmargin import SoftMarginSVC
     from maxmargin.estimators.softmargincv import SoftMarginSVCCV
+    from maxmargin.laboratory.notebook import lab
+    from maxmargin.saving.files import load, save
 
 _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch",
@@ -55,11 +57,14 @@ _HOME = {
     "Witness": "maxmargin.core.witness",
     "certify": "maxmargin.estimators.audit",
     "error_bounds": "maxmargin.estimators.errorbounds",
+    "lab": "maxmargin.laboratory.notebook",
+    "load": "maxmargin.saving.files",
     "mistake_bound": "maxmargin.estimators.bound",
+    "save": "maxmargin.saving.files",
     "separability": "maxmargin.estimators.separability",
 }
 
-_MODULES = ("datasets", "plots", "stopping")
+_MODULES = ("datasets", "plots", "saving", "stopping")
 
 __all__ = [
     "BatchPerceptron",
@@ -84,8 +89,12 @@ __all__ = [
     "certify",
     "datasets",
     "error_bounds",
+    "lab",
+    "load",
     "mistake_bound",
     "plots",
+    "save",
+    "saving",
     "separability",
     "stopping",
 ]

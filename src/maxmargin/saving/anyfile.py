@@ -1,0 +1,61 @@
+"""A model file of any known kind, told by what is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from maxmargin.core.errors import InputError
+from maxmargin.saving.coefcsv import from_coef_csv
+from maxmargin.saving.files import load
+from maxmargin.saving.liblinear import from_liblinear
+from maxmargin.saving.libsvm import from_libsvm
+
+__all__ = ["read_any"]
+
+PICKLES = (b"\x80", b"\x78\x9c", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
+BEGINNING = 1 << 16
+
+
+def read_any(path: str | os.PathLike[str]) -> Any:
+    """Read a model: of maxmargin, LIBLINEAR, LIBSVM (linear), or a table of weights.
+
+    Parameters
+    ----------
+    path : path
+        The file; what it is, is told by its first lines and not by its name.
+
+    Returns
+    -------
+    estimator or LinearModel
+        To predict with, and for :func:`audit`.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(BEGINNING)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{path}: the model file cannot be read: {reason}.") from error
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text:
+        raise InputError(f"{path}: a model file is not empty. This one is.")
+    if text.startswith(b"{"):
+        return load(path)
+    if re.search(rb"^solver_type ", text, re.MULTILINE):
+        return from_liblinear(path)
+    if re.search(rb"^svm_type ", text, re.MULTILINE):
+        return from_libsvm(path)
+    if start.startswith(PICKLES):
+        raise InputError(
+            f"{path}: a model must be text: JSON of maxmargin, LIBLINEAR, LIBSVM or a table. Got a "
+            "pickle or packed file instead, which could run code. Load it in Python if you trust it, "
+            "and use maxmargin.saving.from_sklearn."
+        )
+    if b"\0" in start:
+        raise InputError(
+            f"{path}: a model must be text: JSON of maxmargin, LIBLINEAR, LIBSVM or a table of weights. "
+            "Got a binary file instead."
+        )
+    return from_coef_csv(path)

@@ -1,0 +1,148 @@
+"""Arrays of numbers in a model: written as lists, or in an ``.npz`` part where they are large or sparse.
+
+In the JSON text a part is named by ``{"part": "a3"}``; of a sparse array the part holds the entries that
+are not zero, and ``{"part": "a3", "sparse": [1, 200001]}`` gives the shape. A zero is 0.0: −0.0 is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["LARGE", "Parts", "pack", "plain", "read_array"]
+
+LARGE = 100_000  # numbers up to which a model is one file
+SPARSE, SHARE = 10_000, 4  # larger arrays with fewer nonzeros than one in so many also go to the part
+SMALL = 1_000  # arrays that stay in the text in any case
+MOST = 2**40  # entries of an array, at most
+
+Parts = Mapping[str, np.ndarray]
+KINDS = {float: np.dtype(np.float64), int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
+WORDS = {float: "numbers", int: "integers", bool: "true or false"}
+
+
+def plain(tree: Any) -> Any:
+    """Return a tree of plain values with every array as (nested) lists."""
+    if isinstance(tree, np.ndarray):
+        return tree.tolist()
+    if isinstance(tree, dict):
+        return {key: plain(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [plain(value) for value in tree]
+    return tree
+
+
+def pack(tree: Any) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return the tree as plain values, and the arrays for the part, if there should be one."""
+    arrays = list(_arrays(tree))
+    large = sum(a.size for a in arrays) > LARGE
+    if not large and not any(_is_sparse(a) for a in arrays):
+        return plain(tree), {}
+    parts: dict[str, np.ndarray] = {}
+
+    def packed(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.size > SMALL and (large or _is_sparse(value)):
+            return _put(value, parts)
+        if isinstance(value, dict):
+            return {key: packed(v) for key, v in value.items()}
+        if isinstance(value, list):
+            return [packed(v) for v in value]
+        return plain(value)
+
+    return packed(tree), parts
+
+
+def _arrays(tree: Any) -> Any:
+    if isinstance(tree, np.ndarray):
+        yield tree
+    elif isinstance(tree, dict | list):
+        for value in tree.values() if isinstance(tree, dict) else tree:
+            yield from _arrays(value)
+
+
+def _is_sparse(a: np.ndarray) -> bool:
+    if a.size <= SPARSE or a.dtype != np.float64:
+        return False
+    return bool(SHARE * np.count_nonzero(_bits(a)) < a.size)
+
+
+def _bits(a: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(a).view(np.int64)  # −0.0 is not zero here
+
+
+def _put(a: np.ndarray, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+    name = f"a{len(parts)}"
+    if not _is_sparse(a):
+        parts[name] = np.ascontiguousarray(a)
+        return {"part": name}
+    where = np.flatnonzero(_bits(a))
+    parts[name] = a.ravel()[where]
+    parts[f"{name}.where"] = where.astype(np.int64)
+    return {"part": name, "sparse": list(a.shape)}
+
+
+def read_array(
+    value: Any, kind: type, shape: tuple[int | None, ...], name: str, parts: Parts
+) -> np.ndarray:
+    """Return an array that was written as lists or put into a part; everything about it is checked."""
+    array = _from_part(value, kind, name, parts) if type(value) is dict else _from_lists(value, kind)
+    if value == [] and shape[0] in (0, None):
+        array = np.empty([n or 0 for n in shape], dtype=KINDS[kind])  # lists do not tell its width
+    wanted = " × ".join("any" if n is None else str(n) for n in shape)
+    fits = array is not None and array.ndim == len(shape)
+    if (
+        array is None
+        or not fits
+        or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    ):
+        given = reprlib.repr(value) if array is None else " × ".join(map(str, array.shape))
+        raise InputError(f"{name} must hold {wanted} {WORDS[kind]}. Got {given} instead.")
+    if kind is float and not np.all(np.isfinite(array)):
+        raise InputError(f"{name} must hold finite numbers. Got nan or infinity instead.")
+    return array
+
+
+def _from_lists(value: Any, kind: type) -> np.ndarray | None:
+    """Nested lists as an array; None if they do not make one of this kind."""
+    if type(value) is not list:
+        return None
+    allowed = {int, float} if kind is float else {kind}
+    rows = value if value and type(value[0]) is list else [value]
+    if any(type(row) is not list or not set(map(type, row)) <= allowed for row in rows):
+        return None
+    try:
+        return np.array(value, dtype=KINDS[kind])
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _from_part(value: dict[str, Any], kind: type, name: str, parts: Parts) -> np.ndarray:
+    key, shape = value.get("part"), value.get("sparse")
+    array = parts.get(key) if type(key) is str else None
+    if array is None or array.dtype != KINDS[kind] or not value.keys() <= {"part", "sparse"}:
+        raise InputError(f"{name} must be in the part of the model. Got {reprlib.repr(value)} instead.")
+    if "sparse" not in value:
+        return array
+    where = parts.get(f"{key}.where")
+    shape = shape if isinstance(shape, list) else [-1]
+    size = math.prod(shape) if all(type(n) is int and n >= 0 for n in shape) else -1
+    if (
+        not 0 <= size <= MOST
+        or where is None
+        or where.dtype != np.int64
+        or where.shape != array.shape
+        or where.ndim != 1
+        or (len(where) and (where[0] < 0 or where[-1] >= size or np.any(np.diff(where) <= 0)))
+    ):
+        raise InputError(f"{name} must be a sparse array with ascending places. Got others instead.")
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{name} must hold finite numbers. Got nan or infinity instead.")
+    full = np.zeros(size, dtype=array.dtype)
+    full[where] = array
+    return full.reshape(tuple(shape))

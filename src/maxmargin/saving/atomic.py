@@ -1,0 +1,66 @@
+"""A file is replaced whole, or not at all: whatever happens in between, the old one stays."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from pathlib import Path
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["write_atomically"]
+
+
+def write_atomically(
+    path: str | os.PathLike[str], content: bytes, *, whole: str | os.PathLike[str] | None = None
+) -> None:
+    """Write a file under a temporary name in the same folder, bring it to the disk, then rename it.
+
+    Parameters
+    ----------
+    path : path
+        The file; if it exists it is replaced, and keeps its permissions.
+    content : bytes
+        All of it.
+    whole : path, optional
+        The file of which this one is a part: errors then speak of that one.
+    """
+    try:
+        target = Path(os.path.realpath(path))  # a link stays a link
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(content)  # a device or a pipe: nothing to replace
+            return
+        _replace(target, content)
+    except (OSError, ValueError) as error:
+        named = path if whole is None else whole
+        there = isinstance(error, OSError) and Path(named).is_file()
+        kept = "The file that was there is as it was" if there else "No file was made"
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"{named}: the file could not be written: {reason}. {kept}. "
+            "Free some space, or choose another place."
+        ) from error
+
+
+def _replace(target: Path, content: bytes) -> None:
+    beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_native_id()}.new")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, beside)
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+    with contextlib.suppress(OSError):  # not every system lets a folder be synchronised
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,198 @@
+"""Model files: JSON text with a checksum, and an ``.npz`` part beside it for many numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.saving.arrays import Parts, pack
+from maxmargin.saving.atomic import write_atomically
+from maxmargin.saving.model import describe, restore
+from maxmargin.saving.reading import Reader
+from maxmargin.saving.sealed import seal, unseal
+
+__all__ = ["load", "save"]
+
+PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
+NAMED, TAIL = re.compile(rb'\n "part": {"file": ("[^"]*"), "sha256"'), 4096  # the last entry but one
+TRIES = 3  # a model may be saved again while it is read
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Save a model as a file that :func:`maxmargin.load` reads: every bit, and no code.
+
+    The file is written under a temporary name and renamed when it is whole: whatever happens meanwhile,
+    a model that was there stays. Large or sparse weights go to a file beside it,
+    ``<name>.<digits>.npz``, which belongs to it: move both together.
+
+    Parameters
+    ----------
+    model : estimator of maxmargin or LinearModel
+        Fitted or not.
+    path : path
+        Where to, for example ``model.json``.
+
+    Raises
+    ------
+    InputError
+        If the model has parameters that are no plain values (a splitter or scorer of your own), or the
+        file cannot be written; then the old one is as it was.
+
+    Examples
+    --------
+    >>> import maxmargin as mm, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> model = mm.HardMarginSVC().fit([[0.0], [1.0], [3.0]], ["no", "no", "yes"])
+    >>> mm.save(model, path)
+    >>> mm.load(path).margin_
+    1.0
+    """
+    content, arrays = pack(describe(model))
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:
+        raise InputError(f"{path!r} must be the name of a file: {error}.") from error
+    if not arrays:
+        old = _part_named_in(target)
+        write_atomically(target, seal(content))
+        _forget(target, old)
+        return
+    written = io.BytesIO()
+    np.savez(written, **arrays)  # type: ignore[arg-type]
+    data = written.getvalue()
+    digest = sha256(data).hexdigest()
+    part = target.with_name(f"{target.name}.{digest[:16]}.npz")
+    text = seal({**content, "part": {"file": part.name, "sha256": digest}})
+    write_atomically(part, data, whole=path)
+    old = _part_named_in(target)
+    try:
+        write_atomically(target, text)
+    except BaseException:
+        if part.name != old:
+            with contextlib.suppress(OSError):
+                part.unlink()
+        raise
+    if old != part.name:
+        _forget(target, old)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model that :func:`maxmargin.save` wrote; nothing in the file is run.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    model
+        Equal to the one saved: same class, parameters, predictions and attributes. A perceptron goes on
+        learning exactly as the saved one would.
+
+    Raises
+    ------
+    InputError
+        If the file, or the part beside it, is missing, incomplete or changed in any byte.
+    """
+    target = Path(path)
+    for _ in range(TRIES):
+        text = _read(target)
+        content = unseal(text, str(path))
+        try:
+            parts = _parts(content, target)
+            return restore(content, parts)
+        except FileNotFoundError as error:
+            if _read(target) == text:
+                raise InputError(
+                    f"{path}: the part {error.filename!r} of this model must lie beside it. "
+                    "Got no such file instead. Copy both files together."
+                ) from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    raise InputError(f"{path}: the model changes while it is read. Try again.")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{path}: the model file cannot be read: {reason}.") from error
+
+
+def _parts(content: dict[str, Any], target: Path) -> Parts:
+    """The arrays of the part, if the model has one; the entry is taken out of the content."""
+    if "part" not in content:
+        return {}
+    reader = Reader(content.pop("part"), "part", {})
+    name, digest = reader.text("file"), reader.text("sha256")
+    reader.done()
+    if not PART.fullmatch(name):
+        raise InputError(f"part.file must be a file name ending in .npz. Got {name!r} instead.")
+    path = target.with_name(name)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(2, "No such file", name) from None
+    except OSError as error:
+        raise InputError(f"its part {name!r} cannot be read: {error.strerror or error}.") from error
+    if sha256(data).hexdigest() != digest:
+        raise InputError(
+            f"its part {name!r} was changed after it was saved: the checksum does not match. "
+            "Take an unchanged copy, or save the model again."
+        )
+    return _unzip(data, name)
+
+
+def _unzip(data: bytes, name: str) -> Parts:
+    """Read arrays that were stored without compression: they cannot be larger than the file."""
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for info in archive.infolist():
+                if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
+                    raise ValueError("it holds something else than stored arrays")
+                with archive.open(info) as file:
+                    array = np.lib.format.read_array(file, allow_pickle=False)
+                arrays[info.filename.removesuffix(".npy")] = np.array(array, order="C")
+    except (
+        ValueError,
+        OSError,
+        zipfile.BadZipFile,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        raise InputError(f"its part {name!r} must hold arrays: {error}.") from None
+    return arrays
+
+
+def _part_named_in(target: Path) -> str | None:
+    """The part of the model that is there now, if it has one."""
+    try:
+        with target.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+            found = NAMED.search(file.read())
+        name = json.loads(found[1]) if found and target.is_file() else ""
+    except (OSError, ValueError):
+        return None
+    ours = PART.fullmatch(name) and name.startswith(f"{target.name}.")
+    return name if ours else None
+
+
+def _forget(target: Path, part: str | None) -> None:
+    """Remove the part of a model that has been replaced."""
+    if part is not None:
+        with contextlib.suppress(OSError):
+            target.with_name(part).unlink(missing_ok=True)

@@ -1,0 +1,163 @@
+"""LIBLINEAR's text models: written for its ``predict``, and read to be audited.
+
+A header of ``key value`` lines, then ``w`` and one line per feature (and one for the bias, if bias ≥ 0)
+with one number per machine. Two classes have one machine, positive on the first label.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.saving.atomic import write_atomically
+from maxmargin.saving.linear import LinearModel
+from maxmargin.saving.planes import planes
+from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
+
+__all__ = ["from_liblinear", "to_liblinear"]
+
+CRAMMER_SINGER = "MCSVM_CS"
+LOSSES = {
+    "L2R_LR": "log_loss",
+    "L2R_LR_DUAL": "log_loss",
+    "L1R_LR": "log_loss with an L1 penalty",
+    "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
+    "L2R_L2LOSS_SVC": "squared_hinge",
+    "L1R_L2LOSS_SVC": "squared_hinge with an L1 penalty",
+    "L2R_L1LOSS_SVC_DUAL": "hinge",
+    CRAMMER_SINGER: "crammer_singer",
+}
+KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias")
+
+
+def to_liblinear(model: Any, path: str | os.PathLike[str], labels: Any = None) -> None:
+    """Write a model for LIBLINEAR's ``predict``.
+
+    Parameters
+    ----------
+    model : fitted estimator or LinearModel
+        Two classes, or one machine per class (``multi_class="ovr"``).
+    path : path
+        The file.
+    labels : sequence of int, optional
+        Numbers that stand for the sorted classes; needed if these are no whole numbers.
+    """
+    p = planes(model)
+    if p.pairs:
+        raise InputError(
+            "LIBLINEAR has one machine per class. Got one per pair of classes instead. "
+            "Fit with multi_class='ovr'."
+        )
+    known = _whole(p.classes, labels)
+    if len(known) == 2:
+        known = known[::-1]  # LIBLINEAR's first label is the positive one
+    head = [
+        "solver_type L2R_L1LOSS_SVC_DUAL",
+        f"nr_class {len(known)}",
+        f"label {' '.join(map(str, known))}",
+        f"nr_feature {p.W.shape[1]}",
+        f"bias {1 if p.intercept else -1}",
+        "w",
+    ]
+    rows = np.vstack([p.W.T, p.b]) if p.intercept else p.W.T
+    body = [" ".join(map(repr, row)) + " " for row in rows.tolist()]
+    write_atomically(path, ("\n".join(head + body) + "\n").encode("ascii"))
+
+
+def _whole(classes: np.ndarray, labels: Any) -> list[int]:
+    values = classes.tolist() if labels is None else list(labels)
+    whole = all(isinstance(v, (int, float)) and v == int(v) and abs(v) < 2**31 for v in values)
+    if not whole or len(set(values)) != len(classes):
+        raise InputError(
+            f"LIBLINEAR's labels are {len(classes)} distinct integers. Got {values!r} instead. "
+            "Pass labels=[0, 1, …], one for each of the sorted classes."
+        )
+    return [int(v) for v in values]
+
+
+def from_liblinear(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a classification model of LIBLINEAR.
+
+    Parameters
+    ----------
+    path : path
+        The file that LIBLINEAR's ``train`` wrote.
+
+    Returns
+    -------
+    LinearModel
+        With the labels sorted, and the loss and the bias as the solver had them. C is not in the file.
+    """
+    lines = Lines(read_text(path), path)
+    head = _head(lines)
+    solver = head["solver_type"]
+    if solver not in LOSSES:
+        lines.fail(f"the solver must be one of {', '.join(LOSSES)}. Got {solver[:40]!r} instead.")
+    k, d = lines.integer(head["nr_class"], least=2), lines.integer(head["nr_feature"], least=1)
+    bias = lines.float(head["bias"])
+    labels = [lines.integer(word, least=-(2**31)) for word in head["label"].split()]
+    if len(labels) != k or len(set(labels)) != k:
+        lines.fail(f"label must name {k} distinct classes. Got {len(labels)} instead.")
+    columns = 1 if k == 2 and solver != CRAMMER_SINGER else k
+    total = d + (bias >= 0)
+    Z = _weights(lines, total, columns)
+    return _model(Z, labels, bias, d, LOSSES[solver], columns, f"LIBLINEAR {solver}")
+
+
+def _head(lines: Lines) -> dict[str, str]:
+    head: dict[str, str] = {}
+    while (line := lines.next()) != "w":
+        if line is None:
+            lines.fail("a LIBLINEAR model has a line 'w' before its weights. Got the end instead.")
+        key, _, value = line.partition(" ")
+        if key not in KEYS or key in head:
+            lines.fail(f"a LIBLINEAR classifier has {', '.join(KEYS)} and w. Got {line[:40]!r} instead.")
+        head[key] = value.strip()
+    missing = [key for key in KEYS if key not in head]
+    if missing:
+        lines.fail(f"a LIBLINEAR classifier has {', '.join(KEYS)}. Got no {missing[0]} instead.")
+    return head
+
+
+def _weights(lines: Lines, total: int, columns: int) -> np.ndarray:
+    if total * columns > MOST:
+        lines.fail(f"a model may have {MOST} weights at most. Got {total} × {columns} instead.")
+    rows: list[list[float]] = []
+    while (line := lines.next()) is not None:
+        words = line.split()
+        if len(words) != columns or len(rows) == total:
+            wanted = f"{total} lines of {columns}"
+            lines.fail(
+                f"w must have {wanted} numbers. Got {len(words)} in line {len(rows) + 1} instead."
+            )
+        rows.append(lines.floats(words))
+    if len(rows) < total:
+        lines.fail(f"w must have {total} lines. Got {len(rows)} instead: the file is cut off.")
+    return np.array(rows)
+
+
+def _model(
+    Z: np.ndarray, labels: list[int], bias: float, d: int, loss: str, columns: int, source: str
+) -> LinearModel:
+    W = Z[:d].T
+    b = bias * Z[d] if bias >= 0 else np.zeros(columns)
+    order = np.argsort(labels)
+    if columns == 1:
+        sign = 1.0 if labels[0] > labels[1] else -1.0
+        W, b = sign * W, sign * b
+    elif len(labels) == 2:  # Crammer and Singer have a plane for each of the two
+        W, b = W[order[1:]] - W[order[:1]], b[order[1:]] - b[order[:1]]
+    else:
+        W, b = W[order], b[order]
+    return LinearModel(
+        coef_=W,
+        intercept_=b,
+        classes_=label_vector([labels[k] for k in order]),
+        loss=loss,
+        fit_intercept=bias >= 0,
+        intercept_scaling=bias if bias > 0 else None,
+        source=source,
+    )

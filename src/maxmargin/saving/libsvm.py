@@ -1,0 +1,127 @@
+"""LIBSVM's text models with a linear kernel: w is a combination of the support vectors.
+
+For classes i < j in the order of the file, w_ij = Σ c_j−1 x over the vectors of i + Σ c_i x over those
+of j, and w_ij·x − ρ_ij > 0 votes for i. There is one plane per pair: ``multi_class="ovo"``.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.saving.linear import LinearModel
+from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
+
+__all__ = ["from_libsvm"]
+
+KINDS = ("c_svc", "nu_svc")
+NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "nr_sv")
+ALLOWED = (*NEEDED, "label", "probA", "probB", "prob_density_marks", "gamma", "degree", "coef0")
+
+
+def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a classification model of LIBSVM with a linear kernel (``svm-train -t 0``).
+
+    Parameters
+    ----------
+    path : path
+        The file that ``svm-train`` wrote.
+
+    Returns
+    -------
+    LinearModel
+        With the labels sorted; features beyond the last one in the file have weight 0. C is not in the
+        file.
+    """
+    lines = Lines(read_text(path), path)
+    head = _head(lines)
+    if head["svm_type"] not in KINDS:
+        lines.fail(f"svm_type must be c_svc or nu_svc. Got {head['svm_type'][:40]!r} instead.")
+    if head["kernel_type"] != "linear":
+        lines.fail(
+            f"kernel_type must be linear (svm-train -t 0). Got {head['kernel_type'][:40]!r} instead."
+        )
+    k = lines.integer(head["nr_class"], least=2, most=10_000)
+    total = lines.integer(head["total_sv"], least=0)
+    counts = [lines.integer(word) for word in head["nr_sv"].split()]
+    rho = lines.floats(head["rho"].split())
+    labels = [lines.float(word) for word in head.get("label", "").split()]
+    if len(labels) != k or len(set(labels)) != k:
+        lines.fail(f"label must name {k} distinct classes. Got {len(labels)} instead.")
+    if len(counts) != k or sum(counts) != total:
+        lines.fail(f"nr_sv must hold {k} numbers that add to {total}. Got {head['nr_sv'][:40]} instead.")
+    pairs = list(combinations(range(k), 2))
+    if len(rho) != len(pairs):
+        lines.fail(f"rho must hold {len(pairs)} numbers. Got {len(rho)} instead.")
+    coefficients, vectors = _vectors(lines, total, k)
+    if len(pairs) * vectors.shape[1] > MOST:
+        lines.fail(f"a model may have {MOST} weights at most. Got more instead.")
+    starts = np.cumsum([0, *counts])
+    W, b = np.empty((len(pairs), vectors.shape[1])), np.empty(len(pairs))
+    order = np.argsort(labels).tolist()
+    for row, (low, high) in enumerate(pairs):
+        i, j = sorted((order[low], order[high]))
+        ours, theirs = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
+        w = coefficients[ours, j - 1] @ vectors[ours] + coefficients[theirs, i] @ vectors[theirs]
+        sign = 1.0 if i == order[high] else -1.0  # positive on the larger label
+        W[row], b[row] = sign * w, -sign * rho[pairs.index((i, j))]
+    return LinearModel(
+        coef_=W,
+        intercept_=b,
+        classes_=label_vector([labels[p] for p in order]),
+        multi_class="ovo",
+        grows=True,
+        source=f"LIBSVM {head['svm_type']}",
+    )
+
+
+def _head(lines: Lines) -> dict[str, str]:
+    head: dict[str, str] = {}
+    while (line := lines.next()) != "SV":
+        if line is None:
+            lines.fail("a LIBSVM model has a line 'SV' before its vectors. Got the end instead.")
+        key, _, value = line.partition(" ")
+        if key not in ALLOWED or key in head:
+            lines.fail(f"a LIBSVM model has {', '.join(NEEDED)} and SV. Got {line[:40]!r} instead.")
+        head[key] = value.strip()
+    missing = [key for key in NEEDED if key not in head]
+    if missing:
+        lines.fail(f"a LIBSVM model has {', '.join(NEEDED)}. Got no {missing[0]} instead.")
+    return head
+
+
+def _vectors(lines: Lines, total: int, k: int) -> tuple[np.ndarray, sparse.csr_array]:
+    """Coefficients and support vectors, one per line."""
+    coefficients: list[list[float]] = []
+    data: list[float] = []
+    columns: list[int] = []
+    ends = [0]
+    while (line := lines.next()) is not None:
+        words = line.split()
+        if len(coefficients) == total or len(words) < k - 1:
+            lines.fail(
+                f"there must be {total} vectors with {k - 1} coefficients. Got another line instead."
+            )
+        coefficients.append(lines.floats(words[: k - 1]))
+        last = 0
+        for word in words[k - 1 :]:
+            index, _, value = word.partition(":")
+            place = lines.integer(index, least=1, most=MOST)
+            if place <= last:
+                lines.fail(f"indices must ascend from 1. Got {place} after {last} instead.")
+            columns.append(place - 1)
+            data.append(lines.float(value))
+            last = place
+        ends.append(len(data))
+    if len(coefficients) < total:
+        lines.fail(
+            f"there must be {total} vectors. Got {len(coefficients)} instead: the file is cut off."
+        )
+    d = max(columns, default=0) + 1
+    shape = (len(coefficients), d)
+    return np.array(coefficients).reshape(-1, k - 1), sparse.csr_array(
+        (data, columns, ends), shape=shape
+    )

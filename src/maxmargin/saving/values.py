@@ -1,0 +1,156 @@
+"""Labels, names and parameters as JSON, each with its type.
+
+None, True, whole numbers, finite floats, texts and lists are themselves. Whatever JSON has no word for
+is an object with one tag: ``{"tuple": […]}``, ``{"numpy": "<f4", "value": 0.5}``, ``{"float": "inf"}``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.saving.reading import bad
+
+__all__ = ["decode", "decode_labels", "encode", "encode_labels", "from_fraction", "to_fraction"]
+
+# Types of labels: bool, integers, floats up to doubles, texts, bytes, dates and times.
+DTYPE = re.compile(
+    r"\|b1|\|[iu]1|[<>][iu][248]|[<>]f[248]|[<>]U\d{1,6}|\|S\d{1,6}|[<>][Mm]8(\[\d{0,9}[A-Za-zμ]{1,2}\])?"
+)
+OBJECTS = "objects"
+FRACTION = re.compile(r"(-?[0-9a-f]+)/([1-9a-f][0-9a-f]*)")
+
+
+def encode(value: Any, name: str = "the value") -> Any:
+    """Return a value as plain JSON; :class:`InputError` if it is none of the known types."""
+    if isinstance(value, np.generic):
+        written = encode_labels(np.array([value]), name)
+        return {"numpy": written["dtype"], "value": written["values"][0]}
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if type(value) is list:
+        return [encode(v, name) for v in value]
+    if type(value) is tuple:
+        return {"tuple": [encode(v, name) for v in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(k, name), encode(v, name)] for k, v in value.items()]}
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return {"array": encode_labels(value, name)}
+    for tag, (kind, write, _) in TAGS.items():
+        if type(value) is kind:
+            return {tag: write(value)}
+    raise InputError(
+        f"{name} must be made of numbers, texts, dates, tuples, lists or dicts to be saved. "
+        f"Got {value!r} instead."
+    )
+
+
+def decode(value: Any, name: str = "the value") -> Any:
+    """Return the value that :func:`encode` wrote."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float and math.isfinite(value):
+        return value
+    if type(value) is list:
+        return [decode(v, name) for v in value]
+    if type(value) is dict and value.keys() == {"numpy", "value"}:
+        labels = decode_labels({"dtype": value["numpy"], "values": [value["value"]]}, name)
+        return labels[0]
+    if type(value) is not dict or len(value) != 1:
+        raise bad(name, "a value with a known tag", value)
+    ((tag, content),) = value.items()
+    try:
+        return _tagged(tag, content, name)
+    except (ValueError, TypeError, OverflowError):
+        raise bad(name, "a value with a known tag", value) from None
+
+
+def _tagged(tag: str, content: Any, name: str) -> Any:
+    if tag == "float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if tag == "tuple" and type(content) is list:
+        return tuple(decode(v, name) for v in content)
+    if tag == "dict" and type(content) is list:
+        pairs = [(decode(k, name), decode(v, name)) for k, v in content]
+        if len(dict(pairs)) == len(pairs):
+            return dict(pairs)
+    if tag == "array":
+        return decode_labels(content, name)
+    if tag in TAGS and type(content) is str:
+        return TAGS[tag][2](content)
+    raise ValueError
+
+
+def to_fraction(value: Fraction) -> str:
+    """Write a fraction in hexadecimal digits, of which there may be any number."""
+    return f"{value.numerator:x}/{value.denominator:x}"
+
+
+def from_fraction(text: Any) -> Fraction:
+    """Read what :func:`to_fraction` wrote."""
+    found = FRACTION.fullmatch(text) if type(text) is str else None
+    if found is None:
+        raise bad("a fraction", "a text such as -1f/2a", text)
+    return Fraction(int(found[1], 16), int(found[2], 16))
+
+
+TAGS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+    "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
+    "fraction": (Fraction, to_fraction, from_fraction),
+}
+
+
+def encode_labels(labels: np.ndarray, name: str = "classes") -> dict[str, Any]:
+    """Return a vector of labels (or of other values) with its type."""
+    if labels.dtype.kind == "O":
+        return {"dtype": OBJECTS, "values": [encode(v, name) for v in labels.tolist()]}
+    if not DTYPE.fullmatch(labels.dtype.str):
+        raise InputError(
+            f"{name} must hold numbers, texts, dates or objects to be saved. "
+            f"Got the type {labels.dtype} instead. Convert them."
+        )
+    if labels.dtype.kind in "Mm":
+        return {"dtype": labels.dtype.str, "values": labels.astype(np.int64).tolist()}
+    return {"dtype": labels.dtype.str, "values": [encode(v, name) for v in labels.tolist()]}
+
+
+def decode_labels(value: Any, name: str = "classes") -> np.ndarray:
+    """Return the vector that :func:`encode_labels` wrote; every value must fit its type."""
+    if (
+        type(value) is not dict
+        or value.keys() != {"dtype", "values"}
+        or type(value["values"]) is not list
+    ):
+        raise bad(name, "an object with dtype and values", value)
+    dtype, values = value["dtype"], [decode(v, name) for v in value["values"]]
+    if dtype == OBJECTS:
+        objects = np.empty(len(values), dtype=object)
+        for k, v in enumerate(values):
+            objects[k] = v
+        return objects
+    if type(dtype) is not str or not DTYPE.fullmatch(dtype):
+        raise bad(f"{name}.dtype", "a type of labels", dtype)
+    try:
+        if dtype[1] in "Mm":
+            labels = np.array(values, dtype=np.int64).astype(dtype)
+            fits = {type(v) for v in values} <= {int}
+        else:
+            labels = np.array(values, dtype=dtype)
+            back = labels.tolist()
+            fits = repr(back) == repr(values)  # the same values, of the same types
+    except (ValueError, TypeError, OverflowError):
+        fits = False
+    if not fits:
+        raise bad(f"{name}.values", f"a list of values of type {dtype}", values)
+    return labels
