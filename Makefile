@@ -6,16 +6,22 @@ STAMP  := $(VENV)/.installed
 # Two test processes side by side: each with one thread for its matrix products.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test test-all lint bench format clean
+.PHONY: demo lab test test-all browser lint bench format clean
 
 demo: $(STAMP)              ## the main job, told on data that ships with scikit-learn
 	$(BIN)/maxmargin demo
 
-test: lint                  ## lint, types, layers, and the whole suite
+lab: $(STAMP)               ## the page where points can be dragged
+	$(BIN)/maxmargin lab
+
+test: lint browser          ## lint, types, layers, and the whole suite
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
-test-all: lint              ## the same with fifty times as many examples per property
+test-all: lint browser      ## the same with fifty times as many examples per property
 	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2
+
+browser: $(STAMP)           ## Chromium for the tests of the lab: found, or installed where that is possible
+	$(BIN)/python -m tests.browser
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

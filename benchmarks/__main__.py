@@ -11,9 +11,14 @@ import sklearn
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import margin, perceptron, separability
+from benchmarks import files, margin, perceptron, separability
 
-PARTS = {"perceptron": perceptron.rows, "margin": margin.rows, "separability": separability.rows}
+PARTS = {
+    "perceptron": perceptron.rows,
+    "margin": margin.rows,
+    "separability": separability.rows,
+    "files": files.rows,
+}
 
 
 def main() -> int:

@@ -9,8 +9,10 @@ from click.testing import CliRunner
 from PIL import Image
 
 import maxmargin as mm
-from maxmargin.cli.main import KINDS, MODELS, main
+from maxmargin.cli.commands.pictures import KINDS
+from maxmargin.cli.main import main
 from maxmargin.cli.needs import NEEDS
+from maxmargin.cli.options import MODELS
 from maxmargin.plots import machine as machines
 from maxmargin.plots.animation import animate
 

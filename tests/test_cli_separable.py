@@ -142,6 +142,26 @@ def test_the_same_numbers_in_many_formats(name):
         assert verify("optimum.json", name) == 0
 
 
+@pytest.mark.parametrize("name", SAME)
+def test_large_files_are_not_loaded(name, monkeypatch):
+    monkeypatch.setattr("maxmargin.cli.inputs.LARGE", 0)
+    monkeypatch.setattr("maxmargin.cli.inputs.read_data", None)
+    if name == "matrix.npy":
+        np.save(name, NUMBERS)
+    else:
+        write(name, SAME[name])
+    assert run("separable", name, "--proof", "proof.json")[0] == 0
+    assert verify("proof.json", name) == 0
+    assert sum(file.endswith(".rows") for file in os.listdir()) == 1
+
+
+def test_text_can_be_encoded_but_not_proven():
+    data = write("data.csv", "a,colour,kind\n0,red,no\n1,red,yes\n0.5,blue,yes\n0.7,red,no\n")
+    assert "--one-hot" in check_refused(data)
+    assert run("separable", data, "--one-hot")[0] == 0
+    assert "--one-hot makes others" in check_refused(data, "--one-hot", "--proof", "p.json")
+
+
 @pytest.mark.parametrize(
     "dtype", ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8", ">f8", ">i4"]
 )

@@ -3,11 +3,14 @@
 import doctest
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from urllib.request import urlopen
 
 import pytest
 
@@ -71,6 +74,9 @@ def test_shell_commands_of_the_readme_run(tmp_path):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said = []
     for command in commands:
+        if command.startswith("maxmargin lab"):
+            said.append(opened_lab(command, tmp_path, path))
+            continue
         done = subprocess.run(
             command,
             shell=True,
@@ -84,6 +90,28 @@ def test_shell_commands_of_the_readme_run(tmp_path):
     holds = "The proof holds: separable, 569 rows, 30 features, 1 against 0"
     assert sum(text.startswith(holds) for text in said) == 2
     assert (tmp_path / "report.html").exists() and (tmp_path / "certificate.png").exists()
+
+
+def opened_lab(command, folder, path):
+    """What the lab shows at the link it prints; Ctrl-C ends it."""
+    lab = subprocess.Popen(
+        [*shlex.split(command), "--no-open", "--port", "0"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with lab:
+        try:
+            link = lab.stdout.readline().strip()
+            with urlopen(link, timeout=60) as page:
+                shown = page.read().decode()
+        finally:
+            lab.send_signal(signal.SIGINT)
+        assert lab.wait(60) == 0, lab.stderr.read()
+    assert "maxmargin" in shown
+    return shown
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

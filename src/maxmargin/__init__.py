@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from maxmargin.estimators.separability import separability
     from maxmargin.estimators.softmargin import SoftMarginSVC
     from maxmargin.estimators.softmargincv import SoftMarginSVCCV
+    from maxmargin.files.opening import open_rows
+    from maxmargin.files.writing import write_svmlight
     from maxmargin.laboratory.notebook import lab
     from maxmargin.saving.files import load, save
 
@@ -60,8 +62,10 @@ _HOME = {
     "lab": "maxmargin.laboratory.notebook",
     "load": "maxmargin.saving.files",
     "mistake_bound": "maxmargin.estimators.bound",
+    "open_rows": "maxmargin.files.opening",
     "save": "maxmargin.saving.files",
     "separability": "maxmargin.estimators.separability",
+    "write_svmlight": "maxmargin.files.writing",
 }
 
 _MODULES = ("datasets", "plots", "saving", "stopping")
@@ -92,11 +96,13 @@ __all__ = [
     "lab",
     "load",
     "mistake_bound",
+    "open_rows",
     "plots",
     "save",
     "saving",
     "separability",
     "stopping",
+    "write_svmlight",
 ]
 
 

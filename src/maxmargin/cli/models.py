@@ -33,5 +33,7 @@ def fitted(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, l
         try:
             return models[name].fit(X, y), notes
         except NotSeparableError:
-            notes.append(f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}.")
+            notes.append(
+                f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
+            )
             return models["soft-margin"].fit(X, y), notes

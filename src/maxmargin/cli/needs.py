@@ -76,6 +76,8 @@ def check_need(
 
 def labels_of(y: np.ndarray, path: str) -> list[Any]:
     """The labels, sorted: two or more."""
+    if not len(y):
+        raise InputError(f"{path}: must hold labels. Got none. Name their column with --label.")
     try:
         labels: list[Any] = find_classes(y).tolist()
     except InputError:

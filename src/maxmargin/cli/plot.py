@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from maxmargin.cli.needs import FILM, NEEDS, check_need, find_label, labels_of
+from maxmargin.cli.options import Source
 from maxmargin.cli.pictures import Picture
 from maxmargin.cli.reading import read_data
 from maxmargin.core.errors import InputError
@@ -19,11 +20,7 @@ ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 
 
 def run(
-    path: str,
-    label: str | None,
-    columns: list[str],
-    drop: list[str],
-    header: bool | None,
+    file: Source,
     model: str,
     C: float,
     intercept: bool,
@@ -45,8 +42,8 @@ def run(
         _check_out(out)
     else:
         _check_film(film, kind)
-    data = read_data(path, label, columns, drop, header)
-    labels = labels_of(data.y, path)
+    data = read_data(*file[:5])
+    labels = labels_of(data.y, file.path)
     alone = None if machine is None else find_label(machine, labels)
     n, d = data.X.shape
     check_need(

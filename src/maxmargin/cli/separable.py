@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,27 +10,28 @@ import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.checker import canonical
-from maxmargin.cli.reading import Data, read_data
+from maxmargin.cli.inputs import Table, check_target, open_table
+from maxmargin.cli.needs import labels_of
+from maxmargin.cli.options import Source
+from maxmargin.cli.words import key
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import decide
 
-__all__ = ["run"]
+__all__ = ["run", "verdict_content"]
 
 
 def run(
-    path: str,
-    label: str | None,
-    columns: Sequence[str],
-    drop: Sequence[str],
+    file: Source,
     one: str | None,
     other: str | None,
     intercept: bool,
     proof: str | None,
     as_json: bool,
-    header: bool | None = None,
 ) -> int:
     """Print the verdict; return 0 if the classes are separable, else 1."""
-    data = read_data(path, label, columns, drop, header)
+    check_target(proof, "--proof")
+    data = open_table(file)
+    labels_of(data.y, file.path)
     verdict = decide(
         data.X,
         data.y,
@@ -47,18 +47,18 @@ def run(
                 "Choose with --class LABEL (against all others), or --class LABEL --against LABEL."
             )
         content: Any = {
-            "rest": {_key(label): _as_dict(v) for label, v in verdict.rest.items()},
-            "pairs": {_key(label): _as_dict(v) for label, v in verdict.pairs.items()},
+            "rest": {key(label): verdict_content(v) for label, v in verdict.rest.items()},
+            "pairs": {key(label): verdict_content(v) for label, v in verdict.pairs.items()},
         }
     else:
-        content = _as_dict(verdict)
+        content = verdict_content(verdict)
         if proof is not None:
             verdict.proof.with_source(**data.source).save(proof)
     click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else str(verdict))
     return 0 if verdict.separable else 1
 
 
-def _sides(data: Data, one: str, other: str | None) -> tuple[Any, Any]:
+def _sides(data: Table, one: str, other: str | None) -> tuple[Any, Any]:
     """The labels of the data that were asked for; None for all others."""
     known = {canonical(str(value)): value for value in np.unique(data.y).tolist()}
     found = []
@@ -74,11 +74,7 @@ def _sides(data: Data, one: str, other: str | None) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def _key(label: Any) -> str:
-    return " | ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def _as_dict(verdict: Verdict) -> dict[str, Any]:
+def verdict_content(verdict: Verdict) -> dict[str, Any]:
     """The verdict for machines; exact weights are fractions in text, as in the proof."""
     content: dict[str, Any] = {
         "kind": verdict.kind,

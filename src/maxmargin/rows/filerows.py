@@ -72,6 +72,8 @@ class FileRows(PartedRows):
         Names of the features.
     shape : (n, d)
         How many rows and features there are.
+    about : dict
+        How the rows came from their source: columns, label, categories.
     """
 
     def __init__(
@@ -82,8 +84,9 @@ class FileRows(PartedRows):
         labels: np.ndarray | None = None,
         names: Sequence[str] | None = None,
         largest: int | None = None,
+        about: dict[str, Any] | None = None,
     ) -> None:
-        self.path, self.labels = path, labels
+        self.path, self.labels, self.about = path, labels, dict(about or {})
         self.names = None if names is None else list(names)
         self._sections = tuple(sections)
         try:
@@ -109,7 +112,7 @@ class FileRows(PartedRows):
             os.close(self._file)
 
     def __reduce__(self) -> Any:
-        given = self.path, self.d, self._sections, self.labels, self.names, self._largest
+        given = self.path, self.d, self._sections, self.labels, self.names, self._largest, self.about
         return FileRows, given
 
     def _fits(self) -> bool:

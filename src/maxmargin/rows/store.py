@@ -156,7 +156,8 @@ def read_store(path: Path, largest: int | None = None) -> FileRows:
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise _broken(path, str(error)) from error
     chosen = [sections[name] for name in ("X", "data", "indices", "indptr") if name in sections]
-    return FileRows(path, int(head["d"]), chosen, labels, head["about"].get("names"), largest)
+    about = dict(head["about"])
+    return FileRows(path, int(head["d"]), chosen, labels, about.get("names"), largest, about)
 
 
 def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:

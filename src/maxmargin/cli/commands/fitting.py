@@ -1,0 +1,149 @@
+"""Models: ``fit``, ``predict`` and ``audit``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from maxmargin.cli.commands.formulas import AUDIT, FIT
+from maxmargin.cli.group import Command
+from maxmargin.cli.options import Source, as_json, from_file, with_model
+
+__all__ = ["COMMANDS", "audit", "fit", "predict"]
+
+MARGINS = "hard-margin", "soft-margin"
+OWN = {  # which models an option is for
+    "C": ("soft-margin",),
+    "cv": ("soft-margin",),
+    "tol": MARGINS,
+    "threshold": ("perceptron",),
+    "eta0": ("perceptron",),
+    "average": ("perceptron",),
+    "order": ("perceptron", "pocket"),
+    "seed": ("perceptron", "pocket"),
+    "max_iter": ("perceptron", "batch-perceptron"),
+    "max_updates": ("pocket",),
+}
+
+
+@click.command(cls=Command, help=FIT)
+@from_file(encoded=True, large=True)
+@with_model
+@click.option("--cv", is_flag=True, help="Choose C by cross-validation, from 1e-4 to 1e4.")
+@click.option(
+    "--multi-class",
+    type=click.Choice(["ovr", "ovo"]),
+    default="ovr",
+    show_default=True,
+    help="Of three or more classes: one machine per class, or per pair.",
+)
+@click.option(
+    "--tol",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Relative gap to stop at. [default: 1e-6 soft, 1e-9 hard]",
+)
+@click.option(
+    "--threshold", type=click.FloatRange(0), default=0.0, show_default=True, help="δ of the perceptron."
+)
+@click.option(
+    "--eta0",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="η, its step.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(["cyclic", "shuffled", "random"]),
+    default="cyclic",
+    show_default=True,
+    help="Order of the rows.",
+)
+@click.option("--average", is_flag=True, help="Keep the mean of the weights of all steps.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random orders.")
+@click.option(
+    "--max-iter",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Budget of epochs.",
+)
+@click.option(
+    "--max-updates",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Budget of updates of the pocket.",
+)
+@click.option(
+    "--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time. [default: none]"
+)
+@click.option("--validate", type=click.Path(), help="A file of validation rows.")
+@click.option("--out", type=click.Path(), help="Write the model to this file (JSON).")
+@click.option("--onnx", type=click.Path(), help="Write it as an ONNX graph, too.")
+@click.option("--liblinear", type=click.Path(), help="Write it as a LIBLINEAR model, too.")
+@as_json
+@click.pass_context
+def fit(ctx: click.Context, /, file: Source, **given: Any) -> int:
+    """Fit a model; print its certificate, or why it stopped, and its error."""
+    model = given["model"]
+    for name, models in OWN.items():
+        if ctx.get_parameter_source(name) != ParameterSource.DEFAULT and model not in models:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for --model {' and '.join(models)}. Got --model {model}."
+            )
+    if given["cv"] and ctx.get_parameter_source("C") != ParameterSource.DEFAULT:
+        raise click.UsageError("--cv chooses C, and --C says it. Leave one of them out.")
+    if file.path == given["validate"] == "-":
+        raise click.UsageError("Only one of DATA and --validate can be standard input.")
+    from maxmargin.cli.fit import run
+    from maxmargin.cli.wishes import Wishes
+
+    return run(file, Wishes(**given))
+
+
+@click.command(cls=Command)
+@click.argument("model", type=click.Path())
+@from_file(large=True)
+@click.option("--scores", is_flag=True, help="Also the decision values f(x), after a tab.")
+@click.option("--out", type=click.Path(), help="Write to this file. [default: standard output]")
+@as_json
+def predict(model: str, file: Source, scores: bool, out: str | None, as_json: bool) -> int:
+    """Predict a label for each row of DATA, one per line.
+
+    MODEL is a file of fit --out (or of LIBLINEAR, LIBSVM, or a table of weights). Columns are found by
+    their names, and encoded as they were in training. If DATA has the label column of the training data,
+    or --label names it, the error is printed on standard error.
+    """
+    from maxmargin.cli.predict import run
+
+    return run(model, file, scores, out, as_json)
+
+
+@click.command(cls=Command, help=AUDIT)
+@click.argument("model", type=click.Path())
+@from_file(large=True)
+@click.option(
+    "--C",
+    "C",
+    type=click.FloatRange(0, min_open=True),
+    help="Price of slack; inf for the hard margin. [default: that of the model]",
+)
+@click.option(
+    "--tol",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=1e-3,
+    show_default=True,
+    help="Relative gap up to which it counts as the optimum.",
+)
+@as_json
+def audit(model: str, file: Source, C: float | None, tol: float, as_json: bool) -> int:
+    """Judge a model on its training data: how far from the optimum it is, and why."""
+    from maxmargin.cli.audit import run
+
+    return run(model, file, C, tol, as_json)
+
+
+COMMANDS = fit, predict, audit

@@ -1,0 +1,137 @@
+"""``maxmargin fit``: from a file to a model file, with the certificate and the error."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from typing import Any
+
+import click
+import numpy as np
+
+from maxmargin.cli.fitted import describe, sentences
+from maxmargin.cli.inputs import Table, check_target, open_table
+from maxmargin.cli.needs import labels_of
+from maxmargin.cli.options import Source
+from maxmargin.cli.separable import verdict_content
+from maxmargin.cli.wishes import Wishes, estimator
+from maxmargin.cli.words import counted, finite, key, share, some, spoken
+from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
+from maxmargin.saving import save, to_liblinear, to_onnx
+
+__all__ = ["run"]
+
+
+def run(file: Source, wishes: Wishes) -> int:
+    """Fit and print; return 1 if the hard margin has no solution, else 0."""
+    for option in ("out", "onnx", "liblinear"):
+        check_target(getattr(wishes, option), f"--{option}")
+    table = open_table(file)
+    labels = labels_of(table.y, file.path)
+    other = None if wishes.validate is None else _validation(wishes.validate, file, table, labels)
+    began = time.perf_counter()
+    try:
+        model = _fit(estimator(wishes, table.y, file.path), table, other)
+    except NotSeparableError as error:
+        _say_not_separable(error, wishes)
+        return 1
+    seconds = time.perf_counter() - began
+    if table.named:
+        model.feature_names_in_ = np.array(table.names, dtype=object)
+    model.encoding_ = table.remembered()
+    _write(model, wishes)
+    n, d = table.shape
+    content: dict[str, Any] = {
+        "model": wishes.model,
+        "data": file.path,
+        "rows": n,
+        "features": d,
+        "classes": labels,
+        **describe(model),
+        "training_errors": _errors(model, table),
+        "seconds": round(seconds, 3),
+    }
+    content["training_error"] = content["training_errors"] / n
+    if other is not None:
+        content["validation_errors"] = _errors(model, other)
+        content["validation_error"] = content["validation_errors"] / other.shape[0]
+    if wishes.as_json:
+        click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
+        return 0
+    shown = "standard input" if file.path == "-" else file.path
+    classes = counted(len(labels), "class", "classes")
+    click.echo(f"{shown}: {counted(n, 'row')}, {counted(d, 'feature')}, {classes} ({some(labels)}).")
+    for sentence in sentences(model):
+        click.echo(spoken(sentence))
+    click.echo(f"Training error: {share(content['training_errors'], n)}.")
+    if other is not None:
+        click.echo(f"Validation error: {share(content['validation_errors'], other.shape[0])}.")
+    return 0
+
+
+def _fit(model: Any, table: Table, other: Table | None) -> Any:
+    X, y = table.X, table.y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)  # what is printed says it
+        if other is not None and hasattr(model, "stop"):  # perceptrons watch the validation error
+            return model.fit(X, y, X_val=other.X, y_val=other.y)
+        return model.fit(X, y)
+
+
+def _validation(path: str, file: Source, table: Table, labels: list[Any]) -> Table:
+    """Validation rows, read as the training rows were."""
+    from maxmargin.cli.matching import match
+
+    known = {"features": table.shape[1], **table.remembered()}
+    other = match(known, table.names if table.named else None, file._replace(path=path), labelled=True)
+    if other.shape[1] != table.shape[1]:
+        raise InputError(
+            f"{path}: must have {table.shape[1]} features, as the rows trained on. "
+            f"Got {other.shape[1]} instead. Give it the same columns."
+        )
+    strange = [label for label in np.unique(other.y).tolist() if label not in labels]
+    if strange:
+        raise InputError(
+            f"{path}: labels must be among those trained on, {some(labels)}. Got {strange[0]!r} "
+            "instead. Leave these rows out, or train on some of them."
+        )
+    return other
+
+
+def _errors(model: Any, table: Table) -> int:
+    return int(np.count_nonzero(model.predict(table.rows) != table.y))
+
+
+def _write(model: Any, wishes: Wishes) -> None:
+    if wishes.out is not None:
+        save(model, wishes.out)
+    if wishes.onnx is not None:
+        to_onnx(model, wishes.onnx)
+    if wishes.liblinear is not None:
+        classes = model.classes_.tolist()
+        numbers = None
+        if any(not isinstance(label, int) or isinstance(label, bool) for label in classes):
+            numbers = list(range(len(classes)))
+            pairs = ", ".join(f"{k} for {label}" for k, label in zip(numbers, classes, strict=True))
+            click.echo(f"{wishes.liblinear}: labels of LIBLINEAR are integers: {pairs}.", err=True)
+        to_liblinear(model, wishes.liblinear, numbers)
+
+
+def _say_not_separable(error: NotSeparableError, wishes: Wishes) -> None:
+    """The verdict, instead of a model."""
+    verdicts = error.verdicts
+    if wishes.as_json:
+        found = {key(label): verdict_content(verdict) for label, verdict in verdicts.items()}
+        content: dict[str, Any] = {"model": wishes.model, "separable": False}
+        content["message"] = spoken(str(error))
+        if len(found) == 1:
+            content["verdict"] = next(iter(found.values()))
+        else:
+            content["verdicts"] = found
+        click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
+        return
+    message = spoken(str(error))
+    click.echo(message[0].upper() + message[1:])
+    for verdict in verdicts.values():
+        click.echo(str(verdict))

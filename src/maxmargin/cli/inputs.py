@@ -1,0 +1,117 @@
+"""A file as a command sees it: in memory if it is small, else as rows that are read in blocks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from maxmargin.cli.options import Source
+from maxmargin.core.errors import InputError
+from maxmargin.files.memory import read_data
+from maxmargin.files.opening import open_rows
+from maxmargin.rows import Rows, as_rows
+from maxmargin.rows.room import allowance
+
+__all__ = ["Table", "check_target", "open_table"]
+
+LARGE = 1 << 28  # bytes of a file that is not loaded
+SHARE = 8  # nor is one that takes more than one part in so many of the memory left
+PACKED = {".gz": 4, ".parquet": 4, ".pq": 4, ".npz": 4}  # how much larger they are when unpacked
+REMEMBERED = "label", "columns", "header", "first_index"  # what a later file must be read with
+
+
+class Table(NamedTuple):
+    """Rows, labels (none: an empty array) and names, and how they were read."""
+
+    X: Any  # a matrix, or rows of a file
+    y: np.ndarray
+    names: list[str]
+    named: bool  # whether the file names its features
+    about: dict[str, Any]
+    encoding: dict[str, list[str]]
+
+    @property
+    def rows(self) -> Rows:
+        """To predict: no names are compared but those of files."""
+        return self.X if isinstance(self.X, Rows) else as_rows(self.X)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and features there are."""
+        n, d = self.X.shape
+        return int(n), int(d)
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Where the file holds what, for a proof."""
+        return {key: self.about[key] for key in REMEMBERED if self.about.get(key) is not None}
+
+    def remembered(self) -> dict[str, Any]:
+        """What a model keeps, so that other files are read alike; plain JSON values."""
+        return {**self.source, **({"categories": self.encoding} if self.encoding else {})}
+
+
+def open_table(
+    file: Source,
+    *,
+    label: str | bool | None = None,
+    encoding: Mapping[str, Sequence[str]] | None = None,
+    first_index: int | None = None,
+    features: int | None = None,
+    kind: str | None = None,
+) -> Table:
+    """Read a file, or open it if it is large; ``label`` False means that it has none."""
+    given: dict[str, Any] = {
+        "label": file.label if label is None else label,
+        "columns": list(file.columns),
+        "drop": list(file.drop),
+        "header": file.header,
+        "one_hot": file.one_hot,
+        "encoding": encoding,
+        "first_index": first_index,
+        "features": features,
+        "kind": kind,
+    }
+    if _is_large(file):
+        if sys.stderr.isatty():
+            click.echo(f"{file.path}: read in blocks; text is converted once.", err=True)
+        rows = open_rows(file.path, cache_dir=file.cache_dir, **given)
+        about = dict(rows.about)
+        first = about.get("first_index", 0)
+        names = rows.names or about.get("columns") or [str(j + first) for j in range(rows.d)]
+        y = np.empty(0) if rows.labels is None else np.asarray(rows.labels)
+        return Table(rows, y, names, rows.names is not None, about, about.get("encoding") or {})
+    data = read_data(file.path, **given)
+    short = file.path.lower().removesuffix(".gz")
+    columnar = short.endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc"))
+    named = bool(columnar or data.source.get("header") or data.encoding)
+    return Table(data.X, data.y, data.names, named, data.source, data.encoding)
+
+
+def _is_large(file: Source) -> bool:
+    """Whether a file is not to be loaded: by its size, its kind, or because it was said."""
+    if file.path == "-" or file.cache_dir is not None or file.path.lower().endswith(".rows"):
+        return True
+    try:
+        size = os.stat(file.path).st_size
+    except (OSError, ValueError):
+        return False  # its reader says what is wrong
+    left = allowance()
+    limit = LARGE if left is None else min(LARGE, left // SHARE)
+    return size * PACKED.get(Path(file.path).suffix.lower(), 1) > limit
+
+
+def check_target(path: str | None, option: str) -> None:
+    """Refuse a file that cannot be written before any work is done."""
+    if path is None:
+        return
+    target = Path(path)
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        reason = "it is a folder" if target.is_dir() else "there is no such folder"
+        raise InputError(f"{option} must name a file that can be written. Got {path!r}: {reason}.")

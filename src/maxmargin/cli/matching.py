@@ -1,0 +1,137 @@
+"""Files for a model: columns found by name, text encoded as in training, labels if there are any."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from maxmargin.cli.inputs import Table, open_table
+from maxmargin.cli.options import Source
+from maxmargin.core.errors import InputError
+from maxmargin.files.guess import guess_kind
+from maxmargin.files.npyfile import check_matrix, read_header
+from maxmargin.files.opening import in_our_words, make_reader, spooled
+from maxmargin.files.options import find_kind, read_options
+from maxmargin.files.tables import TableReader
+
+__all__ = ["match", "read_for"]
+
+
+def read_for(model: Any, file: Source, labelled: bool = False) -> Table:
+    """Read the rows of a file as the model's training rows were read.
+
+    ``labelled`` asks for labels: those of the column that had them in training, or the last one.
+    """
+    grows = getattr(model, "grows", False)
+    known = {"features": None if grows else model.n_features_in_, **getattr(model, "encoding_", {})}
+    if not hasattr(model, "encoding_") and hasattr(model, "grows"):
+        known["first_index"] = 1  # as LIBLINEAR and LIBSVM count
+    names = getattr(model, "feature_names_in_", None)
+    table = match(known, None if names is None else [str(name) for name in names], file, labelled)
+    d, wanted = table.shape[1], model.n_features_in_
+    if d != wanted and not (grows and d > wanted):
+        raise InputError(
+            f"{file.path}: must have the {wanted} features of the model. Got {d} instead. Name the "
+            "columns with --columns, the label with --label."
+        )
+    if labelled and not len(table.y):
+        raise InputError(f"{file.path}: must hold labels. Got none. Name their column with --label.")
+    return table
+
+
+def match(known: Mapping[str, Any], names: Sequence[str] | None, file: Source, labelled: bool) -> Table:
+    """Read a file as another one was: ``known`` is what was remembered of it, ``names`` its features."""
+    with _at_rest(file) as (file, kind):
+        if kind == "svmlight":
+            first, features = known.get("first_index"), known.get("features")
+            return open_table(file, first_index=first, features=features, kind=kind)
+        if kind == "npz":
+            some = labelled or file.label or _has_labels(file.path)
+            return open_table(file, label=None if some else False, kind=kind)
+        if kind == "rows":
+            return open_table(file, kind=kind)
+        found, named = _columns(file, kind)
+        encoding = known.get("categories")
+        columns, label = _choose(known, names, file, labelled, found, named)
+        header = named if kind in ("csv", "tsv") else None
+        file = file._replace(columns=tuple(columns), header=header, one_hot=bool(encoding))
+        return open_table(file, label=label, encoding=encoding, kind=kind)
+
+
+@contextmanager
+def _at_rest(file: Source) -> Iterator[tuple[Source, str]]:
+    """The file, and what it is; standard input is kept in a file meanwhile."""
+    shown = "standard input" if file.path == "-" else file.path
+    with in_our_words(shown), spooled(file.path) as (source, temporary):
+        try:
+            kind = find_kind(source) if temporary is None else guess_kind(source)
+            yield file._replace(path=str(source)), kind
+        except InputError as error:
+            if temporary is None:
+                raise
+            raise InputError(str(error).replace(str(source), shown)) from error
+        finally:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _columns(file: Source, kind: str) -> tuple[list[str], bool]:
+    """The names of the columns of a table, and whether the file gives them."""
+    if kind == "npy":
+        with Path(file.path).open("rb") as opened:
+            header = read_header(opened, file.path)
+        check_matrix(header, file.path)
+        return list(map(str, range(header.shape[1]))), False
+    label: bool | None
+    for label in (False, None):  # a label that is text is no header
+        try:
+            options = read_options(file.path, kind, label=label, header=file.header, one_hot=True)
+            reader = make_reader(Path(file.path), options, file.path)()
+            assert isinstance(reader, TableReader)
+            layout = reader.open_layout()
+            return layout.names, layout.named
+        except InputError:
+            if label is None:
+                raise
+    raise AssertionError
+
+
+def _choose(
+    known: Mapping[str, Any],
+    names: Sequence[str] | None,
+    file: Source,
+    labelled: bool,
+    found: list[str],
+    named: bool,
+) -> tuple[Sequence[str], str | bool | None]:
+    """The features to read, and the label: a column, False for none, None for the last one."""
+    columns: Sequence[str] = file.columns or known.get("columns") or names or ()
+    label: str | bool | None = file.label
+    by_name = named and bool(columns) and all(column in found for column in columns)
+    if not file.columns and not by_name:
+        if named and names is not None:  # its reader says which one is missing
+            return columns, False
+        width = len(columns) or known.get("features") or len(found)
+        if label is None and not labelled and len(found) - len(file.drop) <= width:
+            return (), False  # nothing but features
+        fits = all(column.isdigit() and int(column) < len(found) for column in columns)
+        columns = columns if fits else ()
+    if label is None:
+        trained = known.get("label")
+        there = trained is not None and (
+            trained in found or (trained.isdigit() and int(trained) < len(found))
+        )
+        label = trained if there else None if labelled or not by_name else False
+    return columns, label
+
+
+def _has_labels(path: str) -> bool:
+    try:
+        with ZipFile(path) as archive:
+            return "y.npy" in archive.namelist()
+    except (BadZipFile, OSError):
+        return True  # its reader says what is wrong

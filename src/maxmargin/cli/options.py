@@ -1,0 +1,98 @@
+"""Options that several commands have, with the same names and the same words."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import click
+
+__all__ = ["MODELS", "Source", "as_json", "from_file", "names", "two_features", "with_model"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+MODELS = "perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin"
+
+
+class Source(NamedTuple):
+    """What of which file is meant."""
+
+    path: str
+    label: str | None = None
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    header: bool | None = None
+    one_hot: bool = False
+    cache_dir: str | None = None
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Names that were given with commas between them."""
+    return () if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def from_file(required: bool = True, encoded: bool = False, large: bool = False) -> Callable[[F], F]:
+    """DATA and the options that say what of it is meant; the command gets them as ``file``.
+
+    With ``encoded`` text may be encoded (``--one-hot``); with ``large`` a file need not fit into memory,
+    and ``--cache-dir`` says where its converted form goes.
+    """
+    options = [
+        click.argument("data", type=click.Path(), required=required),
+        click.option(
+            "--label", help="Column of the labels: a name or a number from 0. [default: the last]"
+        ),
+        click.option("--columns", help="Features, separated by commas. [default: all other columns]"),
+        click.option("--drop", help="Columns to leave out, separated by commas."),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether a table begins with names. [default: find out]",
+        ),
+    ]
+    if encoded:
+        text = "Encode columns of text, one feature per category."
+        options.append(click.option("--one-hot", is_flag=True, help=text))
+    if large:
+        text = "Folder for the converted form of a large file. [default: beside it]"
+        options.append(click.option("--cache-dir", type=click.Path(), help=text))
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def bundled(*given: Any, **rest: Any) -> Any:
+            path, label = rest.pop("data"), rest.pop("label")
+            columns, drop = names(rest.pop("columns")), names(rest.pop("drop"))
+            how = rest.pop("header"), rest.pop("one_hot", False), rest.pop("cache_dir", None)
+            file = None if path is None else Source(path, label, columns, drop, *how)
+            return command(*given, file=file, **rest)
+
+        decorated: Any = bundled
+        for option in reversed(options):
+            decorated = option(decorated)
+        return cast(F, decorated)
+
+    return decorate
+
+
+def with_model(command: F) -> F:
+    """The options that choose a model."""
+    for option in (
+        click.option("--no-intercept", is_flag=True, help="Only planes through the origin."),
+        click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of slack."),
+        click.option("--model", type=click.Choice(MODELS), default="soft-margin", show_default=True),
+    ):
+        command = option(command)
+    return command
+
+
+def as_json(command: F) -> F:
+    """The option for machines."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
+
+
+def two_features(text: str | None) -> list[str]:
+    """The two features to show, or none."""
+    shown = list(names(text))
+    if text is not None and len(shown) != 2:
+        raise click.UsageError("--features takes two names or numbers, separated by a comma.")
+    return shown

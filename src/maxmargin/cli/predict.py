@@ -1,0 +1,87 @@
+"""``maxmargin predict``: a label for each row of a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+
+from maxmargin.cli.inputs import check_target
+from maxmargin.cli.matching import read_for
+from maxmargin.cli.options import Source
+from maxmargin.cli.words import finite, share
+from maxmargin.core.errors import InputError
+from maxmargin.saving import read_any, write_atomically
+
+__all__ = ["run"]
+
+AT_ONCE = 100_000  # lines
+
+
+def run(path: str, file: Source, scores: bool, out: str | None, as_json: bool) -> int:
+    """Print the labels; return 0."""
+    if path == "-":
+        raise InputError("MODEL must be a file. Got standard input instead, which may be DATA.")
+    check_target(out, "--out")
+    model = read_any(path)
+    if not hasattr(model, "coef_"):
+        raise InputError(f"{path}: must be a fitted model. Got one that is not.")
+    table = read_for(model, file)
+    values = model.decision_function(table.rows)
+    labels = _labels(model, values)
+    wrong = _errors(labels, table.y, model.classes_, asked=file.label is not None)
+    content: dict[str, Any] = {"labels": labels.tolist()}
+    if scores:
+        content["scores"] = values.tolist()
+    if wrong is not None:
+        content |= {"errors": wrong, "error": wrong / len(labels)}
+    if as_json:
+        _put([json.dumps(finite(content), ensure_ascii=False)], out)
+    else:
+        _put(_lines(labels, values if scores else None), out)
+    if wrong is not None:
+        click.echo(f"Prediction error: {share(wrong, len(labels))}.", err=True)
+    return 0
+
+
+def _labels(model: Any, values: np.ndarray) -> np.ndarray:
+    """The class of the largest decision value; of two, the larger one where it is positive."""
+    winner = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
+    classes = model.classes_
+    if classes is None:
+        return winner
+    return np.asarray(classes[np.minimum(winner, len(classes) - 1)])
+
+
+def _errors(labels: np.ndarray, y: np.ndarray, classes: Any, asked: bool) -> int | None:
+    """How many labels are wrong; None if the file has none.
+
+    Text formats have a label in every row, whatever it is: if none of them is a class of the model, they
+    stand for labels that nobody knows, unless their column was ``asked`` for.
+    """
+    if not len(y):
+        return None
+    if (labels.dtype.kind in "SU") != (y.dtype.kind in "SU"):
+        labels, y = labels.astype(str), y.astype(str)
+        classes = None if classes is None else classes.astype(str)
+    if not asked and classes is not None and not np.any(np.isin(y, classes)):
+        return None
+    return int(np.count_nonzero(labels != y))
+
+
+def _lines(labels: np.ndarray, values: np.ndarray | None) -> list[str]:
+    texts = list(map(str, labels.tolist()))
+    if values is None:
+        return texts
+    columns = values.reshape(len(texts), -1).tolist()
+    return ["\t".join((text, *map(repr, row))) for text, row in zip(texts, columns, strict=True)]
+
+
+def _put(lines: list[str], out: str | None) -> None:
+    if out is not None:
+        write_atomically(out, ("\n".join(lines) + "\n").encode())
+        return
+    for start in range(0, len(lines), AT_ONCE):
+        click.echo("\n".join(lines[start : start + AT_ONCE]))

@@ -1,0 +1,156 @@
+"""``maxmargin stream``: examples on standard input, predictions on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any, BinaryIO
+
+import click
+
+from maxmargin.core.errors import InputError
+from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.saving import save
+from maxmargin.stream.hashing import check_bits
+from maxmargin.stream.labels import fixed_labels
+from maxmargin.stream.learner import Learner
+from maxmargin.stream.session import Session, as_seconds, same_parameters
+from maxmargin.stream.source import Lines
+from maxmargin.stream.state import StreamState, read_state, remove_leftovers
+from maxmargin.stream.writing import open_predictions
+
+__all__ = ["RESUME", "run"]
+
+RESUME = ("skip", "go-on", "never")
+
+
+def run(
+    threshold: float = 0.0,
+    eta0: float = 1.0,
+    average: bool = False,
+    intercept: bool = True,
+    labels: Sequence[str] = (),
+    bits: int | None = None,
+    report: int = 0,
+    out: str | None = None,
+    as_json: bool = False,
+    checkpoint: str | None = None,
+    every: str = "10s",
+    resume: str = "skip",
+    model_path: str | None = None,
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+) -> int:
+    """Learn from standard input until it ends, or Ctrl-C; return 0."""
+    source = sys.stdin.buffer if stdin is None else stdin
+    target = sys.stdout.buffer if stdout is None else stdout
+    seconds = as_seconds(every)
+    model = Perceptron(threshold, eta0, average=average, fit_intercept=intercept, random_state=0)
+    model._check_params()
+    if bits is not None:
+        check_bits(bits)
+    announced = fixed_labels(labels) if labels else None
+    state = _state(model, bits, announced, checkpoint, resume)
+    lines = Lines(source, checked=checkpoint is not None)
+    skipped = state.read if resume == "skip" else 0
+    learner = Learner(state.model, bits, announced)
+    with open_predictions(out, target, as_json, state.written or 0) as predictions:
+        session = Session(state, learner, lines, predictions, _say, report, checkpoint, seconds)
+        try:
+            _learn(session, skipped)
+        except BrokenPipeError:  # nobody reads on: what was not read is not in the checkpoint either
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
+    if model_path is not None:
+        save(state.model, model_path)
+    _say(state.tally.summary())
+    return 0
+
+
+def _learn(session: Session, skipped: int) -> None:
+    """Take lines until there are no more, and write the last checkpoint."""
+    try:
+        with _gentle_end() as waiting:
+            text = session.lines.skip(skipped, session.state.checksum) if skipped else b""
+            while text or (text := waiting(session.lines.take)):
+                session.take(text)
+                text = b""
+    except InputError:
+        with contextlib.suppress(InputError):  # the error at hand is the one to tell
+            if session.lines.consumed:
+                session.save()
+        raise
+    session.save()
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _state(
+    model: Perceptron, bits: int | None, labels: Any, checkpoint: str | None, resume: str
+) -> StreamState:
+    """The state in the checkpoint, if there is one and it is to be resumed; else a fresh one."""
+    if checkpoint is None:
+        if resume != "skip":
+            raise InputError("--resume is for a stream with a --checkpoint. Name its file.")
+        return StreamState(model, bits=bits)
+    remove_leftovers(checkpoint)
+    state = None if resume == "never" else read_state(checkpoint)
+    if state is None:
+        return StreamState(model, bits=bits)
+    same_parameters(state.model, model, checkpoint)
+    if state.bits != bits:
+        raise InputError(
+            f"{checkpoint}: the checkpoint was made with --hash {state.bits}, and {bits} is asked for. "
+            "Use the same options, or --resume never to begin anew."
+        )
+    known = getattr(state.model, "classes_", None)
+    if labels is not None and (known is None or known.tolist() != sorted(labels.values())):
+        raise InputError(
+            f"{checkpoint}: the checkpoint knows other labels than --labels. Use the same ones, or "
+            "--resume never to begin anew."
+        )
+    learned = f"{state.tally.examples:,} examples, {state.read:,} bytes of input"
+    _say(f"Resumed {checkpoint}: {learned}.")
+    return state
+
+
+@contextlib.contextmanager
+def _gentle_end() -> Iterator[Any]:
+    """Let Ctrl-C and SIGTERM end the input instead of the work: nothing is left half learned."""
+    ended = waits = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal ended
+        ended = True
+        if waits:
+            raise _EndedError
+
+    def waiting(take: Any) -> bytes:
+        nonlocal waits
+        try:
+            waits = True
+            return b"" if ended else take()
+        except _EndedError:
+            return b""
+        finally:
+            waits = False
+
+    signals = signal.SIGINT, signal.SIGTERM
+    before = {}
+    with contextlib.suppress(ValueError):  # signals are for the main thread
+        before = {number: signal.signal(number, end) for number in signals}
+    try:
+        yield waiting
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _EndedError(BaseException):
+    """The wait for input was ended by a signal."""

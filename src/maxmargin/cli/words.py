@@ -1,0 +1,60 @@
+"""Words of the command line: what Python calls by one name has another one here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["counted", "finite", "key", "share", "some", "spoken"]
+
+SPOKEN = {
+    "Use SoftMarginSVC(C=…), which allows for slack": "Use --model soft-margin, which allows for slack",
+    "Allow more updates, or use PocketPerceptron or": "Allow more updates (--max-updates), or use",
+    "PocketPerceptron or a soft margin": "--model pocket or --model soft-margin",
+    "PocketPerceptron keeps": "--model pocket keeps",
+    "Allow more epochs (max_iter)": "Allow more epochs (--max-iter)",
+    "Allow more time, or": "Allow more time (--max-seconds), or",
+    "machines_[label] tells the whole story": "--json tells the whole story",
+    "Pass C to audit a soft margin": "Audit a soft margin with --C",
+    "Fit with multi_class='ovr'": "Fit with --multi-class ovr",
+    "(cache_dir=…)": "(--cache-dir)",
+    "y must hold at least two classes": "the labels must be of at least two classes",
+}
+SOME = 8  # labels that are written out
+
+
+def spoken(text: str) -> str:
+    """Turn the advice of an error or a stopping rule into options."""
+    for python, here in SPOKEN.items():
+        text = text.replace(python, here)
+    return text
+
+
+def counted(n: int, thing: str, things: str | None = None) -> str:
+    """1 row, 2 rows."""
+    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+
+
+def share(errors: int, n: int) -> str:
+    """An error in percent, and what it is a share of."""
+    percent = f"{100 * errors / n:.2f} %" if n else "nothing to judge"
+    return f"{percent} ({errors:,} of {counted(n, 'row')})"
+
+
+def some(labels: list[Any]) -> str:
+    """A few labels, in words."""
+    return ", ".join(map(str, labels[:SOME])) + (", …" if len(labels) > SOME else "")
+
+
+def key(label: Any) -> str:
+    """A label, or a pair of them, as a key of JSON."""
+    return " | ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def finite(value: Any) -> Any:
+    """The same value for JSON, which has no infinity and no nan: null stands for them."""
+    if isinstance(value, dict):
+        return {key: finite(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,121 @@
+"""Files that cannot be mapped are converted once, to a file of rows beside them, and used again.
+
+A converted file knows the size and the time of its source and what was read of it; if any of these
+has changed, or the file is broken, it is made anew. It gets its name when it is whole, so that processes
+that convert the same file at once do no harm: the last one wins, and all are right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from maxmargin.core.errors import InputError
+from maxmargin.files.options import Options
+from maxmargin.files.reader import Reader, StartAgain
+from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.store import StoreWriter, read_store
+
+__all__ = ["cached", "convert"]
+
+FORMAT = 1  # to be raised when the same file and options are read in another way
+TICK = 0.02  # seconds in which a file may change twice without a new time
+
+
+def cached(
+    path: Path, options: Options, folder: Path | None, make: Callable[[], Reader], shown: object
+) -> FileRows:
+    """Open the converted file of a source, or convert it now."""
+    before = path.stat()
+    source = {"name": path.name, "size": before.st_size, "time": before.st_mtime_ns}
+    key = {"format": FORMAT, "source": source, "options": _plain(options)}
+    home = path.absolute().parent if folder is None else folder
+    target = home / _name(path, options, beside=folder is None)
+    rows = _reuse(target, key)
+    if rows is None and not _writable(home, make=folder is not None):
+        target = _own_folder() / _name(path, options, beside=False)
+        rows = _reuse(target, key)
+    if rows is not None:
+        return rows
+    time.sleep(max(0.0, min(TICK, before.st_mtime + TICK - time.time())))
+    convert(make(), target, {"key": key})
+    after = path.stat()
+    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        target.unlink(missing_ok=True)
+        raise InputError(
+            f"{shown}: changed while it was read. Wait until it is whole, and open it again."
+        )
+    return read_store(target)
+
+
+def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
+    """Write what a reader yields as a file of rows."""
+    while True:
+        try:
+            with StoreWriter(target, about) as writer:
+                last: Any = None
+                for last in reader.read():
+                    writer.add(last)
+                writer.about |= {**reader.about, "names": reader.names}
+                labels = reader.labels.array()
+                if labels is not None:
+                    writer.add(last[:0], labels)
+            return
+        except StartAgain:
+            continue
+
+
+def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:
+    """The converted file, if it is there, whole, and of this source."""
+    try:
+        rows = read_store(target)
+    except (InputError, OSError, MemoryError):
+        return None
+    return rows if rows.about.get("key") == key else None
+
+
+def _plain(options: Options) -> Any:
+    return json.loads(json.dumps(options._asdict()))
+
+
+def _name(path: Path, options: Options, beside: bool) -> str:
+    """A name that tells the source; away from it, its folder is part of the sum."""
+    given = json.dumps(
+        [options._asdict(), "" if beside else str(path.absolute().parent)], sort_keys=True
+    )
+    return f"{path.name[:150]}.{hashlib.sha256(given.encode()).hexdigest()[:12]}.rows"
+
+
+def _writable(folder: Path, make: bool) -> bool:
+    """Whether a folder can be written to; one that was asked for is made, and must be usable."""
+    if make:
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".maxmargin.", dir=folder):
+            return True
+    except OSError:
+        if make:
+            raise
+        return False
+
+
+def _own_folder() -> Path:
+    """A folder for temporary files that nobody else can write to."""
+    user = os.getuid() if hasattr(os, "getuid") else ""
+    folder = Path(tempfile.gettempdir()) / f"maxmargin-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+        if stat.S_ISDIR(found.st_mode) and mine:
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="maxmargin-"))

@@ -1,0 +1,128 @@
+"""Small files whole, in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.core.errors import InputError
+from maxmargin.files.guess import guess_kind
+from maxmargin.files.opening import in_our_words, make_reader, spooled
+from maxmargin.files.options import Names, find_kind, read_options
+from maxmargin.files.reader import Reader, StartAgain
+from maxmargin.files.tables import TableReader
+
+__all__ = ["Data", "read_data"]
+
+
+class Data(NamedTuple):
+    """Rows, labels and names, and where the file holds what."""
+
+    X: Any
+    y: np.ndarray
+    names: list[str]
+    source: dict[str, Any]
+    encoding: dict[str, list[str]] = {}  # noqa: RUF012 - never changed
+
+
+def read_data(
+    path: str | os.PathLike[str],
+    label: str | int | bool | None = None,
+    columns: Names = None,
+    drop: Names = None,
+    header: bool | None = None,
+    *,
+    one_hot: bool = False,
+    encoding: Mapping[str, Sequence[str]] | None = None,
+    first_index: int | None = None,
+    features: int | None = None,
+    kind: str | None = None,
+) -> Data:
+    """Read a file into memory; the options are those of :func:`maxmargin.open_rows`.
+
+    Numbers are doubles, and no file is written. Columns of the same name are allowed. ``source`` says
+    where the file holds the label and the features, for a proof. Without labels ``y`` is empty.
+    """
+    shown = "standard input" if path == "-" else os.fspath(path)
+    with in_our_words(shown), spooled(path) as (source, temporary):
+        try:
+            known = kind or (guess_kind(source) if temporary else find_kind(source))
+            options = read_options(
+                shown,
+                find_kind(source, known),
+                label=label,
+                columns=columns,
+                drop=drop,
+                header=header,
+                one_hot=one_hot,
+                encoding=encoding,
+                dtype=np.float64,
+                first_index=first_index,
+                features=features,
+            )
+            if options.kind == "rows":
+                raise InputError(f"{shown}: this is a converted file. Name its source.")
+            reader = make_reader(source, options, shown)()
+            if isinstance(reader, TableReader):
+                reader.unique = False
+            X = _collect(reader)
+        finally:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+    y = reader.labels.array()
+    about = dict(reader.about)
+    categories = about.pop("encoding", {})
+    first = about.get("first_index", 0)
+    names = reader.names or about.get("columns") or [str(j + first) for j in range(X.shape[1])]
+    return Data(X, np.empty(0) if y is None else y, list(names), about, categories)
+
+
+def _collect(reader: Reader) -> Any:
+    """All blocks of a reader as one matrix."""
+    while True:
+        try:
+            return _joined(reader)
+        except StartAgain:
+            continue
+
+
+def _joined(reader: Reader) -> Any:
+    data, indices, steps = _Growing(np.float64), _Growing(np.int32), _Growing(np.int64)
+    d, is_sparse = 0, False
+    for block in reader.read():
+        d, is_sparse = max(d, block.shape[1]), sparse.issparse(block)
+        data.extend(block.data if is_sparse else block.ravel())
+        if is_sparse:
+            indices.extend(block.indices)
+            steps.extend(np.diff(block.indptr))
+    if not is_sparse:
+        return data.whole().reshape(-1, d)
+    ends = np.concatenate([[0], np.cumsum(steps.whole())])
+    if ends[-1] < 2**31:
+        ends = ends.astype(np.int32)
+    return sparse.csr_matrix((data.whole(), indices.whole(), ends), shape=(len(ends) - 1, d))
+
+
+class _Growing:
+    """An array that becomes longer in place, where the operating system allows it."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._array, self._used = np.empty(1024, dtype=dtype), 0
+
+    def extend(self, values: np.ndarray) -> None:
+        """Add values at the end."""
+        end = self._used + len(values)
+        if end > len(self._array):
+            self._array.resize(max(end, 6 * len(self._array) // 5), refcheck=False)
+        self._array[self._used : end] = values
+        self._used = end
+
+    def whole(self) -> np.ndarray:
+        """What was added; nothing can be added any more."""
+        self._array.resize(self._used, refcheck=False)
+        return self._array

@@ -1,0 +1,149 @@
+"""Archives of NumPy: a matrix X and labels y, or a sparse matrix of SciPy; streamed, never unpacked."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.core.errors import InputError
+from maxmargin.files.npyfile import BLOCK, as_features, check_matrix, read_header
+from maxmargin.files.options import at_row
+from maxmargin.files.reader import Reader
+
+__all__ = ["NpzReader", "check_labels"]
+
+
+class NpzReader(Reader):
+    """Read an .npz file."""
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield dense blocks, or sparse ones."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                names = {name.removesuffix(".npy") for name in archive.namelist()}
+                self._read_labels(archive, names)
+                if {"data", "indices", "indptr", "shape", "format"} <= names:
+                    yield from self._sparse(archive)
+                elif "X" in names:
+                    yield from self._dense(archive)
+                else:
+                    raise InputError(
+                        f"{self.shown}: must hold X (and y), or a sparse matrix saved by "
+                        f"scipy.sparse.save_npz. Got {', '.join(sorted(names)[:10]) or 'nothing'} "
+                        "instead. Save it with numpy.savez(file, X=…, y=…)."
+                    )
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            why = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"{self.shown}: must be a whole archive saved by numpy.savez. {why}. Save it again."
+            ) from error
+
+    def _array(self, archive: zipfile.ZipFile, name: str) -> np.ndarray:
+        """A whole array: row ends, labels, a shape."""
+        with archive.open(f"{name}.npy") as file:
+            header = read_header(file, self.shown)
+            return self._take(file, header.dtype, int(np.prod(header.shape))).reshape(header.shape)
+
+    def _take(self, file: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
+        """The next numbers of an array."""
+        if dtype.hasobject:
+            raise InputError(f"{self.shown}: must hold numbers. Got Python objects. Save numbers.")
+        size = count * dtype.itemsize
+        if size > 64 * self.path.stat().st_size * 1024:  # more than any compression yields
+            raise InputError(f"{self.shown}: must hold whole arrays. Got one cut off. Save it again.")
+        content = file.read(size)
+        if len(content) < size:
+            raise InputError(f"{self.shown}: must hold whole arrays. Got one cut off. Save it again.")
+        return np.frombuffer(content, dtype)
+
+    def _read_labels(self, archive: zipfile.ZipFile, names: set[str]) -> None:
+        label = self.options.label
+        if label is False:
+            return
+        name = "y" if label is None else str(label)
+        if name not in names:
+            raise InputError(
+                f"{self.shown}: must hold the labels as {name}. Got {', '.join(sorted(names)[:10])} "
+                "instead. Name their array (label=…), or their file (labels=…)."
+            )
+        self.labels.add_values(check_labels(self._array(archive, name), self.shown))
+
+    def _dense(self, archive: zipfile.ZipFile) -> Iterator[np.ndarray]:
+        with archive.open("X.npy") as file:
+            header = read_header(file, self.shown)
+            check_matrix(header, self.shown)
+            n, d = header.shape
+            if header.by_columns and n > 1 and d > 1:
+                raise InputError(
+                    f"{self.shown}: X must be stored row by row. Got it column by column instead. Save "
+                    "numpy.ascontiguousarray(X)."
+                )
+            if not d:
+                raise InputError(f"{self.shown}: must have at least one feature. Got none.")
+            length = max(1, BLOCK // d)
+            for start in range(0, n, length):
+                rows = min(length, n - start)
+                block = self._take(file, header.dtype, rows * d).reshape(rows, d)
+                yield as_features(block, partial(self._place, start))
+
+    def _place(self, before: int, i: int, j: int) -> str:
+        return f"{at_row(self.shown, before + i)}: feature {j}"
+
+    def _sparse_place(self, before: int, ends: np.ndarray, columns: np.ndarray, _: int, p: int) -> str:
+        row = before + int(np.searchsorted(ends, p, side="right")) - 1
+        return f"{at_row(self.shown, row)}: feature {columns[p]}"
+
+    def _sparse(self, archive: zipfile.ZipFile) -> Iterator[Any]:
+        form = self._array(archive, "format").tolist()
+        form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+        if form != "csr":
+            raise InputError(
+                f"{self.shown}: a sparse matrix must be stored by rows (csr). Got {form[:20]} instead. "
+                "Save X.tocsr()."
+            )
+        shape = self._array(archive, "shape")
+        indptr = self._array(archive, "indptr").astype(np.int64).ravel()
+        n, d = (int(v) for v in (shape.tolist() if shape.shape == (2,) else (0, 0)))
+        steps = np.diff(indptr)
+        if n < 1 or d < 1 or len(indptr) != n + 1 or indptr[0] or np.any(steps < 0):
+            raise InputError(
+                f"{self.shown}: must hold rows of a sparse matrix. Got none. Save it again."
+            )
+        with archive.open("data.npy") as data, archive.open("indices.npy") as indices:
+            kinds = [read_header(file, self.shown).dtype for file in (data, indices)]
+            if kinds[0].kind not in "biuf" or kinds[1].kind not in "iu":
+                raise InputError(f"{self.shown}: must hold numbers. Got {kinds[0]}. Save numbers.")
+            start = 0
+            while start < n:
+                stop = int(np.searchsorted(indptr, indptr[start] + BLOCK, side="right")) - 1
+                stop = min(n, max(stop, start + 1))
+                count = int(indptr[stop] - indptr[start])
+                values = self._take(data, kinds[0], count).reshape(1, -1)
+                columns = self._take(indices, kinds[1], count).astype(np.int64)
+                if count and not 0 <= columns.min() <= columns.max() < d:
+                    raise InputError(f"{self.shown}: column numbers must be below {d}. Save it again.")
+                ends = indptr[start : stop + 1] - indptr[start]
+                place = partial(self._sparse_place, start, ends, columns)
+                filled = as_features(values, place).ravel()
+                yield sparse.csr_array((filled, columns, ends), shape=(stop - start, d))
+                start = stop
+
+
+def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
+    """Labels that have a type: one for each row, none of them missing."""
+    values = values.ravel() if values.ndim == 2 and 1 in values.shape else values
+    if values.ndim != 1 or values.dtype.kind not in "biufSU":
+        raise InputError(
+            f"{shown}: labels must be a vector of numbers or strings. Got shape {values.shape} and type "
+            f"{values.dtype} instead."
+        )
+    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"{shown}, row {row}: the label must not be {values[row]}. Leave the row out.")
+    return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values

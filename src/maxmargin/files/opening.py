@@ -1,0 +1,226 @@
+"""The door to files: any kind of data file, as rows that need not fit into memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.files.cache import cached, convert
+from maxmargin.files.guess import guess_kind
+from maxmargin.files.labels import Labels
+from maxmargin.files.npyfile import map_npy
+from maxmargin.files.npzfile import check_labels
+from maxmargin.files.options import Names, Options, find_kind, read_options
+from maxmargin.files.reader import Reader
+from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.store import read_store
+
+__all__ = ["in_our_words", "make_reader", "open_rows", "spooled"]
+
+
+def open_rows(
+    path: str | os.PathLike[str],
+    *,
+    label: str | int | bool | None = None,
+    columns: Names = None,
+    drop: Names = None,
+    header: bool | None = None,
+    one_hot: bool = False,
+    encoding: Mapping[str, Sequence[str]] | None = None,
+    labels: Any = None,
+    dtype: Any = None,
+    first_index: int | None = None,
+    features: int | None = None,
+    kind: str | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> FileRows:
+    """Open a data file of any size as rows, which ``fit`` takes in place of X and y.
+
+    A matrix of NumPy (C order, float64 or float32, labels elsewhere) is used as it is. Any other file is
+    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which is used from then on as
+    long as the size and time of the source and the options stay the same.
+
+    Parameters
+    ----------
+    path : path
+        svmlight (.svm, .svmlight, .libsvm, .txt, .dat), .csv, .tsv (all also in .gz), .parquet, .arrow,
+        .feather, .npy, .npz, a converted .rows file, or ``"-"`` for standard input.
+    label : str, int, False or None
+        The column of the labels, by name or number; None is the last one, False is none at all. In an
+        .npz file the name of their array, None is ``y``. svmlight rows begin with their label.
+    columns, drop : list of names or numbers, optional
+        The features to use, in this order (all); the features to leave out.
+    header : bool, optional
+        Whether the first line of a table holds names. None finds out.
+    one_hot : bool
+        Whether columns of text become features, one for each category.
+    encoding : dict, optional
+        ``{column: [categories]}``, as in ``rows.about["encoding"]`` of the rows a model was fitted to.
+    labels : array or path, optional
+        Labels that are not in the file: an array, a .npy file, or a text with one in each line.
+    dtype : {None, "float64", "float32"}
+        How numbers are stored. None keeps single precision where the file has it.
+    first_index, features : int, optional
+        The index of the first feature of svmlight rows (0 or 1; None is 0 if there is an index 0, else
+        1), and how many features there are (None is what the largest index says).
+    kind : str, optional
+        What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.
+    cache_dir : path, optional
+        A folder for the converted file, other than that of the source.
+
+    Returns
+    -------
+    FileRows
+        With ``labels``, ``names``, ``shape``, and ``about``, which says how the file was read.
+    """
+    shown = "standard input" if _is_dash(path) else os.fspath(path)
+    with in_our_words(shown), spooled(path) as (source, temporary):
+        kind = kind or (guess_kind(source) if temporary else find_kind(source))
+        options = read_options(
+            shown,
+            find_kind(source, kind),
+            label=False if labels is not None else label,
+            columns=columns,
+            drop=drop,
+            header=header,
+            one_hot=one_hot,
+            encoding=encoding,
+            dtype=dtype,
+            first_index=first_index,
+            features=features,
+        )
+        folder = None if cache_dir is None else Path(cache_dir)
+        rows = _open(source, options, folder, shown, temporary is not None)
+        if temporary is not None:
+            weakref.finalize(rows, shutil.rmtree, temporary, ignore_errors=True)
+        if labels is not None:
+            rows.labels = _given_labels(labels, rows.n, shown)
+        return rows
+
+
+def _open(
+    source: Path, options: Options, folder: Path | None, shown: object, temporary: bool
+) -> FileRows:
+    if options.kind == "rows":
+        return read_store(source)
+    if options.kind == "npy":
+        rows = map_npy(source, options, shown)
+        if rows is not None:
+            return rows
+    make = make_reader(source, options, shown)
+    if not temporary:
+        return cached(source, options, folder, make, shown)
+    target = source.with_suffix(".rows")
+    convert(make(), target, {})
+    source.unlink()
+    return read_store(target)
+
+
+def make_reader(path: Path, options: Options, shown: object) -> Callable[[], Reader]:
+    """Choose the reader of a kind of file."""
+    from maxmargin.files.arrowfile import ArrowReader
+    from maxmargin.files.csvfile import CsvReader
+    from maxmargin.files.npyfile import NpyReader
+    from maxmargin.files.npzfile import NpzReader
+    from maxmargin.files.svmlight import SvmlightReader
+
+    readers: dict[str, type[Reader]] = {
+        "csv": CsvReader,
+        "tsv": CsvReader,
+        "svmlight": SvmlightReader,
+        "npy": NpyReader,
+        "npz": NpzReader,
+        "parquet": ArrowReader,
+        "arrow": ArrowReader,
+    }
+    return lambda: readers[options.kind](path, options, shown)
+
+
+def _is_dash(path: object) -> bool:
+    return isinstance(path, str) and path == "-"
+
+
+@contextmanager
+def spooled(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path | None]]:
+    """Yield the file to read; a pipe is copied to a temporary folder first, which is yielded as well."""
+    if not _is_dash(path):
+        source = Path(path)
+        if stat.S_ISREG(source.stat().st_mode) or source.is_dir():
+            yield source, None
+            return
+    folder = Path(tempfile.mkdtemp(prefix="maxmargin-"))
+    try:
+        with (folder / "input").open("wb") as copy:
+            if _is_dash(path):
+                shutil.copyfileobj(sys.stdin.buffer, copy, 1 << 20)
+            else:
+                with Path(path).open("rb") as pipe:
+                    shutil.copyfileobj(pipe, copy, 1 << 20)
+        yield folder / "input", folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def in_our_words(shown: object) -> Iterator[None]:
+    """Errors of the operating system as errors of input."""
+    try:
+        yield
+    except OSError as error:
+        of = "" if error.filename in (None, shown) else f" ({error.filename})"
+        raise InputError(
+            f"{shown}: {error.strerror or error}{of}. Name a file that can be read, and a folder with "
+            "room for its conversion (cache_dir=…)."
+        ) from error
+    except ValueError as error:
+        if isinstance(error, InputError) or "null" not in str(error):
+            raise
+        raise InputError(f"{shown!r}: is no name of a file. Name a file that can be read.") from error
+
+
+def _given_labels(labels: Any, n: int, shown: object) -> np.ndarray:
+    if isinstance(labels, (str, os.PathLike)):
+        found = _read_label_file(Path(labels))
+        shown = labels
+    else:
+        found = check_labels(np.asarray(labels), "labels")
+        shown = "labels"
+    if len(found) != n:
+        raise InputError(
+            f"{shown}: must hold a label for each of the {n} rows. Got {len(found)} instead."
+        )
+    return found
+
+
+def _read_label_file(path: Path) -> np.ndarray:
+    if path.suffix.lower() == ".npy":
+        try:
+            with path.open("rb") as file:
+                return check_labels(np.lib.format.read_array(file, allow_pickle=False), path)
+        except (ValueError, EOFError) as error:
+            if isinstance(error, InputError):
+                raise
+            why = " ".join(str(error).split())[:200]
+            raise InputError(f"{path}: must hold labels saved by numpy.save. {why}") from error
+    try:
+        texts = [line.strip() for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: must be text in UTF-8. Save the file as UTF-8.") from error
+    book = Labels(path)
+    distinct = sorted(set(texts))
+    place = {text: k for k, text in enumerate(distinct)}
+    book.add_texts(np.array([place[text] for text in texts], dtype=np.int64), distinct)
+    found = book.array()
+    return np.empty(0) if found is None else found

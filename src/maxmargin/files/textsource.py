@@ -1,0 +1,161 @@
+"""A text file, a megabyte at a time, cut at line ends; and the number of any line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.files.options import at_line
+from maxmargin.kernels.text import pack_texts
+
+__all__ = ["TextSource"]
+
+CHUNK = 1 << 20  # bytes
+LONGEST = 1 << 28  # bytes of a line
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")  # bytes that no text has
+LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+
+
+class TextSource:
+    """Whole lines of a file in ``text``; the next ones replace them.
+
+    Parameters
+    ----------
+    path : Path
+        A file in UTF-8 (or ASCII); compressed with gzip if it begins so.
+    shown : object
+        Its name in errors.
+    """
+
+    def __init__(self, path: Path, shown: object) -> None:
+        self.path, self.shown = path, shown
+        self.text = b""
+        self.ends = 0  # of lines in the text
+        self._line = self._first = 1  # of the place counted to last, and of the text
+        self._place = 0
+        self._file: IO[bytes] | gzip.GzipFile = path.open("rb")
+        if self._file.read(2) == b"\x1f\x8b":
+            self._file.close()
+            self._file = gzip.GzipFile(path)
+        else:
+            self._file.seek(0)
+
+    def __enter__(self) -> TextSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def array(self) -> np.ndarray:
+        """The text as the kernels read it."""
+        return np.frombuffer(self.text, np.uint8)
+
+    def advance(self) -> bool:
+        """Go on to the next lines; False if there are none."""
+        start = not self._place and not self.text
+        self._first += self.ends
+        self.text, self._line, self._place = self._take(), self._first, 0
+        self.ends = _line_ends(self.text, 0, len(self.text))
+        if start:
+            if self.text.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise InputError(f"{self.shown}: must be text in UTF-8. Got UTF-16. Save it as UTF-8.")
+            self.text = self.text.removeprefix(b"\xef\xbb\xbf")
+        return bool(self.text)
+
+    def extend(self) -> bool:
+        """Add the next lines to these; False if there are none."""
+        more = self._take()
+        self.text += more
+        self.ends += _line_ends(more, 0, len(more))
+        return bool(more)
+
+    def _take(self) -> bytes:
+        """The next whole lines; the last one may lack its end."""
+        try:
+            part = self._file.read(CHUNK)
+            if not part or part.endswith(b"\n"):
+                return part
+            rest = self._file.readline(LONGEST)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"{self.shown}: the compressed file is broken or cut off. Copy it again."
+            ) from error
+        if len(rest) == LONGEST:
+            raise InputError(
+                f"{self.shown}: a line must have at most {LONGEST:,} bytes. Got more. "
+                "Is this a file of text?"
+            )
+        return part + rest
+
+    def line_at(self, place: int) -> int:
+        """The number of the line that holds this byte of the text."""
+        if place < self._place:
+            self._line, self._place = self._first, 0
+        self._line += _line_ends(self.text, self._place, place)
+        self._place = place
+        return self._line
+
+    def where(self, place: int) -> str:
+        """The place of a mistake, in words."""
+        return at_line(self.shown, self.line_at(place))
+
+    def decode(self, raw: bytes, place: int) -> str:
+        """Text of bytes that stand at this place."""
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self._no_text(raw[error.start :], place + error.start) from error
+        if strange := CONTROL.search(raw):
+            raise self._no_text(raw[strange.start() :], place + strange.start())
+        return text
+
+    def _no_text(self, raw: bytes, place: int) -> InputError:
+        return InputError(
+            f"{self.where(place)}: must be text in UTF-8. Got the bytes {raw[:12]!r} instead. "
+            "Save the file as UTF-8, or name a file of text."
+        )
+
+    def lines(self, place: int) -> Iterator[tuple[int, str]]:
+        """The lines from this place on, and where each of them ends; more is read if need be."""
+        while True:
+            while place >= len(self.text):
+                if not self.extend():
+                    return
+            match = LINE.match(self.text, place)
+            line = match.group() if match else b""
+            decoded = self.decode(line, place)
+            place += len(line)
+            yield place, decoded
+
+    def distinct(self, places: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """Tell equal texts from others: those of bytes ``places[i, 0]`` … ``places[i, 1]`` − 1.
+
+        Returns codes and the texts they stand for.
+        """
+        packed = np.empty(len(places), dtype=np.int64)
+        longer = pack_texts(self.array, places, packed)
+        if longer:
+            known: dict[bytes, int] = {}
+            for i in np.flatnonzero(packed == -1).tolist():
+                raw = self.text[places[i, 0] : places[i, 1]]
+                packed[i] = -1 - known.setdefault(raw, len(known))
+        _, first, codes = np.unique(packed, return_index=True, return_inverse=True)
+        spans = places[first].tolist()
+        return codes, [self.decode(self.text[low:high], low) for low, high in spans]
+
+
+def _line_ends(text: bytes, start: int, stop: int) -> int:
+    """How many lines end in bytes start … stop − 1; a carriage return and a newline are one end."""
+    part = np.frombuffer(text, np.uint8)[start:stop]
+    ends = int(np.count_nonzero(part == 10))
+    if text.find(b"\r", start, stop) >= 0:
+        ends += text.count(b"\r", start, stop) - text.count(b"\r\n", start, stop)
+    return ends
