@@ -218,3 +218,16 @@ def test_a_split_holds_a_share_of_each_class_out():
     assert not any(answer({"ask": "split", "state": state, "share": 0})["roles"])
     few = {"points": [[0, 0, 0, 0], [1, 1, 1, 0]]}
     assert answer({"ask": "split", "state": few, "share": 0.9})["held_out"] == 0
+
+
+def test_a_table_can_be_looked_at_before_its_columns_are_chosen():
+    text = "a,b,c\n1,2,3\n4,,6\n7,8,9\n1,1,1\n2,2,2\n3,3,5\n"
+    with pytest.raises(mm.InputError):
+        answer({"ask": "table", "text": text})
+    seen = answer({"ask": "table", "text": text, "look": True})
+    assert [column["name"] for column in seen["columns"]] == ["a", "b", "c"]
+
+
+def test_a_column_of_words_is_the_label_even_if_it_has_one_value():
+    with pytest.raises(mm.InputError, match="2 to 5 different values"):
+        answer({"ask": "table", "text": "1,2,a\n3,4,a\n"})

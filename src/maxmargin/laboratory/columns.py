@@ -23,8 +23,9 @@ def choose_label(columns: Sequence[Column], wanted: Any) -> int:
         return place
     fitting = [k for k, column in enumerate(columns) if _can_be_label(column)]
     words = [k for k in fitting if not columns[k].numeric]
+    others = [k for k, column in enumerate(columns) if not column.numeric]
     ends = [k for k in (len(columns) - 1, 0) if k in fitting]
-    place = words[-1] if words else ends[0] if ends else len(columns) - 1
+    place = words[-1] if words else others[-1] if others else ends[0] if ends else len(columns) - 1
     _check_label(columns[place])
     return place
 

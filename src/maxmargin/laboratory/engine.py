@@ -98,7 +98,7 @@ ASKS: dict[str, tuple[tuple[str, ...], Callable[[Given], dict[str, Any]]]] = {
     "presets": ((), lambda given: list_presets()),
     "preset": (("name", "n", "noise", "balance", "margin", "seed"), make_preset),
     "split": (("state", "share", "seed"), lambda given: split(_state(given), given)),
-    "table": (("text", "header", "label", "features"), read_table),
+    "table": (("text", "header", "label", "features", "look"), read_table),
     "script": (("state",), lambda given: write_script(read_task(_state(given)))),
     "trace": (("state",), lambda given: write_trace(read_task(_state(given)))),
     "film": (("state", "format"), lambda given: draw(read_task(_state(given)), given)),

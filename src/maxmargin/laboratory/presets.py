@@ -99,7 +99,7 @@ def list_presets() -> dict[str, Any]:
     """All presets with titles, sentences and sliders."""
     found: list[dict[str, Any]] = []
     for name, example in _lectures().items():
-        title = name.replace("-", " ").capitalize()
+        title = name.replace("-", " ").capitalize().replace("Xor", "XOR")
         sentence = datasets.load(example).description
         found.append(
             {"name": name, "title": title, "sentence": sentence, "group": "lectures", "sliders": []}

@@ -30,9 +30,10 @@ def tell_run(task: Task, fitted: Fitted) -> dict[str, Any]:
     trace, reason = machine.trace_, machine.stop_reason_
     Z = trace.weights
     errors, risk = path_of(side, Z)
-    validation = None
+    final = np.append(machine.coef_, machine.intercept_)
+    validation = final_validation = None
     if len(side.validating):
-        validation = _errors(side, Z, side.validating).tolist()
+        *validation, final_validation = _errors(side, np.vstack([Z, final]), side.validating).tolist()
     rows = np.array([u.row for u in trace], dtype=np.int64)
     rows = np.where(rows < 0, -1, state.trained[rows]) if len(rows) else rows
     return {
@@ -54,7 +55,9 @@ def tell_run(task: Task, fitted: Fitted) -> dict[str, Any]:
         "stop": str(reason),
         "finished": bool(reason.solved),
         "cut": "max_updates" in reason.rule,
-        "final": [*plain(machine.coef_), float(machine.intercept_)],
+        "final": plain(final),
+        "final_risk": float(path_of(side, final[None])[1][0]),
+        "final_validation": final_validation,
         "final_note": _note(task, model),
         "words": {"update": "step" if state.algorithm == "batch" else "mistake"},
     }

@@ -27,6 +27,9 @@ def read_table(given: Mapping[str, Any]) -> dict[str, Any]:
     if header is not None:
         read_bool("header", header)
     columns = read_columns(text, header)
+    described = [{"name": c.name, "numeric": c.numeric, "distinct": len(c.distinct)} for c in columns]
+    if read_bool("look", given.get("look", False)):  # only what there is to choose from
+        return {"columns": described, "label": len(columns) - 1, "note": ""}
     label = choose_label(columns, given.get("label"))
     named = Column("", [canonical(text) for text in columns[label].texts], columns[label].lines)
     classes = in_order(named)
@@ -44,9 +47,7 @@ def read_table(given: Mapping[str, Any]) -> dict[str, Any]:
             table, names = np.column_stack([table, np.zeros(len(table))]), [*names, "(nothing)"]
             notes.append("There is one feature: the second coordinate is 0.")
     return {
-        "columns": [
-            {"name": c.name, "numeric": c.numeric, "distinct": len(c.distinct)} for c in columns
-        ],
+        "columns": described,
         "label": label,
         "features": "projection" if projected else chosen,
         "points": [[x, y, code, 0] for (x, y), code in zip(table.tolist(), codes.tolist(), strict=True)],

@@ -134,7 +134,13 @@ def tell_bound(side: Side) -> dict[str, Any] | None:
         conditions.append("a start at zero")
     if conditions:
         sentence += f" This holds for {' and '.join(conditions)}, which is not so here."
-    return {"R": bound.R, "gamma": bound.gamma, "bound": bound.bound, "sentence": sentence}
+    return {
+        "R": bound.R,
+        "gamma": bound.gamma,
+        "bound": bound.bound,
+        "holds": not conditions,
+        "sentence": sentence,
+    }
 
 
 def _sentence(side: Side, found: Analysis, margin: float | None) -> str:
