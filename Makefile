@@ -42,6 +42,8 @@ $(STAMP): pyproject.toml
 	  { echo "maxmargin needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test]"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[peers]" || \
+	  echo "LIBLINEAR was not installed (it needs a C++ compiler): the test that predicts with it is skipped."
 	@touch $(STAMP)
 
 clean:
