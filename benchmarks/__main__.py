@@ -11,13 +11,14 @@ import sklearn
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import files, margin, perceptron, separability
+from benchmarks import files, margin, perceptron, separability, stream
 
 PARTS = {
     "perceptron": perceptron.rows,
     "margin": margin.rows,
     "separability": separability.rows,
     "files": files.rows,
+    "stream": stream.rows,
 }
 
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin import datasets, plots, saving, stopping
+    from maxmargin import datasets, plots, saving, stopping, stream
     from maxmargin.certificates.certificate import Certificate
     from maxmargin.certificates.optimum import ExactOptimum
     from maxmargin.certificates.proof import Proof
     from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+    from maxmargin.checkpoints.fit import checkpoint
     from maxmargin.core.errors import BudgetWarning, InputError, MaxMarginError, NotSeparableError
     from maxmargin.core.witness import Witness
     from maxmargin.estimators.audit import certify
@@ -58,6 +59,7 @@ _HOME = {
     "Verdict": "maxmargin.certificates.verdict",
     "Witness": "maxmargin.core.witness",
     "certify": "maxmargin.estimators.audit",
+    "checkpoint": "maxmargin.checkpoints.fit",
     "error_bounds": "maxmargin.estimators.errorbounds",
     "lab": "maxmargin.laboratory.notebook",
     "load": "maxmargin.saving.files",
@@ -68,7 +70,7 @@ _HOME = {
     "write_svmlight": "maxmargin.files.writing",
 }
 
-_MODULES = ("datasets", "plots", "saving", "stopping")
+_MODULES = ("datasets", "plots", "saving", "stopping", "stream")
 
 __all__ = [
     "BatchPerceptron",
@@ -91,6 +93,7 @@ __all__ = [
     "Witness",
     "__version__",
     "certify",
+    "checkpoint",
     "datasets",
     "error_bounds",
     "lab",
@@ -102,6 +105,7 @@ __all__ = [
     "saving",
     "separability",
     "stopping",
+    "stream",
     "write_svmlight",
 ]
 

@@ -20,7 +20,7 @@ from maxmargin.stream.labels import fixed_labels
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.session import Session, as_seconds, same_parameters
 from maxmargin.stream.source import Lines
-from maxmargin.stream.state import StreamState, read_state, remove_leftovers
+from maxmargin.stream.state import StreamState, read_state
 from maxmargin.stream.writing import open_predictions
 
 __all__ = ["RESUME", "run"]
@@ -99,7 +99,6 @@ def _state(
         if resume != "skip":
             raise InputError("--resume is for a stream with a --checkpoint. Name its file.")
         return StreamState(model, bits=bits)
-    remove_leftovers(checkpoint)
     state = None if resume == "never" else read_state(checkpoint)
     if state is None:
         return StreamState(model, bits=bits)

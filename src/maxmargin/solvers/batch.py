@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
 
+from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.core.trace import Trace, Update
 from maxmargin.solvers.hull import shortest_combination
@@ -127,6 +129,11 @@ def batch_perceptron(
     record: bool,
 ) -> list[Solution]:
     """Descend for machines that share their rows, until each has a reason to stop."""
+    stage = next_stage()
+    if stage.finished is not None:
+        finished: list[Solution] = stage.finished
+        return finished
+    problem = replace(problem, began=problem.began - stage.elapsed)
     began = problem.began
     n = problem.training.rows.n
     risk = Risk(problem.training, machines)
@@ -136,8 +143,20 @@ def batch_perceptron(
     solutions: dict[int, Solution] = {}
     active = np.arange(len(start))
     Z, bundles = start.copy(), [Bundle() for _ in machines]
+    first, saved = 1, stage.saved
+    if saved is not None:
+        first, Z, active = saved["epoch"] + 1, saved["Z"], np.array(saved["active"])
+        mistakes, updates, traces = saved["mistakes"], saved["updates"], saved["traces"]
+        solutions = {k: s for k, s in enumerate(saved["solutions"]) if s is not None}
+        for log, history, rule in zip(logs, saved["histories"], saved["rules"], strict=True):
+            log.history = history
+            thaw(log.check, rule)
+        bundles = [bundles[k] for k in active]
+        for bundle, pulls in zip(bundles, saved["bundles"], strict=True):
+            bundle.pulls = pulls
+        risk.keep(np.isin(np.arange(len(start)), active))
     M = risk.margins(Z)
-    for epoch in count(1):
+    for epoch in count(first):
         before, wrong = Z, np.count_nonzero(M <= 0, axis=1)
         R_before = risk.value(M)
         Z = risk.step(Z, M, step, bundles)
@@ -180,4 +199,19 @@ def batch_perceptron(
         active, Z, M = active[going_on], Z[going_on], M[going_on]
         bundles = [b for b, go in zip(bundles, going_on, strict=True) if go]
         risk.keep(going_on)
-    return [solutions[k] for k in range(len(start))]
+        if stage.due():
+            stage.keep(
+                {
+                    "epoch": epoch,
+                    "Z": Z,
+                    "active": active.tolist(),
+                    "bundles": [bundle.pulls for bundle in bundles],
+                    "mistakes": mistakes,
+                    "updates": updates,
+                    "traces": traces,
+                    "solutions": [solutions.get(k) for k in range(len(start))],
+                    "histories": [log.history for log in logs],
+                    "rules": [freeze(log.check) for log in logs],
+                }
+            )
+    return stage.finish([solutions[k] for k in range(len(start))])

@@ -29,7 +29,7 @@ class Logbook:
         self.machine = machine
         self.history = History()
         self.reason: StopReason | None = None
-        self._check = stop.watch()
+        self.check = stop.watch()
 
     def close_epoch(
         self,
@@ -51,7 +51,7 @@ class Logbook:
         verdict = self.problem.verdict
         if verdict is not None:
             progress = progress._replace(verdict=lambda: verdict(self.machine))
-        self.reason = self._check(progress) or (ASKED if asked else None)
+        self.reason = self.check(progress) or (ASKED if asked else None)
         training_error = progress.training_error
         if self.reason is not None and training_error is None:
             training_error = self.problem.training_error(self.machine, z)

@@ -10,11 +10,14 @@ If they cannot, the run ends by one of the stopping rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
+from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.logbook import Logbook
@@ -39,6 +42,11 @@ def online_perceptron(
     ``start`` holds one z per machine. All machines visit the rows in the same order, so that each
     row is loaded once for all of them; every machine makes the updates it would make alone.
     """
+    stage = next_stage(rng)
+    if stage.finished is not None:
+        finished: list[Solution] = stage.finished
+        return finished
+    problem = replace(problem, began=problem.began - stage.elapsed)
     began = problem.began
     state = State.begin(start, settings.average, stop.max_updates())
     running = Running(problem.training, machines, state, settings)
@@ -49,18 +57,31 @@ def online_perceptron(
     deadline = stop.max_seconds()
     track = problem.track_error or stop.requires("training_error")
     orders = epochs(settings.order, members, rng)
-    for epoch in count(1):
-        running.begin_epoch()
+    first, seen = 1, 0  # the epoch to begin with, and its pieces that have been seen
+    if stage.saved is not None:
+        rng.bit_generator.state = stage.saved["rng"]
+        first, seen = stage.saved["epoch"], stage.saved["pieces"]
+        active = _go_on(stage.saved, running, runs)
+    for epoch in count(first):
+        drawn = rng.bit_generator.state
+        if not seen:
+            running.begin_epoch()
         whole = True
-        for piece in running.pieces(next(orders)):
+        for number, piece in enumerate(running.pieces(next(orders)), 1):
+            if number <= seen:
+                continue
             if not settings.record:
                 running.visit_all(piece)
             else:
                 for step, row in running.visit(piece):
                     active[0].recorder.record(step, row, running.state.Z[0])
+            if stage.due():
+                where = {"epoch": epoch, "pieces": number, "rng": drawn}
+                stage.keep({**where, **_kept(running, runs, active)})
             whole = time.perf_counter() - began < deadline
             if not whole:
                 break
+        seen = 0
         running.end_epoch()
         asked = observer(epoch, sum(running.mistakes), running.state.predictors)
         errors: Sequence[float | None] = [None] * len(active)
@@ -78,7 +99,25 @@ def online_perceptron(
         if not all(going_on):
             running.keep(np.array(going_on))
             active = [run for run in active if run.log.reason is None]
-    return [run.solution for run in runs]
+    return stage.finish([run.solution for run in runs])
+
+
+def _kept(running: Running, runs: list[_Run], active: list[_Run]) -> dict[str, Any]:
+    """All that is needed to go on from here, within an epoch."""
+    return {
+        **running.kept(),
+        "active": [runs.index(run) for run in active],
+        "runs": [run.kept() for run in runs],
+    }
+
+
+def _go_on(saved: Mapping[str, Any], running: Running, runs: list[_Run]) -> list[_Run]:
+    """Be where ``_kept`` was; return the runs that are active."""
+    for run, kept in zip(runs, saved["runs"], strict=True):
+        run.go_on(kept)
+    running.keep(np.isin(np.arange(len(runs)), saved["active"]))
+    running.go_on(saved)
+    return [runs[k] for k in saved["active"]]
 
 
 class _Run:
@@ -130,6 +169,24 @@ class _Run:
             threshold=self.settings.threshold,
         )
         self.log.close_epoch(progress, running.state.predictor(k), asked=asked)
+
+    def kept(self) -> dict[str, Any]:
+        """What the run remembers; its result, if it has come to its end."""
+        if self.log.reason is not None:
+            return {"solution": self.solution}
+        trace = self.recorder.trace if self.settings.record else None
+        return {"history": self.log.history, "rule": freeze(self.log.check), "trace": trace}
+
+    def go_on(self, kept: Mapping[str, Any]) -> None:
+        """Remember what ``kept`` returned."""
+        if "solution" in kept:
+            self.solution = kept["solution"]
+            self.log.reason, self.log.history = self.solution.reason, self.solution.history
+            return
+        self.log.history = kept["history"]
+        thaw(self.log.check, kept["rule"])
+        if kept["trace"] is not None:
+            self.recorder.go_on(kept["trace"])
 
     def finish(self, k: int, running: Running) -> None:
         """Take the machine's share out of the running arrays."""

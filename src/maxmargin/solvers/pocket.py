@@ -16,10 +16,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
 
 import numpy as np
 
+from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.params import LARGEST
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.decision import inverse_lengths
@@ -69,6 +73,16 @@ class Pocket:
         self._waiting.append((update, z.copy()))
         if len(self._waiting) == BATCH:
             self.judge()
+
+    def kept(self) -> dict[str, Any]:
+        """All that changes; see ``core.keeping``."""
+        best = {"best": self.z, "errors": self.errors, "found_at": self.found_at}
+        return {**best, "waiting": [[update, z] for update, z in self._waiting]}
+
+    def go_on(self, kept: Mapping[str, Any]) -> None:
+        """Be where ``kept`` was."""
+        self.z, self.errors, self.found_at = kept["best"], kept["errors"], kept["found_at"]
+        self._waiting = [(update, z) for update, z in kept["waiting"]]
 
     def compare(self, z: np.ndarray) -> None:
         """Take weights into the pocket at once if they make fewer errors."""
@@ -187,6 +201,11 @@ def pocket_perceptron(
     polishing: bool,
 ) -> Solution:
     """Run one machine until a rule fires (one of them should be a budget of updates)."""
+    stage = next_stage(rng)
+    if stage.finished is not None:
+        finished: Solution = stage.finished
+        return finished
+    problem = replace(problem, began=problem.began - stage.elapsed)
     began = problem.began
     deadline = began + stop.max_seconds()
     pocket = Pocket(problem.training, machine, start)
@@ -196,17 +215,43 @@ def pocket_perceptron(
     recorder = None
     if settings.record:
         recorder = Recorder(problem.training, machine, start, names=machine.members)
-    for epoch, order in enumerate(epochs(settings.order, pocket.everything, rng), 1):
-        running.begin_epoch()
-        for piece in running.pieces(order):
+    first, seen, saved = 1, 0, stage.saved
+    if saved is not None:
+        rng.bit_generator.state = saved["rng"]
+        first, seen = saved["epoch"], saved["pieces"]
+        running.go_on(saved)
+        pocket.go_on(saved)
+        log.history = saved["history"]
+        thaw(log.check, saved["rule"])
+        if recorder is not None:
+            recorder.go_on(saved["trace"])
+    orders = epochs(settings.order, pocket.everything, rng)
+    for epoch in count(first):
+        drawn = rng.bit_generator.state
+        if not seen:
+            running.begin_epoch()
+        for number, piece in enumerate(running.pieces(next(orders)), 1):
+            if number <= seen:
+                continue
             for step, row in running.visit(piece):
                 pocket.offer(int(running.updates[0]), state.Z[0])
                 if recorder is not None:
                     recorder.record(step, row, state.Z[0])
                 if time.perf_counter() >= deadline:
                     break
+            if stage.due():
+                stage.keep(
+                    {
+                        **{"epoch": epoch, "pieces": number, "rng": drawn},
+                        **running.kept(),
+                        **pocket.kept(),
+                        **{"history": log.history, "rule": freeze(log.check)},
+                        "trace": recorder.trace if recorder else None,
+                    }
+                )
             if time.perf_counter() >= deadline:
                 break
+        seen = 0
         pocket.judge()
         running.end_epoch()
         if not running.mistakes[0]:  # nothing new will come from these weights
@@ -234,7 +279,7 @@ def pocket_perceptron(
     errors = pocket.errors
     if polishing:
         polish(pocket, rng, deadline)
-    return Solution(
+    solution = Solution(
         z=pocket.z,
         reason=log.reason,
         history=log.history,
@@ -246,3 +291,4 @@ def pocket_perceptron(
         best_error=pocket.errors / pocket.total,
         unpolished_error=errors / pocket.total,
     )
+    return stage.finish(solution)

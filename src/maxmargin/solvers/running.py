@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -104,6 +105,17 @@ class Running:
         if sketched and 2 * new[:, READ].sum() > new[:, SEEN].sum():
             self.arrays = self.rows.arrays
 
+    def kept(self) -> dict[str, Any]:
+        """All that changes, from within an epoch; see ``core.keeping``."""
+        state = {"Z": self.state.Z, "U": self.state.U, "counts": self.state.counts}
+        return {**state, "before": self.before, "counted": self._counted}
+
+    def go_on(self, kept: Mapping[str, Any]) -> None:
+        """Be where ``kept`` was."""
+        for name in ("Z", "U", "counts"):
+            getattr(self.state, name)[...] = kept[name]
+        self.before, self._counted = kept["before"], kept["counted"]
+
     def visit_all(self, order: np.ndarray) -> None:
         """Look at the rows in ``order``, all machines together."""
         for arrays, local, first in self._stretches(order):
@@ -175,6 +187,11 @@ class Recorder:
         self.machine = machine
         self.trace = Trace(start.copy()) if trace is None else trace
         self._last = start.copy()
+
+    def go_on(self, trace: Trace) -> None:
+        """Write on in a trace."""
+        self.trace = trace
+        self._last = trace[-1].weights if len(trace) else trace.start.copy()
 
     def record(self, step: int, row: int, z: np.ndarray) -> None:
         """Add one update, given the weights after it."""

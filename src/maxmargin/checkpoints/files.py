@@ -1,0 +1,67 @@
+"""JSON files with a checksum and a format, replaced whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from maxmargin._version import __version__
+from maxmargin.core.errors import InputError
+from maxmargin.saving.atomic import write_atomically
+from maxmargin.saving.sealed import seal, unseal
+
+__all__ = ["read_sealed", "remove_leftovers", "write_sealed"]
+
+
+def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content: dict[str, Any]) -> None:
+    """Replace a file; if that fails, the old one is as it was, and :class:`InputError` says so."""
+    head = {"format": kind, "version": version, "library": __version__}
+    write_atomically(path, seal({**head, **content}))
+
+
+def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any] | None:
+    """Return the content of a file of this kind; None if there is no file."""
+    remove_leftovers(path)
+    try:
+        text = Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: the checkpoint cannot be read: {error.strerror or error}.") from error
+    content = unseal(text, str(path), "checkpoint")
+    found = content.pop("format", None), content.pop("version", None)
+    content.pop("library", None)
+    if found[0] != kind:
+        raise InputError(f"{path}: must be a file of format {kind!r}. Got {found[0]!r} instead.")
+    if type(found[1]) is not int or not 1 <= found[1] <= version:
+        raise InputError(
+            f"{path}: maxmargin {__version__} reads format version 1 to {version}. Got {found[1]!r} "
+            "instead. Update maxmargin."
+        )
+    return content
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what processes left that were killed while they wrote this file."""
+    target = Path(os.path.realpath(path))
+    left = re.compile(re.escape(f".{target.name}.") + r"(\d+)-\d+\.new")
+    with contextlib.suppress(OSError):
+        for other in target.parent.iterdir():
+            match = left.fullmatch(other.name)
+            if match and not _alive(int(match[1])):
+                other.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    if os.name != "posix":
+        return True  # to be on the safe side
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

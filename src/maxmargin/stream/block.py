@@ -1,0 +1,32 @@
+"""Examples as they come out of a text: some at a time, as sparse rows, with the places they stand at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["NO_LABEL", "Block"]
+
+NO_LABEL = -1
+
+
+@dataclass
+class Block:
+    """Examples in order; if a line could not be read, those before it, and the error."""
+
+    data: np.ndarray  # values of all entries
+    numbers: np.ndarray | None  # their features as numbers, if the text numbers them,
+    names: list[str] | None  # … else their names
+    indptr: np.ndarray  # where the entries of each example begin and end
+    labels: list[Any]  # the distinct labels
+    codes: np.ndarray  # which of them each example has, or NO_LABEL
+    lines: np.ndarray  # the line of each example
+    next_line: int  # the line after the text, if all of it was read
+    error: InputError | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)

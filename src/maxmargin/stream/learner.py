@@ -1,0 +1,182 @@
+"""A perceptron that predicts and learns block by block what it would predict and learn one by one.
+
+The model is left as ``learn_one`` would leave it, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.params import LARGEST, random_generator
+from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.estimators.stream import ONLINE
+from maxmargin.files.options import at_line
+from maxmargin.kernels.perceptron import MADE
+from maxmargin.kernels.progressive import progress
+from maxmargin.rows import Csr, CsrRows
+from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.running import Running
+from maxmargin.stream.block import NO_LABEL, Block
+from maxmargin.stream.features import Features
+from maxmargin.stream.labels import text_of_label
+
+__all__ = ["Answers", "Learner"]
+
+Answers = tuple[np.ndarray, np.ndarray, list[Any]]  # codes predicted, codes seen, what they stand for
+
+
+class Learner:
+    """Takes blocks of examples in order.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Fresh, or one that a learner with the same other parameters left behind.
+    bits : int, optional
+        Hash the names of features into 2^bits columns.
+    labels : dict, optional
+        The labels there are, by their texts; otherwise the first two to appear are the classes.
+    """
+
+    def __init__(
+        self, model: Perceptron, bits: int | None = None, labels: dict[str, Any] | None = None
+    ) -> None:
+        self.model, self.bits, self.labels = model, bits, labels
+        model._check_params()
+        if not self._begun and labels is not None:
+            self._begin(np.array(sorted(labels.values())))
+        self.features = Features(model, bits)
+
+    @property
+    def _begun(self) -> bool:
+        return "classes_" in vars(self.model)
+
+    @property
+    def _classes(self) -> list[Any]:
+        return list(self.model.classes_.tolist())
+
+    def _begin(self, classes: np.ndarray) -> None:
+        self.model._begin(classes, 0 if self.bits is None else 1 << self.bits)
+        if self.bits is None:
+            self.model.feature_index_ = {}
+
+    def take(self, block: Block) -> Iterator[Answers]:
+        """Predict each example, then learn from it; yield what was predicted, in pieces.
+
+        If an example cannot be learned from, those before it are, and then the error is raised.
+        """
+        seen = [self._label(label) for label in block.labels]
+        good, error = self._usable(block, seen)
+        row = 0
+        while row < good:
+            codes = block.codes[row:good]
+            if not self._begun:
+                labelled = np.flatnonzero(codes != NO_LABEL)
+                stop = row + int(labelled[0]) + 1 if len(labelled) else good
+                codes = codes[: stop - row]
+                met = [seen[codes[-1]]] if len(labelled) else []
+                yield np.full(len(codes), NO_LABEL), np.where(codes == NO_LABEL, NO_LABEL, 0), met
+                if met:
+                    self._begin(np.array(met))
+                    self._advance(block, stop - 1, stop, np.zeros(1, dtype=np.int64))
+                row = stop
+                continue
+            classes = self._classes
+            known = {label: code for code, label in enumerate(classes)}
+            table = np.array([known.get(label, len(classes)) for label in seen] + [NO_LABEL])
+            coded = table[codes]
+            strange = np.flatnonzero(coded == len(classes))
+            stop = row + int(strange[0]) if len(strange) else good
+            if stop > row:
+                part = coded[: stop - row]
+                yield self._advance(block, row, stop, part), part, classes
+            if len(strange):  # the second class of a stream: predict without it, then learn
+                new = seen[codes[stop - row]]
+                predicted = self._advance(block, stop, stop + 1, np.array([NO_LABEL]))
+                yield predicted, np.array([1]), [classes[0], new]
+                self._meet(new, int(block.lines[stop]))
+                code = np.array([self._classes.index(new)])
+                self._advance(block, stop, stop + 1, code)
+                stop += 1
+            row = stop
+        if error is not None:
+            raise error
+
+    def _label(self, label: Any) -> Any:
+        """The class a label stands for; itself, if the classes are not fixed."""
+        if self.labels is None:
+            return label
+        return self.labels.get(text_of_label(label), _Unknown(label))
+
+    def _meet(self, label: Any, line: int) -> None:
+        try:
+            self.model._meet(label)
+        except InputError as error:
+            raise InputError(f"{at_line('-', line)}: {error} Or name them with --labels.") from None
+
+    def _usable(self, block: Block, seen: list[Any]) -> tuple[int, InputError | None]:
+        """How many examples can be taken, and what is wrong with the next."""
+        good, error = len(block), block.error
+        large = np.flatnonzero(~(np.abs(block.data) <= LARGEST))
+        if len(large):
+            good = int(np.searchsorted(block.indptr, large[0], side="right")) - 1
+            error = InputError(
+                f"{at_line('-', int(block.lines[good]))}: feature values must be at most {LARGEST:.1e} "
+                f"in size. Got {float(block.data[large[0]])!r} instead. Scale the feature."
+            )
+        met = self._classes if self._begun else []
+        new = [k for k, label in enumerate(seen) if label not in met]
+        for i, k in sorted((int(np.argmax(block.codes == k)), k) for k in new):
+            if i >= good:
+                break
+            if len(met) >= 2 or isinstance(seen[k], _Unknown):
+                return i, self._strange(seen[k], met, int(block.lines[i]))
+            met.append(seen[k])
+        return good, error
+
+    def _strange(self, label: Any, classes: list[Any], line: int) -> InputError:
+        given = label.label if isinstance(label, _Unknown) else label
+        some = ", ".join(sorted(map(text_of_label, classes))[:20])
+        return InputError(
+            f"{at_line('-', line)}: the label must be one of {some}. Got {text_of_label(given)!r} "
+            "instead. Name all labels with --labels."
+        )
+
+    def _advance(self, block: Block, low: int, high: int, codes: np.ndarray) -> np.ndarray:
+        """Predict and learn examples low … high − 1; return the codes predicted."""
+        model = self.model
+        first, last = block.indptr[low], block.indptr[high]
+        data = block.data[first:last].copy()
+        indptr = block.indptr[low : high + 1] - first
+        part = slice(int(first), int(last))
+        columns = self.features.columns(block, part, data, indptr, codes != NO_LABEL)
+        end, width = int(indptr[-1]), model._state.Z.shape[1] - 1
+        rows = CsrRows(Csr(data[:end], columns[:end], indptr), (high - low, width))
+        codes32 = codes.astype(np.int32)
+        if "_rng" not in vars(model):
+            model._rng = random_generator("random_state", model.random_state)
+        machines = model._machines_on(codes32[:0])
+        state = model._state
+        running = Running(Examples(rows, codes32, model._pad), machines, state, model._settings())
+        before = state.counts[:, MADE].copy()
+        predicted = np.empty(high - low, dtype=np.int64)
+        arrays = state.Z, state.U, state.counts
+        progress(rows.arrays, codes32, running.positives, *arrays, running.rule, predicted)
+        made = state.counts[:, MADE] - before
+        model.n_mistakes_ += int(made.sum())
+        model.stop_reason_ = ONLINE
+        for log, mistakes in zip(model._logs, made.tolist(), strict=True):
+            log.mistakes += mistakes
+            log.reason = ONLINE
+        return np.minimum(predicted, len(model.classes_) - 1)
+
+
+class _Unknown:
+    """A label that is none of those announced; it is equal to nothing."""
+
+    def __init__(self, label: Any) -> None:
+        self.label = label

@@ -1,0 +1,141 @@
+"""A whole stream of text: lines in, predictions out, checkpoints now and then.
+
+What is learned does not depend on how the lines arrive, nor on when checkpoints are written: a stream
+that was killed and is fed the same input again ends in the same state, bit for bit.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from maxmargin.core.errors import InputError
+from maxmargin.stream import jsonlines, svmlight
+from maxmargin.stream.block import Block
+from maxmargin.stream.learner import Learner
+from maxmargin.stream.source import Lines
+from maxmargin.stream.state import StreamState, write_state
+from maxmargin.stream.writing import Predictions
+
+__all__ = ["Session", "as_seconds", "same_parameters"]
+
+DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
+UNITS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
+LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)")
+
+
+class Session:
+    """One stream from its beginning, or from a checkpoint, to its end.
+
+    Parameters
+    ----------
+    state : StreamState
+        Where it is.
+    learner : Learner
+        Of the model in the state.
+    lines : Lines
+        The input.
+    predictions : Predictions
+        The output.
+    say : callable
+        Told of reports, and of checkpoints that failed.
+    report : int
+        Labelled examples between reports; 0 for none.
+    checkpoint : path, optional
+        The file for the state.
+    every : float
+        Seconds between checkpoints.
+    """
+
+    def __init__(
+        self,
+        state: StreamState,
+        learner: Learner,
+        lines: Lines,
+        predictions: Predictions,
+        say: Callable[[str], None],
+        report: int = 0,
+        checkpoint: str | None = None,
+        every: float = 10.0,
+    ) -> None:
+        self.state, self.learner, self.lines, self.predictions = state, learner, lines, predictions
+        self.say, self.report, self.checkpoint, self.every = say, report, checkpoint, every
+        self._read: Callable[[bytes, int], Block] | None = None
+        self._last = time.monotonic()
+
+    def take(self, text: bytes) -> None:
+        """Predict and learn some lines; if one is wrong, those before it, and raise its error."""
+        read = self._reader(text)
+        if read is None:
+            self.lines.done(text, self.lines.line + text.count(b"\n"))
+            return
+        block = read(text, self.lines.line)
+        tally = self.state.tally
+        before = tally.examples
+        try:
+            for predicted, codes, labels in self.learner.take(block):
+                self.predictions.add(predicted, codes, labels)
+                for line in tally.add(predicted, codes, self.report):
+                    self.say(line)
+        except InputError:
+            self._done_until(text, block, tally.examples - before)
+            raise
+        self.lines.done(text, block.next_line)
+        self.predictions.flush()
+        if self.checkpoint is not None and time.monotonic() - self._last >= self.every:
+            try:
+                self.save()
+            except InputError as error:
+                self.say(f"Warning: {error} The stream goes on, and tries again.")
+            self._last = time.monotonic()
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        if self.checkpoint is None:
+            return
+        state, lines = self.state, self.lines
+        state.written = self.predictions.secure()
+        state.read, state.checksum = lines.consumed, lines.checksum
+        write_state(state, self.checkpoint)
+
+    def _reader(self, text: bytes) -> Callable[[bytes, int], Block] | None:
+        """Tell JSON from svmlight by the first line that is not blank."""
+        if self._read is None:
+            start = text.lstrip()
+            if start:
+                self._read = jsonlines.read_lines if start[:1] == b"{" else svmlight.read_lines
+        return self._read
+
+    def _done_until(self, text: bytes, block: Block, count: int) -> None:
+        """Count as consumed the lines up to the example that was learned last."""
+        self.predictions.flush()
+        if not count:
+            return
+        line, place = self.lines.line, 0
+        for match in LINE.finditer(text):
+            place, line = match.end(), line + 1
+            if line > block.lines[count - 1]:
+                break
+        self.lines.done(text[:place], line)
+
+
+def as_seconds(text: str) -> float:
+    """Read a duration: 10s, 500ms, 2m, 1h; a number alone is seconds."""
+    found = DURATION.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"--every must be a time such as 10s, 500ms, 2m or 1h. Got {text!r} instead.")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def same_parameters(saved: Any, asked: Any, where: str) -> None:
+    """Refuse to go on with other parameters than those of the checkpoint."""
+    before, now = saved.get_params(), asked.get_params()
+    for name, value in now.items():
+        if before[name] != value:
+            option = {"fit_intercept": "--no-intercept"}.get(name, f"--{name}")
+            raise InputError(
+                f"{where}: the checkpoint was made with {name}={before[name]!r}, and {option} asks for "
+                f"{value!r}. Use the same options, or --resume never to begin anew."
+            )

@@ -1,0 +1,115 @@
+"""Lines as they arrive: all that are there, without waiting for more."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import zlib
+from typing import Any
+
+from maxmargin.core.errors import InputError
+
+__all__ = ["Lines"]
+
+CHUNK = 1 << 20  # bytes
+LONGEST = 1 << 28  # bytes of a line
+SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, on Linux
+
+
+class Lines:
+    """The whole lines of a binary stream that can be had now; it waits only if there are none.
+
+    Parameters
+    ----------
+    file : binary stream
+        With ``read1``, such as ``sys.stdin.buffer``.
+    checked : bool
+        Keep the checksum of what was consumed.
+    """
+
+    def __init__(self, file: Any, checked: bool = False) -> None:
+        self.consumed = 0  # bytes of the lines taken so far
+        self.line = 1  # number of the next line
+        self.checksum = 0
+        self._file, self._checked = file, checked
+        self._parts: list[bytes] = []  # of a line whose end is not there yet
+        self._held = 0
+        self._ended = False
+        with contextlib.suppress(Exception):  # larger pieces cost less; a pipe of any size will do
+            import fcntl
+
+            fcntl.fcntl(file.fileno(), SET_PIPE_SIZE, CHUNK)
+
+    def take(self) -> bytes:
+        """Return the next lines, the last of the stream perhaps without its end; nothing at the end."""
+        while not self._ended:
+            part = self._read()
+            self._ended = not part
+            end = part.rfind(b"\n") + 1
+            if end:
+                text = b"".join((*self._parts, part[:end]))
+                self._parts, self._held = [part[end:]], len(part) - end
+                return self._without_mark(text)
+            self._parts.append(part)
+            self._held += len(part)
+            if self._held > LONGEST:
+                raise InputError(
+                    f"-, line {self.line}: a line must have at most {LONGEST:,} bytes. Got more. "
+                    "Is this text?"
+                )
+        text = b"".join(self._parts)
+        self._parts = []
+        return self._without_mark(text)
+
+    def _without_mark(self, text: bytes) -> bytes:
+        """Refuse UTF-16; a mark of UTF-8 at the start is made blank, so that places stay."""
+        if self.consumed:
+            return text
+        if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError("-: must be text in UTF-8. Got UTF-16. Convert it.")
+        return b"   " + text[3:] if text.startswith(b"\xef\xbb\xbf") else text
+
+    def done(self, text: bytes, next_line: int) -> None:
+        """Count these lines as consumed."""
+        self.consumed += len(text)
+        self.line = next_line
+        if self._checked:
+            self.checksum = zlib.crc32(text, self.checksum)
+
+    def skip(self, size: int, checksum: int) -> bytes:
+        """Go on behind the first bytes, which the checksum must confirm; return lines behind them."""
+        while self.consumed < size:
+            text = self.take()
+            if not text:
+                break
+            rest = text[size - self.consumed :] if self.consumed + len(text) > size else b""
+            known = text[: len(text) - len(rest)]
+            self.done(known, self.line + known.count(b"\n"))
+            if rest:
+                self._agree(size, checksum)
+                return rest
+        self._agree(size, checksum)
+        return b""
+
+    def _agree(self, size: int, checksum: int) -> None:
+        if self.consumed != size or self.checksum != checksum:
+            raise InputError(
+                f"-: must begin with the {size:,} bytes that the checkpoint has learned from. Got "
+                "others instead. Feed the same input again; or say --resume go-on if this input follows "
+                "them, or --resume never to begin anew."
+            )
+
+    def _read(self) -> bytes:
+        """Read what is there, up to a megabyte or so; wait only for the first bytes."""
+        first: bytes = self._file.read1(CHUNK)
+        if not first or len(first) >= CHUNK:
+            return first
+        parts, size = [first], len(first)
+        with contextlib.suppress(Exception):  # not a file of the system
+            while size < CHUNK and select.select([self._file.fileno()], [], [], 0)[0]:
+                part = self._file.read1(CHUNK)
+                if not part:
+                    break
+                parts.append(part)
+                size += len(part)
+        return b"".join(parts)
