@@ -38,6 +38,7 @@ KINDS: dict[str, Any] = {
 ENDLESS = {"perceptron": 1_000, "pocket": 700, "batch": 300}
 EXACT = 50  # steps with a line search, which take longer
 LEAST = 10  # updates of one machine among several
+MOVING = 4  # while a point is moved, one part in so many
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Fitted:
 
 
 def write_recipe(task: Task, *, quick: bool = False) -> Recipe:
-    """The estimator that a state asks for; ``quick`` leaves out the polish, while a point is moved."""
+    """The estimator that a state asks for; ``quick`` means less work, while a point is moved."""
     state, o = task.state, task.state.options
     shared: dict[str, Any] = {"fit_intercept": o.intercept}
     if len(task.sides) > 1:
@@ -69,7 +70,7 @@ def write_recipe(task: Task, *, quick: bool = False) -> Recipe:
         return Recipe(kind, shared)
     if state.algorithm == "soft":
         return Recipe(kind, {"C": o.C, **shared})
-    budget = _updates(task)
+    budget = _updates(task, quick)
     seeded = {"random_state": o.seed, "record": True}
     start: dict[str, Any] = {}
     if state.start is not None:
@@ -88,7 +89,7 @@ def write_recipe(task: Task, *, quick: bool = False) -> Recipe:
     return Recipe(kind, {**own, **shared, **ends, **seeded}, start)
 
 
-def _updates(task: Task) -> int:
+def _updates(task: Task, quick: bool) -> int:
     """The budget of updates of each machine."""
     o, machines = task.state.options, len(task.sides)
     if o.updates is not None:
@@ -96,7 +97,7 @@ def _updates(task: Task) -> int:
     if machines == 1 and find_verdict(task.watched).status == "separable":
         return LIMITS["updates"]
     exact = task.state.algorithm == "batch" and o.step == "exact"
-    together = EXACT if exact else ENDLESS[task.state.algorithm]
+    together = EXACT if exact else ENDLESS[task.state.algorithm] // (MOVING if quick else 1)
     return max(LEAST, math.ceil(together / machines)) if machines > 1 else together
 
 

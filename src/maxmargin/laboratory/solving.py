@@ -23,7 +23,7 @@ def solve(state: State, *, quick: bool = False) -> dict[str, Any]:
 
     The verdict and the mistake bound of the watched machine, a line for every machine, the run of a
     perceptron or the certificate of a margin machine, and the errors of the whole model. Rows are those
-    of the state. ``quick`` leaves out the polish of the pocket, while a point is moved.
+    of the state. ``quick`` means fewer updates and no polish of the pocket, while a point is moved.
     """
     task = read_task(state)
     counts = {"n": len(state.points), "trained": len(state.trained), "scheme": state.options.scheme}
