@@ -17,7 +17,7 @@ export async function toHash(state) {
 }
 
 /**
- * The state in a hash, or null if there is none that can be read. Plain JSON after the prefix is read too.
+ * The state in a hash, null if there is none, false if it cannot be read. Plain JSON after the prefix is read too.
  * @param {string} hash @returns {Promise<any>}
  */
 export async function fromHash(hash) {
@@ -29,7 +29,7 @@ export async function fromHash(hash) {
     const bytes = Uint8Array.from(atob(body.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
     return JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))));
   } catch {
-    return null;
+    return false;
   }
 }
 
@@ -51,7 +51,7 @@ export function followAddress(read, restore) {
   const changed = async () => {
     if (location.hash === written) return;
     const state = await fromHash(location.hash);
-    if (state) restore(state);
+    if (state !== null) restore(state);
   };
   window.addEventListener("hashchange", changed);
   return {

@@ -1,5 +1,5 @@
 // The step in hand as a formula with its numbers, in MathML: what a teacher writes on the board.
-import { number } from "./text.js";
+import { first, number } from "./text.js";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 
@@ -78,37 +78,37 @@ function batch(scene) {
   const sum = m("munder", mo("∑"), m("mrow", mi("i"), mo("∈"), mi("M")));
   const formula = [
     mo("("), mi("w"), ...(biased ? [mo(","), mi("b")] : []), mo(")"), mo("←"), column(shown(previous, biased)), mo("+"),
-    ...(exact ? [mi("ε"), mo("·"), mi("s")] : [mn(state.options.step), mo("·"), sum, sub("y", "i"), sub("x", "i")]),
+    ...(exact ? [column(shown(weights.map((/** @type {number} */ v, /** @type {number} */ j) => v - previous[j]), biased))] : [mn(state.options.step), mo("·"), sum, sub("y", "i"), sub("x", "i")]),
     mo("="), column(shown(weights, biased)),
   ];
-  const how = exact ? "the exact line search goes to the lowest point along the direction s" : "all misclassified points pull at once";
+  const how = exact ? "the exact line search adds ε·s, to the lowest point along s" : "all misclassified points pull at once";
   const sentence = `Step ${k}: ${errors[k - 1]} misclassified (M), ${how}: risk R ${number(risk[k - 1])} → ${number(risk[k])}, then ${errors[k]} misclassified.`;
   return [formula, sentence];
 }
 
-/** w as the sum over its support vectors. @param {any} scene @returns {[Node[], string]} */
-function expansion(scene) {
+/** w as the sum over its support vectors. @param {any} scene @param {number} many  terms that have room @returns {[Node[], string]} */
+function expansion(scene, many) {
   const { state, answer } = scene;
   const { machine } = answer;
   const rows = [...machine.support].sort((a, b) => machine.alpha[b] - machine.alpha[a]);
-  const few = rows.slice(0, 2);
+  const few = rows.slice(0, many);
   const terms = few.flatMap((i, place) => [
     ...(place ? [mo("+")] : []), mn(machine.alpha[i]), signed(sideOf(scene, i)), column(state.points[i].slice(0, 2)),
   ]);
   const more = rows.length > few.length ? [mo("+"), mo("…")] : [];
-  const formula = [mi("w"), mo("="), m("munder", mo("∑"), mi("i")), sub("α", "i"), sub("y", "i"), sub("x", "i"), mo("="),
-    ...terms, ...more, mo("="), column(machine.weights.slice(0, 2))];
+  const formula = [mi("w"), mo("="), column(machine.weights.slice(0, 2)), mo("="), m("munder", mo("∑"), mi("i")), sub("α", "i"), sub("y", "i"), sub("x", "i"),
+    ...(few.length ? [mo("="), ...terms, ...more] : [])];
   const sentence = `w is a sum over ${rows.length} support vector${rows.length === 1 ? "" : "s"}; every other point could be taken away and nothing would change.`;
   return [formula, sentence];
 }
 
-/** @param {any} scene @returns {[Node[], string]} */
-function wording(scene) {
+/** @param {any} scene @param {number} [many]  terms of a sum that have room @returns {[Node[], string]} */
+function wording(scene, many = 2) {
   const { answer, state } = scene;
   if (!answer || !answer.usable) return [[], answer ? answer.why : ""];
-  if (scene.hand) return [byHand(scene), "These weights were set by hand. Play or step to go back to the algorithm."];
+  if (scene.hand) return [byHand(scene), "These weights were set by hand. Press Escape, or step, to go back to the algorithm."];
   if (answer.machine && answer.machine.refused) return [[], answer.machine.refused];
-  if (answer.machine) return expansion(scene);
+  if (answer.machine) return expansion(scene, many);
   if (!answer.run) return [[], ""];
   if (scene.k === 0) {
     const start = shown(scene.weights, state.options.intercept);
@@ -119,9 +119,6 @@ function wording(scene) {
   return [formula, scene.k === scene.K && answer.run.stop ? `${sentence} ${first(answer.run.stop)}` : sentence];
 }
 
-/** The first sentence of several. @param {string} text */
-const first = (text) => text.split(/(?<=[.!?]) /)[0];
-
 /** @param {any} scene */
 function byHand(scene) {
   const biased = scene.state.options.intercept;
@@ -130,7 +127,7 @@ function byHand(scene) {
 
 /**
  * @param {HTMLElement} root
- * @returns {{draw: (scene: any) => void}}
+ * @returns {{draw: (scene: any) => void, words: () => string}}
  */
 export function createArithmetic(root) {
   root.classList.add("mm-arithmetic");
@@ -144,13 +141,18 @@ export function createArithmetic(root) {
   let drawn = /** @type {any[]} */ ([]);
   return {
     draw(scene) {
-      const key = [scene.answer, scene.k, scene.hand, scene.stale, ...(scene.hand ? scene.weights : [])];
+      const wide = root.clientWidth;
+      const key = [wide, scene.answer, scene.k, scene.hand, scene.stale, ...(scene.hand ? scene.weights : [])];
       if (key.length === drawn.length && key.every((part, i) => part === drawn[i])) return;
       drawn = key;
       if (scene.stale && scene.answer && scene.state.points.length !== scene.answer.n) return; // rows have moved on
-      const [parts, words] = wording(scene);
-      formula.replaceChildren(...(parts.length ? [block(parts)] : []));
-      sentence.textContent = words;
+      for (let many = 2; many >= 0; many--) { // fewer terms where there is little room
+        const [parts, words] = wording(scene, many);
+        formula.replaceChildren(...(parts.length ? [block(parts)] : []));
+        sentence.textContent = words;
+        if (!scene.answer?.machine || formula.scrollWidth <= formula.clientWidth + 1) break;
+      }
     },
+    words: () => sentence.textContent ?? "",
   };
 }

@@ -51,8 +51,10 @@ export function createDataControls(root, { store, usePreset, holdOut, openCsv, s
       const chosen = state.view.preset;
       const known = chosen && find(chosen.name);
       preset.set(known ? chosen.name : "");
-      say(words, known ? known.sentence : "");
-      showIf(words, Boolean(known && known.sentence));
+      const { about } = state.view;
+      const sentence = !known ? "" : about?.edited ? "Example, changed by hand." : about?.sentence || known.sentence;
+      say(words, sentence);
+      showIf(words, Boolean(sentence));
       const ranges = known ? known.ranges : {};
       for (const [name, made] of sliders) {
         showIf(made.node, name in ranges);

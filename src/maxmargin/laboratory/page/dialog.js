@@ -70,37 +70,55 @@ export function openTableDialog(root, { link, use, text = "" }) {
       if (how.select.value === "projection") body.features = "projection";
       else if (pair.length === 2 && pair[0] !== pair[1] && first.select.value !== "") body.features = pair;
     }
+    if (!link.isOpen()) return fail("The connection to Python is lost. Try again when it is back.");
     try {
       const answer = await link.ask("table", body);
       if (answer === DROPPED) return undefined;
       asked = now;
       return offer(answer);
     } catch (error) {
-      return fail(/** @type {Error} */ (error).message);
+      fail(/** @type {Error} */ (error).message);
+      return asked === now ? undefined : look(now);
+    }
+  }
+  /** The columns of a table that cannot be used as it is: perhaps others can. @param {string} now */
+  async function look(now) {
+    try {
+      const answer = await link.ask("table", { text: now, look: true, ...(named === null ? {} : { header: named }) }, "look");
+      if (answer === DROPPED || area.value !== now || !answer.columns) return;
+      asked = now;
+      list(answer);
+    } catch {
+      choices.hidden = true; // there are no columns at all: the note says why
     }
   }
   /** @param {any} answer */
   function offer(answer) {
     found = answer;
+    list(answer);
+    note.classList.remove("mm-bad");
+    say(note, `${answer.points.length} points, ${answer.labels.length} classes (${answer.labels.join(", ")}).${answer.note ? ` ${answer.note}` : ""}`);
+    accept.disabled = !answer.points.length;
+  }
+  /** What there is to choose from, and what is chosen. @param {any} answer */
+  function list(answer) {
     choices.hidden = false;
     const columns = /** @type {any[]} */ (answer.columns);
     const offers = columns.map((c, i) => /** @type {[string, string]} */ ([String(i), c.name]));
     const numeric = offers.filter((_, i) => columns[i].numeric && i !== answer.label);
     label.fill(offers);
-    label.set(String(answer.label));
+    label.set(String(answer.label ?? columns.length - 1));
     first.fill(numeric);
     second.fill(numeric);
     const projected = answer.features === "projection";
     how.set(projected ? "projection" : "pair");
     first.node.hidden = second.node.hidden = projected;
     if (!projected) {
-      first.set(String(answer.features[0]));
-      second.set(String(answer.features[1] ?? answer.features[0]));
+      const pair = answer.features ?? numeric.map(([i]) => Number(i)).slice(0, 2);
+      first.set(String(pair[0] ?? ""));
+      second.set(String(pair[1] ?? pair[0] ?? ""));
     }
     header.set(columns.some((c, i) => c.name !== `column ${i + 1}`));
-    note.classList.remove("mm-bad");
-    say(note, `${answer.points.length} points, ${answer.labels.length} classes (${answer.labels.join(", ")}).${answer.note ? ` ${answer.note}` : ""}`);
-    accept.disabled = !answer.points.length;
   }
   function take() {
     if (!found) return;

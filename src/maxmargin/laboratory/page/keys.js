@@ -14,6 +14,8 @@ export function createKeys(target, root, { player, store, pointer, actions, leav
     pointer.selected = pointer.selected < 0 ? (by > 0 ? 0 : n - 1) : (pointer.selected + by + n) % n;
     refresh();
   }
+  /** Whether a letter means the pictures: one of them has the focus, or nothing has. @param {KeyboardEvent} event */
+  const free = (event) => !(event.target instanceof Element) || event.target === root || event.target.matches("canvas, body, html");
   /** Keys that act on the selected point; true if this was one. @param {KeyboardEvent} event */
   function onPoint(event) {
     const row = pointer.selected;
@@ -24,7 +26,7 @@ export function createKeys(target, root, { player, store, pointer, actions, leav
       const by = nudge() * (event.altKey ? 0.1 : 1);
       const [x, y] = [point[0] + dx * by, point[1] + dy * by].map((v) => Number(v.toPrecision(12)));
       actions.move(row, x, y, "key");
-    } else if (event.key === "f") actions.flip(row);
+    } else if (event.key === "f" && free(event)) actions.flip(row);
     else if (event.key === "Delete" || event.key === "Backspace") actions.remove(row);
     else return false;
     return true;
@@ -40,10 +42,14 @@ export function createKeys(target, root, { player, store, pointer, actions, leav
   /** @param {KeyboardEvent} event */
   function onAny(event) {
     const kind = "12345".indexOf(event.key);
-    if (event.key === "?") help();
+    if (event.key === "Escape") {
+      if (store.get().hand) leaveHand(); else pointer.selected = -1;
+      refresh();
+    } else if (!free(event)) return false;
+    else if (event.key === "?") help();
     else if (kind >= 0 && kind < store.get().labels.length && event.key.length === 1) { pointer.brush = kind; redraw(); } else if (event.key === "[") select(-1);
     else if (event.key === "]") select(1);
-    else if (event.key === "Escape") { pointer.selected = -1; refresh(); } else return false;
+    else return false;
     return true;
   }
   /** @param {Event} raw */
@@ -52,9 +58,9 @@ export function createKeys(target, root, { player, store, pointer, actions, leav
     const on = event.target instanceof Element ? event.target : document.body;
     if (event.defaultPrevented || on.closest("dialog") || root.querySelector("dialog[open]")) return;
     const typing = on.matches("input[type=text], textarea, [contenteditable]");
-    if ((event.ctrlKey || event.metaKey) && !typing && event.key.toLowerCase() === "z") {
+    if ((event.ctrlKey || event.metaKey) && !typing && ["z", "y"].includes(event.key.toLowerCase())) {
       event.preventDefault();
-      if (event.shiftKey) store.redo(); else store.undo();
+      if (event.shiftKey || event.key.toLowerCase() === "y") store.redo(); else store.undo();
       return;
     }
     if (event.ctrlKey || event.metaKey || typing) return;

@@ -7,6 +7,7 @@ import { createDoing } from "./doing.js";
 import { createHeader } from "./header.js";
 import { createKeys } from "./keys.js";
 import { createLink, overWidget } from "./link.js";
+import { createLive } from "./live.js";
 import { createToast, openHelp } from "./modal.js";
 import { listenOutside } from "./outside.js";
 import { inWords } from "./scene.js";
@@ -32,12 +33,14 @@ function skeleton(root, page) {
     rail: part("aside", "mm-rail", "Data and algorithm"), views: part("div", "mm-views"), time: part("section", "mm-timeline", "Time"),
     arithmetic: part("section", "mm-step", "The step in numbers"), truth: part("aside", "mm-side", "What is true"),
   };
+  const frame = element("div", { class: "mm-frame" }, made.header, made.rail, element("div", { class: "mm-middle" }, made.views, made.time, made.arithmetic), made.truth);
+  const starting = element("p", { class: "mm-starting", role: "status", "data-name": "starting" }, "Starting Python…");
+  frame.inert = true; // until Python is there
   root.classList.add("mm-lab");
   root.classList.toggle("mm-page", page);
   root.tabIndex = -1;
-  root.replaceChildren(element("div", { class: "mm-frame" }, made.header, made.rail,
-    element("div", { class: "mm-middle" }, made.views, made.time, made.arithmetic), made.truth), made.banner);
-  return made;
+  root.replaceChildren(frame, starting, made.banner);
+  return { ...made, frame, starting };
 }
 
 /**
@@ -52,21 +55,26 @@ export function mount(root, link, { page = false, state: given = null, saved } =
   const told = /** @type {Set<string>} */ (new Set());
   /** @type {any} */ let hello = null;
   /** @type {any} */ let colours = null;
-  /** @type {string[]} views to fit when the next answer is drawn */ let fitNext = [];
+  /** @type {string[]} views to fit when the answer to their data is drawn */ let fitNext = [];
+  let fitSince = 0; // the change that this answer must know of
+  let opening = Infinity; // the change by which a link was opened, until it is answered
   /** @type {any} */ let timer = null;
   let [dirty, ended, ready, frames] = [true, false, false, 0];
   const refresh = () => { dirty = true; };
-  const fitLater = (/** @type {string[]} */ which) => { fitNext = which; };
+  const fitLater = (/** @type {string[]} */ which) => { [fitNext, fitSince] = [which, session.version()]; };
   const look = () => ({ colours: (colours ??= readColours(root)), dark: colours.dark, reduced: calm.matches });
-  const session = createSession(link, complete(given), { refresh, look, complain: (words) => toast(words, true) });
+  const session = createSession(link, complete(given), { refresh, look, complain: (words) => (opening < Infinity && !/second/.test(words) ? refuse() : toast(words, true)) });
   const { store, player, pointer, actions } = session;
-  const address = page ? followAddress(() => sealed(store.get()), (state) => restore(complete(state))) : null;
-  const help = () => openHelp(root, hello ? hello.version : "");
+  const address = page ? followAddress(() => sealed(store.get()), (state) => (isState(state) ? openLink(state) : toast("This link could not be read: the page stays as it was.", true))) : null;
+  const help = () => openHelp(root, hello);
   const doing = createDoing(root, session, link, { toast, fitLater });
   const lab = {
     ...doing, store, player, pointer, actions, refresh, help, toast, link, edit: session.edit, leaveHand: session.leaveHand, watch: actions.watch, notebook: !page,
     fit() { views.fit(session.scene(), ["x"]); views.forget("x"); },
-    setCut(/** @type {number|null} */ value) { session.weightViews.cut = value; refresh(); },
+    setCut(/** @type {number|null} */ value) {
+      session.weightViews.cut = value;
+      store.set({ view: { ...store.get().view, cut: value } }, "view");
+    },
     nudge: () => niceStep((views.x.window()[1] - views.x.window()[0]) / 100),
     address: () => /** @type {any} */ (address).link(), canvases: () => views.canvases(), redraw: () => draw(), time: () => (player.atEnd() ? null : player.k()),
   };
@@ -78,6 +86,7 @@ export function mount(root, link, { page = false, state: given = null, saved } =
   const timeline = createTimeline(parts.time, lab);
   const arithmetic = createArithmetic(parts.arithmetic);
   const truth = createTruth(parts.truth, actions);
+  const live = createLive(root);
   const tips = createTips(root, `mm-lab-${labs++}`);
   const keys = createKeys(page ? document : root, root, lab);
   const outside = listenOutside(root, { page, openCsv: doing.openCsv });
@@ -98,7 +107,8 @@ export function mount(root, link, { page = false, state: given = null, saved } =
       safely("data", () => data.draw(state));
       safely("algorithm", () => algorithm.draw(state, answer));
     }
-    if (fitNext.length && now.answer && answer !== drawn.answer) {
+    if (session.answeredTo() >= opening && answer) opening = Infinity;
+    if (fitNext.length && now.answer && session.answeredTo() >= fitSince) {
       views.fit(now, fitNext);
       fitNext = [];
     }
@@ -107,6 +117,7 @@ export function mount(root, link, { page = false, state: given = null, saved } =
     safely("time", () => timeline.draw(now));
     safely("arithmetic", () => arithmetic.draw(inWords(now)));
     safely("truth", () => truth.draw(now));
+    safely("words", () => live.draw(now, arithmetic.words()));
     frames += 1;
   }
   function frame() {
@@ -119,9 +130,22 @@ export function mount(root, link, { page = false, state: given = null, saved } =
   }
   /** @param {import("./store.js").State} state */
   function restore(state) {
-    session.weightViews.cut = null;
+    session.weightViews.cut = Number.isFinite(state.view.cut) ? state.view.cut : null;
     session.restore(state);
-    fitNext = views.restore(state.view.windows);
+    fitLater(views.restore(state.view.windows));
+  }
+  /** @param {any} state  of a link */
+  function openLink(state) {
+    opening = session.version() + 1;
+    restore(complete(state));
+  }
+  const example = () => doing.usePreset({ ...data.usual(FIRST.name), ...FIRST });
+  /** A link that says nothing, or what the engine does not take. */
+  async function refuse() {
+    opening = Infinity;
+    await example();
+    store.forget();
+    toast("This link could not be read; here is an example instead.", true);
   }
 
   link.watch((open) => {
@@ -130,7 +154,7 @@ export function mount(root, link, { page = false, state: given = null, saved } =
     refresh();
   });
   store.subscribe((state, kind, before) => {
-    if (kind === "history" && state.view.preset !== before.view.preset) fitNext = ["x", "w", "3d", "section"];
+    if (kind === "history" && state.view.preset !== before.view.preset) fitLater(["x", "w", "3d", "section"]);
     if (!ready) return;
     if (address) address.touch();
     clearTimeout(timer);
@@ -140,7 +164,6 @@ export function mount(root, link, { page = false, state: given = null, saved } =
   async function begin() {
     const linked = page ? await fromHash(location.hash) : null;
     requestAnimationFrame(frame);
-    const waiting = setTimeout(() => say(header.status, "Connecting to Python…"), 700);
     try {
       const [greeting, presets] = await Promise.all([link.ask("hello"), link.ask("presets")]);
       hello = greeting;
@@ -149,12 +172,15 @@ export function mount(root, link, { page = false, state: given = null, saved } =
     } catch (error) {
       toast(/** @type {Error} */ (error).message, true);
     }
-    clearTimeout(waiting);
-    say(header.status, "");
-    const opening = linked ?? (given?.points ? given : hello?.start);
-    if (opening) restore(complete(opening));
-    else await doing.usePreset({ ...data.usual(FIRST.name), ...FIRST });
+    const first = linked ?? (given?.points ? given : hello?.start);
+    const broken = linked !== null && !isState(linked);
+    if (linked && !broken) openLink(linked);
+    else if (first && !broken) restore(complete(first));
+    else if (broken) await refuse();
+    else await example();
     ready = true;
+    parts.frame.inert = false;
+    parts.starting.hidden = true;
     store.forget();
     refresh();
   }
@@ -176,6 +202,9 @@ export function mount(root, link, { page = false, state: given = null, saved } =
   if (page) /** @type {any} */ (window).__lab = handle;
   return handle;
 }
+
+/** Whether something from a link can be a state at all. @param {any} thing */
+const isState = (thing) => Boolean(thing) && typeof thing === "object" && Array.isArray(thing.points);
 
 /** 1, 2 or 5 times a power of ten, not above. @param {number} size */
 function niceStep(size) {

@@ -89,17 +89,38 @@ export function outline(c, pixels) {
 /**
  * A text that stays readable on anything.
  * @param {Context} c @param {string} text @param {Pair} at @param {string} colour @param {string} halo
- * @param {CanvasTextAlign} [align] @param {string} [font]
+ * @param {CanvasTextAlign} [align] @param {string} [font] @param {Box} [box]  it stays inside
  */
-export function label(c, text, at, colour, halo, align = "center", font = FONT) {
+export function label(c, text, at, colour, halo, align = "center", font = FONT, box = undefined) {
   c.font = font;
-  c.textAlign = align;
+  c.textAlign = "left";
   c.textBaseline = "middle";
   c.lineWidth = 4;
   c.strokeStyle = faint(halo, 0.85);
-  c.strokeText(text, at[0], at[1]);
+  const { left, top, high } = extent(c, text, at, align, font, box);
+  const y = top + high / 2;
+  c.strokeText(text, left, y);
   c.fillStyle = colour;
-  c.fillText(text, at[0], at[1]);
+  c.fillText(text, left, y);
+}
+
+/** @typedef {{left: number, top: number, width: number, height: number}} Box */
+
+/**
+ * The room that a text takes, moved into a box if there is one.
+ * @param {Context} c @param {string} text @param {Pair} at @param {CanvasTextAlign} [align] @param {string} [font] @param {Box} [box]
+ * @returns {{left: number, top: number, wide: number, high: number}}
+ */
+export function extent(c, text, at, align = "center", font = FONT, box = undefined) {
+  c.font = font;
+  const [wide, high] = [c.measureText(text).width, 16];
+  let left = at[0] - (align === "left" ? 0 : align === "right" ? wide : wide / 2);
+  let top = at[1] - high / 2;
+  if (box) {
+    left = Math.max(box.left + 4, Math.min(box.left + box.width - wide - 4, left));
+    top = Math.max(box.top + 3, Math.min(box.top + box.height - high - 3, top));
+  }
+  return { left, top, wide, high };
 }
 
 /**

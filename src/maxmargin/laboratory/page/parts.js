@@ -58,9 +58,9 @@ const explained = (name, tip) => (tip ? { title: tip } : { title: TIPS[name] ?? 
 /**
  * A slider with its number beside it, which can be typed. `log`: the slider moves the exponent.
  * @param {{name: string, label: string, min: number, max: number, step: number, log?: boolean, whole?: boolean,
- *          tip?: string, digits?: number, input: (value: number) => void, settle?: () => void}} spec
+ *          tip?: string, digits?: number, said?: (value: number) => string, input: (value: number) => void, settle?: () => void}} spec
  */
-export function slider({ name, label, min, max, step, log, whole, tip, digits = 3, input, settle }) {
+export function slider({ name, label, min, max, step, log, whole, tip, digits = 3, said, input, settle }) {
   const range = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: String(log ? Math.log10(min) : min), max: String(log ? Math.log10(max) : max), step: String(step), "data-name": name, "aria-label": label }));
   const text = /** @type {HTMLInputElement} */ (element("input", { type: "text", inputmode: "decimal", class: "mm-number", "data-name": `${name}-value`, "aria-label": `${label}, as a number`, autocomplete: "off", spellcheck: "false" }));
   let value = min;
@@ -69,7 +69,7 @@ export function slider({ name, label, min, max, step, log, whole, tip, digits = 
   const fill = () => {
     const [low, high] = [Number(range.min), Number(range.max)];
     range.style.setProperty("--fill", `${(100 * (Number(range.value) - low)) / (high - low || 1)}%`);
-    range.setAttribute("aria-valuetext", words(value));
+    range.setAttribute("aria-valuetext", said ? said(value) : words(value));
   };
   range.addEventListener("input", () => {
     value = tidy(log ? 10 ** Number(range.value) : Number(range.value));
@@ -90,7 +90,6 @@ export function slider({ name, label, min, max, step, log, whole, tip, digits = 
   /** @param {number} next @param {boolean} [force]  also over what is being typed */
   function set(next, force) {
     if (next === value && text.value !== "" && !force) return;
-    if (next === value && text.value === words(next)) return;
     value = next;
     range.value = String(log ? Math.log10(next) : next);
     text.value = words(next);
@@ -188,9 +187,25 @@ export function tick({ name, label, tip, change }) {
  */
 export function segments({ name, label, options, bare, tabs, change }) {
   const buttons = new Map(options.map(([value, words, sign]) => [value, button({ name: `${name}-${value}`, label: words, sign, bare, press: () => change(value) })]));
-  if (tabs) for (const made of buttons.values()) made.setAttribute("role", "tab");
+  const keys = [...buttons.keys()];
+  if (tabs) for (const [key, made] of buttons) {
+    made.setAttribute("role", "tab");
+    made.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const usable = keys.filter((k) => !buttons.get(k)?.disabled);
+      const to = usable[(usable.indexOf(key) + by + usable.length) % usable.length];
+      change(to);
+      buttons.get(to)?.focus();
+    });
+  }
   const node = element("div", { class: "mm-segments", role: tabs ? "tablist" : "group", "aria-label": label }, ...buttons.values());
-  return { node, buttons, set(/** @type {string} */ value) { for (const [key, made] of buttons) made.setAttribute(tabs ? "aria-selected" : "aria-pressed", String(key === value)); } };
+  return { node, buttons, set(/** @type {string} */ value) { for (const [key, made] of buttons) {
+    made.setAttribute(tabs ? "aria-selected" : "aria-pressed", String(key === value));
+    if (tabs) made.tabIndex = key === value ? 0 : -1;
+  } } };
 }
 
 /** @param {string} title @param {...(Node|string)} children */

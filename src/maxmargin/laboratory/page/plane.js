@@ -36,6 +36,8 @@ export function createPlane(surface, first, alike = true) {
     /** Whether a person has moved this window: it is not fitted by itself then. */
     get touched() { return touched; },
     get key() { return shown.join(); },
+    /** The part of the canvas inside the axes. */
+    get frame() { return surface.frame; },
 
     /** Bring the window up to now; call it once before drawing. */
     settle() {
@@ -45,7 +47,7 @@ export function createPlane(surface, first, alike = true) {
         const { from, to } = glide;
         wanted = /** @type {Window} */ (from.map((v, i) => v + eased * (to[i] - v)));
         if (t < 1) surface.request();
-        else glide = null;
+        else [wanted, glide] = [to, null]; // exactly there
       }
       shown = equal(wanted);
     },
@@ -146,7 +148,7 @@ export function createPlane(surface, first, alike = true) {
       for (const v of up) {
         const y = Math.round(plane.pixel(0, v)[1]) + 0.5;
         line([f.left, y], [f.left + f.width, y], v === 0);
-        context.fillText(number(v, 6), f.left - 6, y);
+        context.fillText(number(v, 6), f.left - 6, y, f.left - 8); // long ones are set narrower
       }
       context.strokeStyle = colours.line;
       context.strokeRect(f.left + 0.5, f.top + 0.5, f.width - 1, f.height - 1);

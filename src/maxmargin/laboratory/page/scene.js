@@ -1,4 +1,5 @@
 // What is drawn now, derived from the state, the last answer and the time.
+import { first } from "./text.js";
 
 /**
  * @typedef {Object} Scene  what every view draws
@@ -94,6 +95,6 @@ const told = new WeakMap();
 export function inWords(scene) {
   if (!scene.final) return scene;
   const { run } = scene.answer;
-  if (!told.has(scene.answer)) told.set(scene.answer, { ...scene.answer, usable: false, why: `The model: ${run.final_note}. ${run.stop ?? ""}` });
+  if (!told.has(scene.answer)) told.set(scene.answer, { ...scene.answer, usable: false, why: `The model: ${run.final_note}. ${first(run.stop ?? "")}` });
   return { ...scene, answer: told.get(scene.answer) };
 }

@@ -190,7 +190,7 @@ export function createSection(canvas, actions) {
     }
     const text = here || !name ? name : `${name} at w₁ = ${number(w[0])}`;
     const right = at[0] > surface.frame.left + surface.frame.width * 0.6;
-    label(c, text, [at[0] + (right ? -13 : 13), at[1] + (proven ? -13 : 15)], colour, colours.card, right ? "right" : "left", FONT);
+    label(c, text, [at[0] + (right ? -13 : 13), at[1] + (proven ? -13 : 15)], colour, colours.card, right ? "right" : "left", FONT, surface.frame);
   }
 
   return {

@@ -61,6 +61,8 @@ export function createSession(link, initial, { refresh, complain, look }) {
     if (asked === version) wanted = null;
     player.load(places(answer), fresh || from !== null ? from : player.playing() ? Math.max(0, at) : null, fresh);
     fresh = false;
+    const time = player.atEnd() ? null : player.k();
+    if (asked === version && !player.playing() && store.get().time !== time) store.set({ time }, "time"); // links know it too
     if (!answer || !answer.usable) Object.assign(weightViews, { risk: null, cone: null, section: null, weights3d: null });
     pointer.hover = Math.min(pointer.hover, state.points.length - 1);
     refresh();
@@ -103,7 +105,9 @@ export function createSession(link, initial, { refresh, complain, look }) {
   /** A change of data or algorithm by a person. @param {any} part @param {any} kind @param {string} [group] */
   function edit(part, kind, group) {
     const on = kind === "model" ? {} : goingOn();
-    store.change({ ...on, ...part }, kind, group);
+    const { view } = store.get();
+    const other = part.points && group !== "split" && view.preset && !view.about?.edited; // an example that is no more as it was made
+    store.change({ ...on, ...(other ? { view: { ...view, about: { ...view.about, edited: true } } } : {}), ...part }, kind, group);
   }
   /** Other data altogether: from the beginning. @param {any} part @param {string} [group] */
   function replace(part, group) {
@@ -158,7 +162,11 @@ export function createSession(link, initial, { refresh, complain, look }) {
     /** @param {number} row */
     select(row) { if (pointer.selected !== row) { pointer.selected = row; refresh(); } },
     /** @param {number[]} weights */
-    setWeights(weights) { player.pause(); store.set({ hand: weights }, "hand"); },
+    setWeights(weights) {
+      if (!answered.answer?.usable) return; // nothing to judge them by
+      player.pause();
+      store.set({ hand: weights }, "hand");
+    },
     undo: () => store.undo(),
     seek: (/** @type {number} */ place) => { leaveHand(); player.seek(place); },
     watch: (/** @type {number} */ i) => edit({ watch: i, start: null, past: 0, hand: null }, "model"),
@@ -173,6 +181,8 @@ export function createSession(link, initial, { refresh, complain, look }) {
   return {
     store, player, pointer, actions, weightViews, scene, edit, replace, leaveHand, solve,
     answer: () => answered.answer,
+    /** Changes that were asked about so far, and the last of them that is answered. */
+    version: () => version, answeredTo: () => answered.version,
     /** The weights shown become the start, or zero does. @param {boolean} here */
     startFrom(here) {
       const now = scene();

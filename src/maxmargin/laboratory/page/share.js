@@ -4,7 +4,12 @@ import { openDialog } from "./modal.js";
 import { button } from "./parts.js";
 import { toCsv } from "./points.js";
 import { spoken } from "./store.js";
+import { printing } from "./surface.js";
 import { element } from "./text.js";
+
+/** What needs a run, and why a margin machine has none. */
+const RUNS = ["gif", "trace"];
+const SOLVED = "A margin machine is solved at once: it has no updates to film or to list.";
 
 /** @param {Blob} blob @param {string} name */
 export function save(blob, name) {
@@ -53,33 +58,42 @@ export async function picture(canvases, root) {
 /**
  * The button in the header and its menu.
  * @param {HTMLElement} root  of the lab
- * @param {{store: import("./store.js").Store, link: import("./link.js").Link, address: () => Promise<string>, toast: (words: string, bad?: boolean) => void,
+ * @param {{store: import("./store.js").Store, link: import("./link.js").Link, address: () => Promise<string>, toast: (words: string, bad?: boolean, stay?: boolean) => void,
  *          canvases: () => {x: HTMLCanvasElement, w: HTMLCanvasElement}, redraw: () => void, time: () => number|null, notebook: boolean}} lab
  */
 export function createShare(root, { store, link, address, toast, canvases, redraw, time, notebook }) {
   const state = () => ({ ...spoken(store.get()), time: time() });
   /** @param {string} ask @param {any} body @param {(answer: any) => any} use @param {string} [meanwhile] */
   async function fetched(ask, body, use, meanwhile) {
-    if (meanwhile) toast(meanwhile);
+    if (!link.isOpen()) return toast("The connection to Python is lost. Try again when it is back; your points are safe here.", true);
+    if (meanwhile) toast(meanwhile, false, true);
     try {
       const answer = await link.ask(ask, { state: state(), ...body });
+      if (meanwhile) toast("");
       if (answer !== DROPPED) await use(answer);
+      return undefined;
     } catch (error) {
-      toast(/** @type {Error} */ (error).message, true);
+      return toast(/** @type {Error} */ (error).message, true);
     }
   }
   /** @param {("x"|"w")[]} which @param {string} name */
   async function png(which, name) {
+    printing.ratio = Math.max(2, Math.min(3, 2 * (devicePixelRatio || 1))); // fine enough for slides and paper
     redraw();
     const all = canvases();
-    save(await picture(which.map((w) => all[w]), root), name);
+    const made = picture(which.map((w) => all[w]), root); // copied at once; written a moment later
+    printing.ratio = 0;
+    redraw();
+    save(await made, name);
   }
+  /** What the view of the weights shows, for the name of a file. */
+  const shown = () => ({ "3d-canvas": "3d", "section-canvas": "section" })[canvases().w.dataset.name ?? ""] ?? "w-space";
   const entries = /** @type {[string, string, () => any][]} */ ([
     ...(notebook ? [] : [["copy-link", "Copy link", async () => { await copy(await address(), root); toast("The link is copied: it holds everything on this page."); }]]),
     ["copy-python", "Copy as Python", () => fetched("script", {}, (answer) => showPython(root, answer, toast))],
-    ["png-x", "Picture of x-space (PNG)", () => png(["x"], "x-space.png")],
-    ["png-w", "Picture of w-space (PNG)", () => png(["w"], "w-space.png")],
-    ["png-both", "Picture of both (PNG)", () => png(["x", "w"], "maxmargin-lab.png")],
+    ["png-x", "Picture of x-space (PNG)", () => png(["x"], "maxmargin-x-space.png")],
+    ["png-w", "Picture of w-space (PNG)", () => png(["w"], `maxmargin-${shown()}.png`)],
+    ["png-both", "Picture of both (PNG)", () => png(["x", "w"], `maxmargin-x-space-${shown()}.png`)],
     ["gif", "Film of the run (GIF)", () => fetched("film", { format: "gif" }, (answer) => save(bytes(answer.base64, answer.type), answer.name), "Drawing the film…")],
     ["trace", "Trace of the run (JSON)", () => fetched("trace", {}, (answer) => saveText(answer.json, answer.name ?? "trace.json", "application/json"))],
     ["share-csv", "Data (CSV)", () => saveText(toCsv(store.get()), "points.csv", "text/csv")],
@@ -88,14 +102,21 @@ export function createShare(root, { store, link, address, toast, canvases, redra
   const open = button({ name: "share", label: "Share", sign: "share", press: () => toggle() });
   open.setAttribute("aria-haspopup", "menu");
   menu.append(...entries.map(([name, label, act]) => {
-    const made = button({ name, label, press: () => { toggle(false); act(); } });
+    const made = button({ name, label, press: () => { toggle(false); if (made.classList.contains("mm-off")) toast(SOLVED, true); else act(); } });
     made.setAttribute("role", "menuitem");
+    if (RUNS.includes(name)) made.append(element("small", { hidden: "" }, "no updates: solved at once"));
     return made;
   }));
   const holder = element("div", { class: "mm-share" }, open, menu);
   /** @param {boolean} [on] */
   function toggle(on = menu.hidden) {
     menu.hidden = !on;
+    const solved = ["hard", "soft"].includes(store.get().algorithm);
+    for (const made of menu.children) {
+      const off = solved && RUNS.includes(/** @type {HTMLElement} */ (made).dataset.name ?? "");
+      made.classList.toggle("mm-off", off);
+      made.querySelector("small")?.toggleAttribute("hidden", !off);
+    }
     open.setAttribute("aria-expanded", String(on));
     if (on) /** @type {HTMLElement} */ (menu.firstElementChild).focus();
   }

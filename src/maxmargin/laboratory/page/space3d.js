@@ -143,8 +143,8 @@ export function createSpace3D(canvas, actions) {
       const [p, q] = [at([0, 0, best[2]]), at(best)];
       star(c, q, colours.good, colours.card);
       const margin = now.answer?.verdict?.margin;
-      label(c, "widest margin", [q[0], q[1] - 18], colours.good, colours.card);
-      if (margin > 0 && Math.hypot(p[0] - q[0], p[1] - q[1]) > 30) label(c, `‖w‖ = ${number(1 / margin)}`, [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14], colours.good, colours.card);
+      label(c, "widest margin", [q[0], q[1] - 18], colours.good, colours.card, "center", FONT, surface.frame);
+      if (margin > 0 && Math.hypot(p[0] - q[0], p[1] - q[1]) > 30) label(c, `‖w‖ = ${number(1 / margin)}`, [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14], colours.good, colours.card, "center", FONT, surface.frame);
     }
     if (pointer && now.hover >= 0 && now.state.points[now.hover] && !gestures.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
     surface.ring();
@@ -212,7 +212,7 @@ export function createSpace3D(canvas, actions) {
     c.fill();
     if (now.hand) ring(c, p, 9, colours.accent, 2);
     const best = optimum(now);
-    if (!best || Math.hypot(at(best)[0] - p[0], at(best)[1] - p[1]) > 20) label(c, "(w, b)", [p[0] + 12, p[1] + 12], colours.ink, colours.card, "left", FONT.replace("12px", "italic 600 13px"));
+    if (!best || Math.hypot(at(best)[0] - p[0], at(best)[1] - p[1]) > 20) label(c, "(w, b)", [p[0] + 12, p[1] + 12], colours.ink, colours.card, "left", FONT.replace("12px", "italic 600 13px"), surface.frame);
   }
 
   return {

@@ -15,7 +15,7 @@
  * @property {number[]|null} start  weights the run starts from; null is zero
  * @property {number} past  updates made before `start` (a run that went on after the data changed)
  * @property {number} watch @property {number[]|null} hand @property {number|null} time
- * @property {any} view  what only the page needs
+ * @property {any} view  what only the page needs; `about`: sentence of the example, whether its points were edited, the share held out
  *
  * @typedef {"move"|"add"|"flip"|"data"|"model"|"time"|"hand"|"view"|"history"} Kind  what a change was about
  */
@@ -28,7 +28,7 @@ const OPTIONS = {
   intercept: true, threshold: 0, rate: 1, order: "cyclic", averaged: false, step: "exact", C: 1, scheme: "ovr", epochs: 100, seed: 0, polish: true, updates: null,
 };
 
-const VIEW = { tab: "w", layers: { risk: false, verdict: true, regions: true }, tempo: "lecture", speed: 1, preset: null, windows: {} };
+const VIEW = { tab: "w", layers: { risk: false, verdict: true, regions: true }, tempo: "lecture", speed: 1, preset: null, about: null, windows: {} };
 
 /** A complete state from any part of one. @param {any} [part] @returns {State} */
 export function complete(part = {}) {
@@ -61,7 +61,7 @@ export const sealed = (state) => ({ ...spoken(state), view: state.past ? { ...st
 
 /** The parts that undo brings back. @param {State} state */
 function memory({ points, labels, names, algorithm, options, start, past, watch, view }) {
-  return { points, labels, names, algorithm, options, start, past, watch, preset: view.preset };
+  return { points, labels, names, algorithm, options, start, past, watch, preset: view.preset, about: view.about };
 }
 
 const DEEPEST = 200;
@@ -87,8 +87,8 @@ export function createStore(initial) {
     if (!memo) return false;
     to.push(memory(state));
     group = "";
-    const { preset, ...parts } = memo;
-    replace({ ...state, ...parts, hand: null, view: { ...state.view, preset } }, "history");
+    const { preset, about, ...parts } = memo;
+    replace({ ...state, ...parts, hand: null, view: { ...state.view, preset, about } }, "history");
     return true;
   }
 

@@ -1,6 +1,9 @@
 // A canvas that is sharp on every screen, keeps layers that did not change, and paints at most once per frame.
 import { watchColours } from "./colours.js";
 
+/** While a picture is saved: pixels per CSS pixel, whatever the screen has; 0 otherwise. */
+export const printing = { ratio: 0 };
+
 /**
  * @typedef {Object} Surface
  * @property {CanvasRenderingContext2D} context  in CSS pixels
@@ -45,7 +48,7 @@ export function createSurface(canvas, paint, margins) {
     begin() {
       const [width, height] = [canvas.clientWidth, canvas.clientHeight];
       if (width < 40 || height < 40) return false;
-      ratio = Math.min(3, devicePixelRatio || 1);
+      ratio = printing.ratio || Math.min(3, devicePixelRatio || 1);
       const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
       if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
       [surface.width, surface.height] = [width, height];
@@ -76,7 +79,7 @@ export function createSurface(canvas, paint, margins) {
     },
 
     ring() {
-      if (!focused) return;
+      if (!focused || printing.ratio) return;
       context.strokeStyle = theme.now().accent;
       context.lineWidth = 2.5;
       context.beginPath();

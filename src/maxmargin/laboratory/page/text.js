@@ -13,7 +13,7 @@ export function number(value, digits = 4) {
 
 /** The same as mantissa times a power of ten. @param {number} value @param {number} digits */
 function power(value, digits) {
-  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+  const [mantissa, exponent] = value.toExponential(Math.max(0, digits - 1)).split("e");
   const raised = exponent.replace("+", "").replace(/./g, (c) => RAISED[c] ?? c);
   return `${String(Number(mantissa))}·10${raised}`;
 }
@@ -28,6 +28,9 @@ export function share(part, whole) {
   if (part === null || part === undefined || !whole) return "–";
   return `${count(part)} of ${count(whole)} (${number((100 * part) / whole, 3)} %)`;
 }
+
+/** The first sentence of several. @param {string} text */
+export const first = (text) => text.split(/(?<=[.!?]) /)[0];
 
 /** (a, b, c) @param {number[]} values @param {number} [digits] */
 export const tuple = (values, digits = 4) => `(${values.map((v) => number(v, digits)).join(", ")})`;

@@ -4,6 +4,7 @@ import { count, element, say } from "./text.js";
 import { TIPS } from "./tips.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+const MOST = 5000; // updates that Python sends
 
 /**
  * @param {HTMLElement} root
@@ -21,20 +22,20 @@ export function createTimeline(root, { player, store, leaveHand, startHere, star
   buttons.play.classList.add("mm-primary");
   const scrub = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: "0", max: "0", step: "1", value: "0", "data-name": "scrub", "aria-label": "Update shown", title: TIPS.scrub }));
   scrub.addEventListener("input", act(() => player.seek(Number(scrub.value))));
-  const where = element("output", { class: "mm-where", "data-name": "position" });
-  const note = element("span", { class: "mm-note", "data-name": "time-note" });
+  const where = element("output", { class: "mm-where", "data-name": "position", "aria-live": "off" });
+  const note = element("p", { class: "mm-note", "data-name": "time-note" });
   const tempo = choice({ name: "tempo", label: "Tempo", options: [["lecture", "ten slow, then a hundred fast"], ["even", "all the same"], ["rush", "rush"]],
     change: (value) => store.set({ view: { ...store.get().view, tempo: value } }, "view") });
-  const speed = slider({ name: "speed", label: "Speed", min: 0, max: SPEEDS.length - 1, step: 1, whole: true,
+  const speed = slider({ name: "speed", label: "Speed", min: 0, max: SPEEDS.length - 1, step: 1, whole: true, said: (place) => `${SPEEDS[place]}×`,
     input: (place) => store.set({ view: { ...store.get().view, speed: SPEEDS[place] } }, "view") });
-  const speedText = element("output", { class: "mm-speed" });
+  const speedText = element("output", { class: "mm-speed", "aria-live": "off" });
   speed.node.querySelector(".mm-number")?.replaceWith(speedText);
   const here = button({ name: "start-here", label: "Start here", press: startHere });
   const zero = button({ name: "start-zero", label: "Start at zero", press: startZero });
   const drive = element("div", { class: "mm-drive", role: "group", "aria-label": "Time" }, ...Object.values(buttons));
   root.append(
     element("div", { class: "mm-time" }, drive, scrub, where),
-    element("div", { class: "mm-time mm-below" }, note, here, zero, tempo.node, speed.node),
+    element("div", { class: "mm-time mm-below" }, here, zero, element("span", { class: "mm-gap" }), tempo.node, speed.node), note,
   );
   let [shownPlaying, shownKey] = [false, ""];
 
@@ -61,7 +62,7 @@ export function createTimeline(root, { player, store, leaveHand, startHere, star
       const words = !run ? "" : scene.final ? "the model" : `${unit} ${count(scene.k)} of ${count(scene.K)}${run.cut ? "…" : ""}`;
       say(where, words);
       scrub.setAttribute("aria-valuetext", words);
-      say(note, note.title = remark(scene, run));
+      say(note, remark(scene, run));
       here.hidden = !run || scene.state.algorithm !== "perceptron" || (scene.k === 0 && !scene.hand) || scene.playing;
       zero.hidden = !run || !scene.state.start;
       tempo.set(scene.state.view.tempo);
@@ -74,11 +75,16 @@ export function createTimeline(root, { player, store, leaveHand, startHere, star
 /** @param {import("./scene.js").Scene} scene @param {any} run */
 function remark(scene, run) {
   if (!scene.answer || !scene.answer.usable) return "";
+  if (scene.hand) return "Weights set by hand. Press Escape, or step, to go back.";
   if (!run) return "This machine is solved at once: there are no updates to play.";
-  if (scene.hand) return "Weights set by hand.";
-  if (scene.final) return `Shown: ${run.final_note}.`;
+  if (scene.final) return `Shown: ${run.final_note}. ${ended(scene, run)}`;
   const past = scene.continued ? `Continued after ${count(scene.continued)} earlier updates. ` : scene.state.start ? "Started from chosen weights. " : "";
-  if (run.cut && scene.k === scene.K) return `${past}The run is longer than what is sent: the first ${count(scene.K)} updates.`;
-  if (scene.k === scene.K && scene.K > 0 && !scene.playing) return past || (run.finished ? "The run has ended." : "");
-  return past;
+  return scene.k === scene.K && !scene.playing ? `${past}${ended(scene, run)}` : past;
+}
+
+/** Why there is no further update. @param {import("./scene.js").Scene} scene @param {any} run */
+function ended(scene, run) {
+  if (run.finished) return scene.K ? "The run has ended." : "";
+  if (run.cut) return scene.K >= MOST ? `Stopped after ${count(scene.K)} updates, the most that can be played.` : `Stopped after ${count(scene.K)} updates; raise ‘Updates at most’ for more.`;
+  return `Stopped after ${count(run.epochs)} round${run.epochs === 1 ? "" : "s"}; raise ‘Rounds at most’ for more.`;
 }

@@ -82,6 +82,8 @@ export function learnTips(root, glossary, algorithms) {
   }
 }
 
+const CONTROL = "button, input, select, textarea, canvas";
+
 /**
  * Show titles of elements within the root in a box of our own, on hover and on keyboard focus.
  * @param {HTMLElement} root @param {string} prefix  of the ids on this page
@@ -90,6 +92,8 @@ export function createTips(root, prefix) {
   const box = element("div", { class: "mm-tip", role: "tooltip", id: `${prefix}-tip`, hidden: "" });
   root.append(box);
   /** @type {HTMLElement|null} */ let owner = null;
+  /** @type {HTMLElement|null} the control that the words describe */ let told = null;
+  /** @type {HTMLElement|null} whose box was open when a finger came down */ let open = null;
   /** @type {any} */ let timer = null;
 
   function hide() {
@@ -97,8 +101,8 @@ export function createTips(root, prefix) {
     if (!owner) return;
     owner.title = owner.dataset.tip ?? "";
     delete owner.dataset.tip;
-    owner.removeAttribute("aria-describedby");
-    owner = null;
+    told?.removeAttribute("aria-describedby");
+    owner = told = null;
     box.hidden = true;
   }
   /** @param {HTMLElement} target @param {number} wait */
@@ -108,12 +112,13 @@ export function createTips(root, prefix) {
     owner = target;
     owner.dataset.tip = owner.title;
     owner.removeAttribute("title"); // the browser's own box stays away meanwhile
+    box.textContent = owner.dataset.tip ?? "";
+    told = owner.matches(CONTROL) ? owner : owner.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : owner.querySelector(CONTROL) ?? owner;
+    told.setAttribute("aria-describedby", box.id);
     timer = setTimeout(() => {
       if (!owner || !owner.isConnected) return;
-      box.textContent = owner.dataset.tip ?? "";
       (owner.closest("dialog") ?? root).append(box);
       box.hidden = false;
-      owner.setAttribute("aria-describedby", box.id);
       place(owner);
     }, wait);
   }
@@ -134,7 +139,14 @@ export function createTips(root, prefix) {
     else if (!target) hide();
   });
   root.addEventListener("pointerleave", hide);
-  root.addEventListener("pointerdown", hide);
+  root.addEventListener("pointerdown", () => { open = box.hidden ? null : owner; hide(); });
+  root.addEventListener("click", (event) => { // a term is asked for: also by a finger or Enter
+    const on = event.target instanceof Element ? event.target : null;
+    const touched = /** @type {any} */ (event).pointerType === "touch" && on && !on.closest(CONTROL) && on.closest("[title]");
+    const target = on?.closest(".mm-term") || touched ? titled(event) : null;
+    if (target && target !== open) { hide(); show(target, 0); }
+    open = null;
+  });
   root.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   root.addEventListener("focusin", (event) => {
     const target = titled(event);

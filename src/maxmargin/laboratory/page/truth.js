@@ -1,6 +1,7 @@
 // What is true of the data and of the weights shown: verdict, errors, bound; margin, multipliers, KKT.
 import { createSpark } from "./spark.js";
-import { count, element, number, say, share, tuple } from "./text.js";
+import { heading, pairs, term } from "./terms.js";
+import { count, element, first, number, say, share, tuple } from "./text.js";
 
 const STATUS = {
   separable: ["Separable", "good", "✓"],
@@ -8,41 +9,18 @@ const STATUS = {
   overlapping: ["Overlapping", "bad", "✕"],
 };
 
-/** A heading that a screen reader can jump to. @param {string} title @param {string} tip */
-const heading = (title, tip) => element("h3", { title: tip }, title);
-
-/**
- * A list of name and value. @param {[string, string, string][]} rows  data-name, words, tooltip
- * @returns {{list: HTMLElement, set: (name: string, text: string|null) => void}}
- */
-function pairs(rows) {
-  const list = element("dl", { class: "mm-pairs" });
-  const cells = new Map(rows.map(([name, words, tip]) => {
-    const value = element("dd", { "data-name": name });
-    const pair = element("div", { title: tip }, element("dt", {}, words), value);
-    list.append(pair);
-    return [name, [pair, value]];
-  }));
-  return {
-    list,
-    set(name, text) {
-      const [pair, value] = /** @type {HTMLElement[]} */ (cells.get(name));
-      pair.hidden = text === null;
-      if (text !== null) say(value, text);
-    },
-  };
-}
-
 /** @param {HTMLElement} root */
 function createVerdict(root) {
   const badge = element("span", { class: "mm-badge", "data-name": "verdict" });
   const sentence = element("p", { "data-name": "verdict-sentence", role: "status", "aria-live": "polite" });
   const proof = element("p", { class: "mm-quiet", "data-name": "fingerprint" });
-  const title = heading("Is there a plane between them?", "Decided in exact arithmetic, with a proof: never a guess.");
+  const title = heading("Is there a line between them?", "Decided in exact arithmetic, with a proof: never a guess. With two features the plane is a line.", "verdict");
   root.append(element("section", { class: "mm-card" }, title, badge, sentence, proof));
   let drawn = /** @type {any} */ (null);
   return (/** @type {any} */ scene) => {
     const verdict = scene.answer && scene.answer.verdict;
+    const live = scene.playing ? "off" : "polite";
+    if (sentence.getAttribute("aria-live") !== live) sentence.setAttribute("aria-live", live);
     badge.classList.toggle("mm-stale", Boolean(scene.stale));
     if (verdict === drawn) return;
     drawn = verdict;
@@ -61,16 +39,16 @@ function createNumbers(root, actions) {
     ["validation", "Validation errors now", "The same on points that were held out."],
     ["best", "Pocket’s best so far", "The fewest training errors of any weights visited up to this moment."],
     ["risk", "Risk R(w)", "The sum of −y·f(x) over the misclassified points: what gradient descent lowers."],
-    ["weights", "Weights shown", "The normal w of the plane, and its bias b."],
+    ["weights", "Weights shown", "The normal w of the line (in more dimensions: of the plane), and its bias b."],
     ["final", "The model’s errors", "Of the weights the algorithm returns at the end."],
-    ["mistakes", "Updates so far", "Every update answers a mistake (in the batch algorithm: one step for all of them)."],
+    ["mistakes", "Updates so far", "Every update answers a mistake (in the batch algorithm: one update for all of them)."],
     ["bound", "They can never exceed", "R²/γ²: the largest norm of a point over the widest margin, squared."],
   ]);
   const bar = element("div", { class: "mm-bar", role: "img" }, element("span"));
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "errors-chart", role: "img" }));
   const legend = element("p", { class: "mm-legend" });
   const section = element("section", { class: "mm-card" },
-    heading("How well does it do?", "Counted on every point, at the moment shown."), list.list, bar, canvas, legend);
+    heading("How well does it do?", "Counted on every point, at the moment shown.", "errors"), list.list, bar, canvas, legend);
   root.append(section);
   const spark = createSpark(canvas, (place) => actions.seek && actions.seek(place));
   return (/** @type {any} */ scene) => {
@@ -90,9 +68,10 @@ function createNumbers(root, actions) {
     list.set("risk", now ? number(now.risk) : run ? number(run.risk[k]) : null);
     const done = run ? k + (scene.continued || 0) : 0;
     list.set("mistakes", run ? count(done) : null);
-    const bounded = run && answer.bound && scene.state.algorithm !== "batch";
+    const classical = answer.bound && answer.bound.holds !== false && !scene.continued && !scene.state.start?.some(Boolean); // what the theorem asks for
+    const bounded = run && classical && scene.state.algorithm !== "batch";
     list.set("bound", run && scene.state.algorithm !== "batch"
-      ? (answer.bound ? `${number(answer.bound.bound)} = R²/γ²` : "no bound: not separable") : null);
+      ? (bounded ? `${number(answer.bound.bound)} = R²/γ²` : answer.bound ? "holds only for δ = 0 and a start at zero" : "no bound: not separable") : null);
     bar.hidden = !bounded;
     if (bounded) fill(bar, done, answer.bound.bound);
     list.set("weights", scene.weights ? tuple(scene.state.options.intercept ? scene.weights : scene.weights.slice(0, 2)) : null);
@@ -111,14 +90,14 @@ function fill(bar, done, bound) {
   const width = `${Math.max(0.5, Math.min(100, (100 * done) / bound)).toFixed(2)}%`;
   const inner = /** @type {HTMLElement} */ (bar.firstElementChild);
   if (inner.style.width !== width) inner.style.width = width;
-  bar.setAttribute("aria-label", `${done} of at most ${number(bound)} mistakes`);
+  bar.setAttribute("aria-label", `${done} of at most ${number(bound)} updates`);
 }
 
 /** @param {any} spark @param {HTMLElement} legend @param {HTMLElement} canvas @param {any} scene @param {any} run */
 function chart(spark, legend, canvas, scene, run) {
   const lines = [{ name: "errors", values: run.errors, colour: "--accent" }, { name: "best so far", values: run.best, colour: "--good" }];
   if (run.validation) lines.push({ name: "validation", values: run.validation, colour: "--quiet", dashed: true });
-  spark.draw({ lines, at: scene.k, label: scene.state.algorithm === "batch" ? "steps" : "updates" });
+  spark.draw({ lines, at: scene.k, label: "updates" });
   canvas.setAttribute("aria-label", `Training errors after each of ${scene.K} updates; now ${run.errors[scene.k]}.`);
   legendOf(legend, lines);
 }
@@ -148,13 +127,13 @@ function createMachine(root, actions) {
   ]);
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "gap-chart", role: "img", "aria-label": "Gap against passes" }));
   const refused = element("p", { class: "mm-refused", "data-name": "refused" });
-  const card = element("section", { class: "mm-card" }, heading("The certificate", "Numbers that prove the machine optimal."), refused, list.list, canvas);
+  const card = element("section", { class: "mm-card" }, heading("The certificate", "Numbers that prove the machine optimal.", "certificate"), refused, list.list, canvas);
   const kkt = element("tbody");
   const table = element("table", { class: "mm-table", "data-name": "kkt" }, element("caption", {}, "Conditions of Karush, Kuhn and Tucker"),
     element("thead", {}, element("tr", {}, ...["", "condition", "off by"].map((t) => element("th", { scope: "col" }, t)))), kkt);
-  const conditions = element("section", { class: "mm-card" }, heading("Is it optimal?", "All of them hold exactly at the optimum, and only there."), table);
+  const conditions = element("section", { class: "mm-card" }, heading("Is it optimal?", "All of them hold exactly at the optimum, and only there.", "optimal"), table);
   const body = element("tbody");
-  const support = element("section", { class: "mm-card" }, heading("Support vectors", "Points with α > 0: they alone hold the plane."),
+  const support = element("section", { class: "mm-card" }, heading("Support vectors", "Points with α > 0: they alone hold the line.", "support"),
     element("table", { class: "mm-table", "data-name": "support" },
       element("thead", {}, element("tr", {}, ...["point", "α", "ξ", "y·f(x)"].map((t) => element("th", { scope: "col" }, t)))), body));
   root.append(card, conditions, support);
@@ -167,18 +146,24 @@ function createMachine(root, actions) {
     conditions.hidden = support.hidden = list.list.hidden = !solved;
     refused.hidden = !machine || solved;
     if (machine === drawn) return highlight(body, scene.hover);
-    drawn = machine;
     canvas.hidden = true;
-    if (machine && !solved) return say(refused, machine.refused);
-    if (!machine) return undefined;
+    if (!machine || !solved) {
+      if (machine) say(refused, machine.refused);
+      drawn = machine;
+      return undefined;
+    }
+    const soft = scene.state.algorithm === "soft";
+    list.name("margin", soft ? "Half the street 1/‖w‖" : "Margin γ = 1/‖w‖", soft ? "Half the width of the street; points may stand inside it." : "Distance from the line (in more dimensions: the plane) to the nearest point.");
     for (const [name, value] of [["margin", machine.margin], ["slab", machine.slab], ["primal", machine.primal], ["dual", machine.dual],
-      ["gap", machine.gap], ["relative-gap", machine.relative_gap], ["passes", machine.passes]]) list.set(name, number(value, 6));
+      ["gap", Math.max(0, machine.gap)], ["relative-gap", Math.max(0, machine.relative_gap)], ["passes", machine.passes]]) list.set(name, number(value, 6));
+    kkt.replaceChildren(...machine.kkt.map(conditionRow));
+    body.replaceChildren(...supportRows(machine, actions));
+    highlight(body, scene.hover);
     const gaps = (machine.progress || []).map((/** @type {number[]} */ p) => p[1] - p[2]);
     canvas.hidden = gaps.length < 2;
     if (!canvas.hidden) spark.draw({ lines: [{ name: "gap", values: gaps, colour: "--accent" }], at: null, log: true, label: "gap against passes" });
-    kkt.replaceChildren(...machine.kkt.map(conditionRow));
-    body.replaceChildren(...supportRows(machine, actions));
-    return highlight(body, scene.hover);
+    drawn = machine;
+    return undefined;
   };
 }
 
@@ -187,12 +172,12 @@ function lowered(formula) {
   return formula.split(/_(\w)/).map((part, place) => (place % 2 ? element("sub", {}, part) : part));
 }
 
-/** @param {any} row one condition */
-function conditionRow(row) {
+/** @param {any} row one condition @param {number} place */
+function conditionRow(row, place) {
   const tick = element("td", { class: row.holds ? "mm-yes" : "mm-no" }, row.holds ? "✓" : "✕");
   tick.setAttribute("aria-label", row.holds ? "holds" : "does not hold");
   return element("tr", { title: row.meaning },
-    tick, element("td", {}, element("b", {}, row.name), element("br"), element("span", { class: "mm-math" }, ...lowered(row.formula))),
+    tick, element("td", {}, term(row.name, `kkt-${place}`), element("br"), element("span", { class: "mm-math" }, ...lowered(row.formula))),
     element("td", { title: `allowed: ${number(row.tolerance, 2)}` }, number(row.residual, 2)));
 }
 
@@ -216,9 +201,10 @@ function highlight(body, hover) {
 /** The machines of three to five classes. @param {HTMLElement} root @param {any} actions */
 function createMachines(root, actions) {
   const body = element("tbody");
-  const section = element("section", { class: "mm-card" }, heading("The machines", "Several classes: one plane per class or per pair; choose one to watch."),
+  const section = element("section", { class: "mm-card" }, heading("The machines", "Several classes: one line per class or per pair; choose one to watch.", "machines"),
     element("table", { class: "mm-table", "data-name": "machines" },
-      element("thead", {}, element("tr", {}, ...["machine", "errors", "margin or updates"].map((t) => element("th", { scope: "col" }, t)))), body));
+      element("thead", {}, element("tr", {}, ...["machine", "errors", ""].map((t) => element("th", { scope: "col" }, t)))), body));
+  const last = /** @type {HTMLElement} */ (section.querySelector("thead th:last-child"));
   root.append(section);
   let drawn = /** @type {any} */ (null);
   return (/** @type {any} */ scene) => {
@@ -226,10 +212,12 @@ function createMachines(root, actions) {
     section.hidden = !answer || !answer.usable || answer.machines.length < 2;
     if (section.hidden || drawn === answer) return;
     drawn = answer;
+    const margins = answer.machines.filter((/** @type {any} */ m) => (m.margin ?? null) !== null).length;
+    say(last, margins === answer.machines.length ? "margin" : margins ? "margin or updates" : "updates");
     body.replaceChildren(...answer.machines.map((/** @type {any} */ machine, /** @type {number} */ i) => {
       const name = element("button", { class: "mm-link", type: "button", "data-name": `watch-${i}`, "aria-pressed": String(i === answer.watch) }, machine.label);
       name.addEventListener("click", () => actions.watch && actions.watch(i));
-      return element("tr", { class: i === answer.watch ? "mm-lit" : "", title: machine.stop || "" }, element("th", { scope: "row" }, name),
+      return element("tr", { class: i === answer.watch ? "mm-lit" : "", title: first(machine.stop || "") }, element("th", { scope: "row" }, name),
         element("td", {}, number(machine.errors)), element("td", {}, number(machine.margin ?? machine.mistakes)));
     }));
   };

@@ -1,13 +1,41 @@
 // The verdict as a drawing in x-space: the widest plane and its margin, or the two hulls and what they share.
 import { faint } from "./colours.js";
 import { cutLine } from "./geometry.js";
-import { label, outline, radius, ring, segment, star } from "./marks.js";
+import { extent, FONT, label, outline, radius, ring, segment, star } from "./marks.js";
 import { classes, signs, value } from "./reading.js";
 import { number } from "./text.js";
 import { drawLine } from "./xparts.js";
 
 /** @typedef {import("./reading.js").Scene} Scene */
 /** @typedef {import("./xparts.js").Kit} Kit */
+
+/** @typedef {import("./geometry.js").Pair} Pair */
+/** @typedef {{left: number, top: number, wide: number, high: number}} Room */
+
+/** Places beside a line, at both of its ends and on both of its sides. @param {Pair} from @param {Pair} to @param {number} off @returns {[Pair, CanvasTextAlign][]} */
+function beside(from, to, off) {
+  const long = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
+  const [ux, uy] = [(to[0] - from[0]) / long, (to[1] - from[1]) / long];
+  const places = /** @type {[Pair, CanvasTextAlign][]} */ ([]);
+  for (const t of [Math.min(long * 0.35, 64), long - Math.min(long * 0.35, 64), long * 0.3, long * 0.7, long * 0.5]) {
+    for (const side of [1, -1]) {
+      const at = /** @type {Pair} */ ([from[0] + ux * t - uy * off * side, from[1] + uy * t + ux * off * side]);
+      places.push([at, -uy * side > 0 ? "left" : "right"]);
+    }
+  }
+  return places;
+}
+
+/** The room of the legend. @param {{left: number, top: number, width: number}} frame @param {number} many  classes @returns {Room} */
+const corner = (frame, many) => ({ left: frame.left + frame.width - 110, top: frame.top, wide: 110, high: 17 * many + 12 });
+
+/** The place with the fewest points in it. @param {Room[]} spots @param {Pair[]} pixels @param {Room} taken */
+function freest(spots, pixels, taken) {
+  const within = (/** @type {Room} */ s) => pixels.filter(([x, y]) => x > s.left - 8 && x < s.left + s.wide + 8 && y > s.top - 8 && y < s.top + s.high + 8).length;
+  const over = (/** @type {Room} */ s) => s.left < taken.left + taken.wide && s.left + s.wide > taken.left && s.top < taken.top + taken.high;
+  const costs = spots.map((s) => within(s) + (over(s) ? 3 : 0));
+  return spots[costs.indexOf(Math.min(...costs))];
+}
 
 /** The verdict: the widest plane and its margin, or the two hulls and the point they share. @param {Kit} kit @param {Scene} scene */
 export function drawVerdict(kit, scene) {
@@ -39,17 +67,15 @@ export function drawVerdict(kit, scene) {
       ring(c, at(row), r, colours.good, 1.8);
     }
     const ends = cutLine(verdict.plane[0], verdict.plane[1], verdict.plane[2], plane.window);
-    if (ends) { // beside the slab, near an end, where points are few
-      const [from, to] = ends.map((p) => plane.pixel(p[0], p[1])).sort((p, q) => q[1] - p[1]);
-      const long = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
-      const [ux, uy] = [(to[0] - from[0]) / long, (to[1] - from[1]) / long];
-      const right = ux > 0 ? 1 : -1; // under the line
+    if (ends) {
       const edge = plane.pixel(verdict.plane[0] / size * verdict.margin, verdict.plane[1] / size * verdict.margin);
       const zero = plane.pixel(0, 0);
       const off = Math.min(60, Math.hypot(edge[0] - zero[0], edge[1] - zero[1])) + 10;
-      const t = Math.min(long * 0.35, 64);
-      const at = /** @type {[number, number]} */ ([from[0] + ux * t - uy * off * right, from[1] + uy * t + ux * off * right]);
-      label(c, `margin ${number(verdict.margin)}`, at, colours.good, colours.card, right > 0 ? "left" : "right");
+      const text = `margin ${number(verdict.margin)}`;
+      const [from, to] = ends.map((p) => plane.pixel(p[0], p[1])).sort((p, q) => q[1] - p[1]);
+      const spots = beside(from, to, off).map(([at, align]) => extent(c, text, at, align, FONT, plane.frame));
+      const best = freest(spots, points.map((/** @type {number[]} */ p) => plane.pixel(p[0], p[1])), corner(plane.frame, classes(scene)));
+      label(c, text, [best.left, best.top + best.high / 2], colours.good, colours.card, "left");
     }
   }
   if (verdict.hulls && verdict.status !== "separable") {
@@ -85,5 +111,5 @@ export function drawWitness({ c, plane, colours }, scene) {
     ring(c, at, r, colours.bad, 2);
   }
   star(c, common, colours.bad, colours.card);
-  label(c, "in both hulls", [common[0], common[1] + 20], colours.bad, colours.card);
+  label(c, "in both hulls", [common[0], common[1] + 20], colours.bad, colours.card, "center", FONT, plane.frame);
 }

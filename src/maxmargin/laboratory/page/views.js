@@ -12,6 +12,8 @@ import { createXSpace } from "./xspace.js";
 
 const WEIGHTS = /** @type {[string, string, any][]} */ ([["w", "w-space", createWSpace], ["3d", "3-D", createSpace3D], ["section", "Section", createSection]]);
 
+let made_ = 0; // labs on this page, for ids
+
 /**
  * Draw, and if that fails say so once and keep the rest of the page alive.
  * @param {string} name @param {() => void} draw @param {Set<string>} told
@@ -31,20 +33,22 @@ function guarded(name, draw, told) {
  */
 export function createViews(root, actions, lab) {
   const { store, setCut } = lab;
+  const number = made_++;
   const told = /** @type {Set<string>} */ (new Set());
   const look = (/** @type {any} */ part) => store.set({ view: { ...store.get().view, ...part } }, "view");
   const layer = (/** @type {string} */ name, /** @type {string} */ label) => tick({ name: `layer-${name}`, label, change: (on) => look({ layers: { ...store.get().view.layers, [name]: on } }) });
   const layers = { verdict: layer("verdict", "Proof"), regions: layer("regions", "Regions"), risk: layer("risk", "Risk") };
 
-  const xCanvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": "x-canvas", tabindex: "0", role: "img" }));
+  const xCanvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": "x-canvas", tabindex: "0", role: "application", "aria-label": "x-space" }));
   const toolbar = element("div", { class: "mm-bar-top", role: "toolbar", "aria-label": "Points" });
   const tools = createTools(toolbar, lab);
   const left = element("section", { class: "mm-view", "aria-label": "x-space: the data" }, toolbar, xCanvas,
     element("div", { class: "mm-bar-foot" }, element("strong", { title: "The space of the data: every point is a row." }, "x-space"), element("span", { class: "mm-gap" }), layers.verdict.node, layers.regions.node,
       button({ name: "fit-x", label: "Show all", sign: "fit", bare: true, press: () => lab.fit() })));
 
-  const canvases = new Map(WEIGHTS.map(([key, label]) => [key, /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": `${key}-canvas`, tabindex: "0", role: "img", "aria-label": label }))]));
+  const canvases = new Map(WEIGHTS.map(([key, label]) => [key, /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": `${key}-canvas`, id: `mm-${number}-${key}`, tabindex: "0", role: "application", "aria-label": label }))]));
   const tabs = segments({ name: "tab", label: "Which picture of the weights", tabs: true, options: WEIGHTS.map(([key, label]) => [key, label]), change: (tab) => look({ tab }) });
+  for (const [key, tab] of tabs.buttons) tab.setAttribute("aria-controls", `mm-${number}-${key}`);
   const w1 = slider({ name: "section-w1", label: "w₁ =", min: -1, max: 1, step: 0.001, input: (value) => setCut(value) });
   const hint = element("span", { class: "mm-words mm-hint" });
   const right = element("section", { class: "mm-view", "aria-label": "w-space: the weights" },
@@ -124,7 +128,8 @@ export function createViews(root, actions, lab) {
         if (!w1.busy()) w1.limits(low, high, (high - low) / 1000);
         w1.set(Number(cutAt(now).toPrecision(4)));
       }
-      const said = tab === "w" ? (now.hand ? "Set by hand. Play to go back." : "Click to set w by hand.") : tab === "3d" ? "Drag to turn, wheel to zoom." : "";
+      const said = now.hand ? "Set by hand: Escape to go back." : now.answer && !now.answer.usable ? "Add points of both classes first."
+        : tab === "w" ? "Click to set w by hand." : tab === "3d" ? "Drag to turn, wheel to zoom." : "";
       if (hint.textContent !== said) hint.textContent = said;
       guarded("x-space", () => x.draw(now), told);
       const view = weightView(tab);

@@ -108,12 +108,12 @@ export function captionCone({ c, plane, colours }, scene, b, frame) {
     if (Math.abs(area(seen)) / 2 < 9000) return;
     const [x, y] = middle(seen);
     const w = scene.weights ? plane.pixel(scene.weights[0], scene.weights[1]) : [x, y + 99];
-    label(c, "all points right", [x, Math.abs(x - w[0]) < 70 && Math.abs(y - w[1]) < 26 ? w[1] + 30 : y], colours.ink, colours.card);
+    label(c, "all points right", [x, Math.abs(x - w[0]) < 70 && Math.abs(y - w[1]) < 26 ? w[1] + 30 : y], colours.ink, colours.card, "center", FONT, frame);
     return;
   }
   if (!scene.answer?.usable) return;
   const never = scene.answer.verdict && scene.answer.verdict.status !== "separable";
-  label(c, never ? "no w is right for all points" : "here no w is right for all points", [frame.left + frame.width / 2, frame.top + frame.height - 34], colours.quiet, colours.card);
+  label(c, never ? "no w is right for all points" : "here no w is right for all points", [frame.left + frame.width / 2, frame.top + frame.height - 34], colours.quiet, colours.card, "center", FONT, frame);
 }
 const clamp = (/** @type {number} */ v, /** @type {number} */ from, /** @type {number} */ size) => Math.max(from, Math.min(from + size, v));
 
@@ -179,7 +179,7 @@ export function drawWeights({ c, plane, colours }, scene, now) {
     const long = Math.hypot(at[0] - from[0], at[1] - from[1]);
     if (sign && long > 36) {
       const [mx, my] = [(from[0] + at[0]) / 2, (from[1] + at[1]) / 2];
-      label(c, sign > 0 ? "+x" : "−x", [mx + ((at[1] - from[1]) / long) * 15, my - ((at[0] - from[0]) / long) * 15], colours.accent, colours.card, "center", FONT.replace("12px", "italic 600 14px"));
+      label(c, sign > 0 ? "+x" : "−x", [mx + ((at[1] - from[1]) / long) * 15, my - ((at[0] - from[0]) / long) * 15], colours.accent, colours.card, "center", FONT.replace("12px", "italic 600 14px"), plane.frame);
     }
   }
   c.fillStyle = colours.ink;
@@ -190,5 +190,5 @@ export function drawWeights({ c, plane, colours }, scene, now) {
   c.stroke();
   c.fill();
   if (scene.hand) ring(c, at, 10, colours.accent, 2.2);
-  if (inside(plane.window, now)) label(c, "w", [at[0] + 14, at[1] - 13], colours.ink, colours.card, "center", FONT.replace("12px", "italic 700 15px"));
+  if (inside(plane.window, now)) label(c, "w", [at[0] + 14, at[1] - 13], colours.ink, colours.card, "center", FONT.replace("12px", "italic 700 15px"), plane.frame);
 }

@@ -96,7 +96,7 @@ export function createWSpace(canvas, actions) {
     const points = marks(now);
     const most = Math.max(...points.map((p) => Math.max(Math.abs(p[0]), Math.abs(p[1]))));
     if (!(most > 0)) {
-      const reach = Math.max(1e-6, ...now.state.points.map((/** @type {number[]} */ p) => Math.max(Math.abs(p[0]), Math.abs(p[1])))) || 1;
+      const reach = !now.state.points.length ? 1 : Math.max(1e-6, ...now.state.points.map((/** @type {number[]} */ p) => Math.max(Math.abs(p[0]), Math.abs(p[1])))) || 1;
       return [-reach, reach, -reach, reach];
     }
     const found = /** @type {Window} */ (around(points, 0.22));

@@ -87,7 +87,7 @@ export function drawBoundary(kit, scene) {
   if (!w || !w.every(Number.isFinite)) return;
   const note = (/** @type {string} */ text) => {
     const [x] = plane.pixel((plane.window[0] + plane.window[1]) / 2, 0);
-    label(c, text, [x, plane.pixel(0, plane.window[2])[1] - 30], colours.quiet, colours.card);
+    label(c, text, [x, plane.pixel(0, plane.window[2])[1] - 30], colours.quiet, colours.card, "center", FONT, plane.frame);
   };
   if (w[0] === 0 && w[1] === 0) return note(scene.answer || scene.hand ? "w = 0: no boundary yet" : "");
   if (scene.previous && scene.row >= 0 && (scene.previous[0] || scene.previous[1])) {
@@ -110,7 +110,7 @@ export function drawBoundary(kit, scene) {
   const [ux, uy] = [(tip[0] - p[0]) / unit, (tip[1] - p[1]) / unit];
   arrow(c, p, [p[0] + ux * long, p[1] + uy * long], colours.ink, 2.4);
   const bold = FONT.replace("12px", "italic 700 15px");
-  label(c, "w", [p[0] + ux * (Math.min(long, 90) + 2) - uy * 14, p[1] + uy * (Math.min(long, 90) + 2) + ux * 14], colours.ink, colours.card, "center", bold);
+  label(c, "w", [p[0] + ux * (Math.min(long, 90) + 2) - uy * 14, p[1] + uy * (Math.min(long, 90) + 2) + ux * 14], colours.ink, colours.card, "center", bold, plane.frame);
 }
 
 /** The slab of a margin machine with its edges. @param {Kit} kit @param {Scene} scene @param {Pair[]} box */
@@ -228,12 +228,12 @@ export function drawUpdate({ c, plane, colours }, scene) {
     const shown = inside(plane.window, [sign * p[0], sign * p[1]], -0.04) ? 0.62 : 0.3;
     const [mx, my] = [zero[0] + (tip[0] - zero[0]) * shown, zero[1] + (tip[1] - zero[1]) * shown];
     const [ox, oy] = long > 0 ? [(-(tip[1] - zero[1]) / long) * 16, ((tip[0] - zero[0]) / long) * 16] : [0, 16];
-    label(c, sign > 0 ? "+x" : "−x", [mx + ox, my + oy], colour, colours.card, "center", FONT.replace("12px", "italic 600 14px"));
+    label(c, sign > 0 ? "+x" : "−x", [mx + ox, my + oy], colour, colours.card, "center", FONT.replace("12px", "italic 600 14px"), plane.frame);
   } else {
     const far = Math.hypot(at[0] - zero[0], at[1] - zero[1]) || 1;
     const [ux, uy] = [((at[0] - zero[0]) / far) * sign, ((at[1] - zero[1]) / far) * sign];
     arrow(c, [at[0] + ux * (r + 6), at[1] + uy * (r + 6)], [at[0] + ux * 54, at[1] + uy * 54], colour, 2.6);
-    label(c, sign > 0 ? "+x" : "−x", [at[0] + ux * 66, at[1] + uy * 66], colour, colours.card, "center", FONT.replace("12px", "italic 600 14px"));
+    label(c, sign > 0 ? "+x" : "−x", [at[0] + ux * 66, at[1] + uy * 66], colour, colours.card, "center", FONT.replace("12px", "italic 600 14px"), plane.frame);
   }
   ring(c, at, r + 5, colour, 3);
 }

@@ -186,10 +186,18 @@ export function createXSpace(canvas, actions) {
     if (points[now.selected]) ring(c, plane.pixel(points[now.selected][0], points[now.selected][1]), r + 5, colours.accent, 2);
     if (points[now.hover]) ring(c, plane.pixel(points[now.hover][0], points[now.hover][1]), r + 4, colours.ink, 2);
     c.restore();
+    if (!points.length) invite();
     plane.names(c, now.state.names);
     legend(now);
     if (points[now.hover] && !held) card(c, words(now, now.hover, number), plane.pixel(points[now.hover][0], points[now.hover][1]), surface.frame, colours);
     surface.ring();
+  }
+
+  /** What to do with an empty board. */
+  function invite() {
+    const f = surface.frame;
+    const colours = surface.colours();
+    label(surface.context, "Click to add points of both classes", [f.left + f.width / 2, f.top + f.height * 0.42], colours.quiet, colours.card, "center", FONT.replace("12px", "15px"), f);
   }
 
   /** Shapes and names of the classes, top right. @param {Scene} now */
@@ -235,7 +243,7 @@ export function createXSpace(canvas, actions) {
 /** The picture in words, for those who do not see it. @param {Scene} scene */
 export function describe(scene) {
   const { points, labels } = scene.state;
-  if (!points.length) return "x-space: no points yet. Click to add one.";
+  if (!points.length) return "x-space: no points yet. Click to add points of both classes.";
   const held = points.filter((/** @type {number[]} */ p) => p[3]).length;
   const counts = labels.map((/** @type {string} */ name, /** @type {number} */ c) => `${points.filter((/** @type {number[]} */ p) => p[2] === c).length} of ${name}`).join(", ");
   const said = [`x-space with ${points.length} points: ${counts}${held ? `, ${held} of them for validation` : ""}.`];
