@@ -52,7 +52,7 @@ def whole(folder, content, options):
 @pytest.mark.parametrize(("options", "slow"), KILLED.values(), ids=KILLED)
 def test_a_stream_killed_again_and_again_gives_the_same_bits(options, slow, tmp_path):
     classes = len(options.get("labels", "01"))
-    content = "\n".join(svmlight(1500, classes=classes)).encode()
+    content = "\n".join(svmlight(500, classes=classes)).encode()
     expected = whole(tmp_path / "whole", content, options)
     folder = tmp_path / "killed"
     folder.mkdir()

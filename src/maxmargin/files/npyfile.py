@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from maxmargin.files.options import Options, at_row
 from maxmargin.files.reader import Reader
 from maxmargin.rows.filerows import FileRows, Section
 
-__all__ = ["NpyReader", "as_features", "map_npy", "read_header"]
+__all__ = ["DAMAGED", "NpyReader", "as_features", "map_npy", "read_header"]
 
 BLOCK = 1 << 20  # numbers
 
@@ -35,6 +36,18 @@ class Header(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
 
+# What reading a damaged header ends with: NumPy takes it apart as Python text.
+DAMAGED = (
+    ValueError,
+    EOFError,
+    TypeError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+    tokenize.TokenError,
+)
+
+
 def read_header(file: Any, shown: object) -> Header:
     """Read the beginning of a .npy file."""
     try:
@@ -46,7 +59,7 @@ def read_header(file: Any, shown: object) -> Header:
             (2, 0): np.lib.format.read_array_header_2_0,
         }
         shape, by_columns, dtype = reads[version](file)
-    except (ValueError, EOFError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+    except DAMAGED as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(
             f"{shown}: must hold an array saved by numpy.save. {why}. Save it again."

@@ -19,7 +19,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.files.cache import cached, convert
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.labels import Labels
-from maxmargin.files.npyfile import map_npy
+from maxmargin.files.npyfile import DAMAGED, map_npy
 from maxmargin.files.npzfile import check_labels
 from maxmargin.files.options import Names, Options, find_kind, read_options
 from maxmargin.files.reader import Reader
@@ -209,7 +209,7 @@ def _read_label_file(path: Path) -> np.ndarray:
         try:
             with path.open("rb") as file:
                 return check_labels(np.lib.format.read_array(file, allow_pickle=False), path)
-        except (ValueError, EOFError) as error:
+        except DAMAGED as error:
             if isinstance(error, InputError):
                 raise
             why = " ".join(str(error).split())[:200]

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import tokenize
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -173,6 +174,8 @@ def _unzip(data: bytes, name: str) -> Parts:
         EOFError,
         NotImplementedError,
         RuntimeError,
+        SyntaxError,
+        tokenize.TokenError,
     ) as error:
         raise InputError(f"its part {name!r} must hold arrays: {error}.") from None
     return arrays

@@ -45,7 +45,10 @@ export function followAddress(read, restore) {
   /** @type {any} */ let timer = null;
   async function write() {
     timer = null;
-    written = await toHash(read());
+    const before = location.hash;
+    const hash = await toHash(read());
+    if (location.hash !== before) return; // a link was pasted meanwhile: it wins
+    written = hash;
     history.replaceState(history.state, "", written);
   }
   const changed = async () => {

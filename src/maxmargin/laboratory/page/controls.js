@@ -16,12 +16,13 @@ const GROUPS = { lectures: "From the lectures", made: "Made to order" };
  */
 export function createDataControls(root, { store, usePreset, holdOut, openCsv, saveCsv, openTable }) {
   /** @type {any[]} */ let presets = [];
+  let grasp = 0; // one grasp of a slider is one step back, however late its answers come
   const find = (/** @type {string} */ name) => presets.find((p) => p.name === name);
   const preset = choice({ name: "preset", label: "Example", change: (name) => usePreset({ ...usual(find(name)), name }, "") });
   const words = element("p", { class: "mm-words", "data-name": "preset-sentence" });
   const sliders = Object.entries(SLIDERS).map(([name, label]) => /** @type {const} */ ([name, slider({
     name: name === "margin" ? "data-margin" : name, label, min: name === "n" ? 4 : 0, max: name === "n" ? 2000 : 1, step: 0.01, log: name === "n", whole: name === "n",
-    settle: () => store.close(), input: (value) => usePreset({ ...store.get().view.preset, [name]: value }, `preset-${name}`),
+    settle: () => { grasp += 1; }, input: (value) => usePreset({ ...store.get().view.preset, [name]: value }, `preset-${name}-${grasp}`),
   })]));
   const draw = button({ name: "draw", label: "Draw again", sign: "draw", bare: true, press: () => {
     const now = store.get().view.preset;

@@ -6,7 +6,7 @@ export const TIPS = {
   preset: "Ready-made data: what the lectures draw on the board, and data made to order.",
   n: "How many points are made.",
   noise: "How much the points are scattered; more noise makes the classes run into each other.",
-  balance: "Which share of the points belongs to the first class: 0.5 is as many of one as of the other.",
+  balance: "Which share of the points belongs to the second class: 0.5 is as many of one as of the other.",
   "data-margin": "How wide the empty street between the two classes is made.",
   draw: "Make the same kind of data again with other random numbers.",
   "open-csv": "Bring your own data: paste a table, choose a file or drop one on the page.",
