@@ -144,7 +144,7 @@ export function createSession(link, initial, { refresh, complain, look }) {
       if (phase === "start") { store.close(); moving = true; return; }
       if (phase === "end") moving = false;
       const same = !points[row] || (points[row][0] === x && points[row][1] === y);
-      if (!same || (phase === "end" && store.get().algorithm === "pocket")) edit({ points: changed(points, row, { x, y }) }, "move", `move-${row}`);
+      if (!same || (phase === "end" && !["hard", "soft"].includes(store.get().algorithm))) edit({ points: changed(points, row, { x, y }) }, "move", `move-${row}`);
       if (phase === "end") store.close();
     },
     /** @param {number} row */
