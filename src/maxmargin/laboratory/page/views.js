@@ -10,6 +10,8 @@ import { createXSpace } from "./xspace.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
 
+const PACE_MS = 80; // between two pictures of the weights while their data moves
+
 const WEIGHTS = /** @type {[string, string, any][]} */ ([["w", "w-space", createWSpace], ["3d", "3-D", createSpace3D], ["section", "Section", createSection]]);
 
 let made_ = 0; // labs on this page, for ids
@@ -63,6 +65,8 @@ export function createViews(root, actions, lab) {
   /** @type {Scene|null} */ let scene = null;
   let spoken = "";
   /** @type {any} */ let timer = null;
+  /** @type {any} */ let late = 0;
+  let drawnAt = -Infinity;
 
   /** Which tab is open: without a bias there is no third direction. @param {Scene} now */
   const tabOf = (now) => (now.state.options.intercept && canvases.has(now.state.view.tab) ? now.state.view.tab : "w");
@@ -103,6 +107,16 @@ export function createViews(root, actions, lab) {
     }, told);
   }
 
+  /** The view of the weights, as things stand now. */
+  function drawWeights() {
+    clearTimeout(late);
+    late = 0;
+    drawnAt = performance.now();
+    const key = tabOf(/** @type {Scene} */ (scene));
+    const view = weightView(key);
+    if (view) guarded(key, () => view.draw(/** @type {Scene} */ (scene)), told);
+  }
+
   return {
     x, xCanvas,
     canvases: () => ({ x: xCanvas, w: /** @type {HTMLCanvasElement} */ (canvases.get(scene ? tabOf(scene) : "w")) }),
@@ -132,8 +146,9 @@ export function createViews(root, actions, lab) {
         : tab === "w" ? "Click to set w by hand." : tab === "3d" ? "Drag to turn, wheel to zoom." : "";
       if (hint.textContent !== said) hint.textContent = said;
       guarded("x-space", () => x.draw(now), told);
-      const view = weightView(tab);
-      if (view) guarded(tab, () => view.draw(now), told);
+      const wait = now.stale ? PACE_MS - (performance.now() - drawnAt) : 0; // a hand is moving points: leave time to think
+      if (wait <= 0) drawWeights();
+      else if (!late) late = setTimeout(drawWeights, wait);
       if (!timer) timer = setTimeout(describe, 400);
     },
     /** Show everything again. @param {Scene} now @param {string[]} which */
@@ -152,6 +167,7 @@ export function createViews(root, actions, lab) {
     },
     destroy() {
       clearTimeout(timer);
+      clearTimeout(late);
       x.destroy();
       for (const view of made.values()) view.destroy();
     },
