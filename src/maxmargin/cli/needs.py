@@ -70,8 +70,8 @@ def check_need(
         lacks.append((f"--model {_list(need.models, 'or')}", f"--model {model}", ""))
     if lacks:
         needed, given = (_list([lack[k] for lack in lacks], "and") for k in (0, 1))
-        todo = " ".join(lack[2] for lack in lacks if lack[2])
-        raise InputError(f"{name} needs {needed}. Got {given} instead. {todo}".rstrip())
+        remedies = " ".join(lack[2] for lack in lacks if lack[2])
+        raise InputError(f"{name} needs {needed}. Got {given} instead. {remedies}".rstrip())
 
 
 def labels_of(y: np.ndarray, path: str) -> list[Any]:

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
-__all__ = ["MODELS", "Source", "as_json", "from_file", "names", "two_features", "with_model"]
+__all__ = [
+    "MODELS",
+    "Source",
+    "as_json",
+    "from_file",
+    "names",
+    "online",
+    "two_features",
+    "with_model",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 MODELS = "perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin"
@@ -96,3 +105,22 @@ def two_features(text: str | None) -> list[str]:
     if text is not None and len(shown) != 2:
         raise click.UsageError("--features takes two names or numbers, separated by a comma.")
     return shown
+
+
+def online(command: F) -> F:
+    """δ and η of the online perceptron."""
+    threshold = click.option(
+        "--threshold",
+        type=click.FloatRange(0),
+        default=0.0,
+        show_default=True,
+        help="δ of the perceptron.",
+    )
+    eta0 = click.option(
+        "--eta0",
+        type=click.FloatRange(0, min_open=True),
+        default=1.0,
+        show_default=True,
+        help="η, its step.",
+    )
+    return threshold(eta0(command))

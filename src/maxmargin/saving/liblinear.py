@@ -92,7 +92,7 @@ def from_liblinear(path: str | os.PathLike[str]) -> LinearModel:
         With the labels sorted, and the loss and the bias as the solver had them. C is not in the file.
     """
     lines = Lines(read_text(path), path)
-    head = _head(lines)
+    head = lines.head("w", "LIBLINEAR classifier", KEYS, KEYS)
     solver = head["solver_type"]
     if solver not in LOSSES:
         lines.fail(f"the solver must be one of {', '.join(LOSSES)}. Got {solver[:40]!r} instead.")
@@ -105,21 +105,6 @@ def from_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     total = d + (bias >= 0)
     Z = _weights(lines, total, columns)
     return _model(Z, labels, bias, d, LOSSES[solver], columns, f"LIBLINEAR {solver}")
-
-
-def _head(lines: Lines) -> dict[str, str]:
-    head: dict[str, str] = {}
-    while (line := lines.next()) != "w":
-        if line is None:
-            lines.fail("a LIBLINEAR model has a line 'w' before its weights. Got the end instead.")
-        key, _, value = line.partition(" ")
-        if key not in KEYS or key in head:
-            lines.fail(f"a LIBLINEAR classifier has {', '.join(KEYS)} and w. Got {line[:40]!r} instead.")
-        head[key] = value.strip()
-    missing = [key for key in KEYS if key not in head]
-    if missing:
-        lines.fail(f"a LIBLINEAR classifier has {', '.join(KEYS)}. Got no {missing[0]} instead.")
-    return head
 
 
 def _weights(lines: Lines, total: int, columns: int) -> np.ndarray:

@@ -37,7 +37,7 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
         file.
     """
     lines = Lines(read_text(path), path)
-    head = _head(lines)
+    head = lines.head("SV", "LIBSVM model", NEEDED, ALLOWED)
     if head["svm_type"] not in KINDS:
         lines.fail(f"svm_type must be c_svc or nu_svc. Got {head['svm_type'][:40]!r} instead.")
     if head["kernel_type"] != "linear":
@@ -76,21 +76,6 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
         grows=True,
         source=f"LIBSVM {head['svm_type']}",
     )
-
-
-def _head(lines: Lines) -> dict[str, str]:
-    head: dict[str, str] = {}
-    while (line := lines.next()) != "SV":
-        if line is None:
-            lines.fail("a LIBSVM model has a line 'SV' before its vectors. Got the end instead.")
-        key, _, value = line.partition(" ")
-        if key not in ALLOWED or key in head:
-            lines.fail(f"a LIBSVM model has {', '.join(NEEDED)} and SV. Got {line[:40]!r} instead.")
-        head[key] = value.strip()
-    missing = [key for key in NEEDED if key not in head]
-    if missing:
-        lines.fail(f"a LIBSVM model has {', '.join(NEEDED)}. Got no {missing[0]} instead.")
-    return head
 
 
 def _vectors(lines: Lines, total: int, k: int) -> tuple[np.ndarray, sparse.csr_array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -47,6 +48,21 @@ class Lines:
     def fail(self, message: str) -> NoReturn:
         """Refuse the line read last."""
         raise InputError(f"{self.path}:{self.number}: {message}")
+
+    def head(self, end: str, what: str, needed: Sequence[str], allowed: Sequence[str]) -> dict[str, str]:
+        """Return the keys and values before the line ``end``: all that are needed, each once."""
+        head: dict[str, str] = {}
+        while (line := self.next()) != end:
+            if line is None:
+                self.fail(f"a {what} has a line {end!r} before its numbers. Got the end instead.")
+            key, _, value = line.partition(" ")
+            if key not in allowed or key in head:
+                self.fail(f"a {what} has {', '.join(needed)} and {end}. Got {line[:40]!r} instead.")
+            head[key] = value.strip()
+        for key in needed:
+            if key not in head:
+                self.fail(f"a {what} has {', '.join(needed)}. Got no {key} instead.")
+        return head
 
     def floats(self, words: list[str]) -> list[float]:
         """Return finite numbers."""

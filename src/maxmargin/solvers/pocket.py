@@ -190,6 +190,28 @@ def _directions(turn: int, per_unit: np.ndarray, rng: np.random.Generator) -> np
     return V
 
 
+def _kept(running: Running, pocket: Pocket, log: Logbook, recorder: Recorder | None) -> dict[str, Any]:
+    """All that is needed to go on from here, within an epoch."""
+    notes = {"history": log.history, "rule": freeze(log.check)}
+    return {**running.kept(), **pocket.kept(), **notes, "trace": recorder.trace if recorder else None}
+
+
+def _go_on(
+    saved: Mapping[str, Any],
+    running: Running,
+    pocket: Pocket,
+    log: Logbook,
+    recorder: Recorder | None,
+) -> None:
+    """Be where ``_kept`` was."""
+    running.go_on(saved)
+    pocket.go_on(saved)
+    log.history = saved["history"]
+    thaw(log.check, saved["rule"])
+    if recorder is not None:
+        recorder.go_on(saved["trace"])
+
+
 def pocket_perceptron(
     problem: Problem,
     machine: Machine,
@@ -219,12 +241,7 @@ def pocket_perceptron(
     if saved is not None:
         rng.bit_generator.state = saved["rng"]
         first, seen = saved["epoch"], saved["pieces"]
-        running.go_on(saved)
-        pocket.go_on(saved)
-        log.history = saved["history"]
-        thaw(log.check, saved["rule"])
-        if recorder is not None:
-            recorder.go_on(saved["trace"])
+        _go_on(saved, running, pocket, log, recorder)
     orders = epochs(settings.order, pocket.everything, rng)
     for epoch in count(first):
         drawn = rng.bit_generator.state
@@ -240,15 +257,8 @@ def pocket_perceptron(
                 if time.perf_counter() >= deadline:
                     break
             if stage.due():
-                stage.keep(
-                    {
-                        **{"epoch": epoch, "pieces": number, "rng": drawn},
-                        **running.kept(),
-                        **pocket.kept(),
-                        **{"history": log.history, "rule": freeze(log.check)},
-                        "trace": recorder.trace if recorder else None,
-                    }
-                )
+                where = {"epoch": epoch, "pieces": number, "rng": drawn}
+                stage.keep({**where, **_kept(running, pocket, log, recorder)})
             if time.perf_counter() >= deadline:
                 break
         seen = 0

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from maxmargin.cli.commands.formulas import AUDIT, FIT
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import Source, as_json, from_file, with_model
+from maxmargin.cli.options import Source, as_json, from_file, online, with_model
 
 __all__ = ["COMMANDS", "audit", "fit", "predict"]
 
@@ -44,16 +44,7 @@ OWN = {  # which models an option is for
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Relative gap to stop at. [default: 1e-6 soft, 1e-9 hard]",
 )
-@click.option(
-    "--threshold", type=click.FloatRange(0), default=0.0, show_default=True, help="δ of the perceptron."
-)
-@click.option(
-    "--eta0",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="η, its step.",
-)
+@online
 @click.option(
     "--order",
     type=click.Choice(["cyclic", "shuffled", "random"]),

@@ -7,23 +7,14 @@ from typing import Any
 import click
 
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import Source, as_json, from_file, names, two_features
+from maxmargin.cli.options import Source, as_json, from_file, names, online, two_features
 
 __all__ = ["COMMANDS", "demo", "lab", "stream"]
 
 
 @click.command(cls=Command)
 @click.argument("data", type=click.Path(), default="-")
-@click.option(
-    "--threshold", type=click.FloatRange(0), default=0.0, show_default=True, help="δ of the perceptron."
-)
-@click.option(
-    "--eta0",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="η, its step.",
-)
+@online
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights of all steps.")
 @click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
 @click.option("--labels", help="All labels, separated by commas. [default: as they come]")
