@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -63,6 +64,9 @@ def test_the_same_options_for_the_same_things(name):
     assert "--debug" in found
     first = {option: p for p in main.commands["fit"].params for option in p.opts}
     alike = ("--label", "--columns", "--drop", "--header", "--cache-dir", "--no-intercept", "--json")
+    if "data" in found and name not in ("verify", "stream"):
+        assert set(alike[:5]) <= set(found)
+        assert ("--one-hot" in found) == (name not in ("predict", "audit"))  # there the model knows
     for option in alike:
         if option in found and name != "verify":
             assert found[option].help == first[option].help, (name, option)
@@ -256,6 +260,7 @@ BAD = {
     "descending": ("d.svm", "1 2:1 1:1\n-1 1:2\n"),
     "long line": ("d.csv", "a,b,kind\n" + "1" * 1_000_000 + ",1,no\n1,2,yes\n"),
     "unknown ending": ("d.xyz", APART),
+    "duplicate columns": ("d.csv", APART.replace("a,b", "a,a")),
 }
 READING = {
     "fit": ["fit", "DATA"],
@@ -315,12 +320,15 @@ def test_bad_input_is_one_line_and_exit_code_2(command, name, good, monkeypatch)
     assert line.startswith("Error: ") or command == "verify"
     assert "This is a bug" not in line
     assert file in line or name in ("one class", "measurements")
+    owned = {o for p in main.commands[READING[command][0]].params for o in (*p.opts, *p.secondary_opts)}
+    assert set(re.findall(r"--[a-z][a-z-]*", line)) <= owned  # no advice that cannot be taken
+    assert not re.search(r"\w=", line.split(" Got ")[-1])  # nor that of Python
 
 
 def test_the_place_of_a_mistake_is_told():
     for command in ("fit", "separable", "plot", "report"):
         line = check_one_line(*run(command, write("d.csv", NAN)))
-        assert "d.csv, line 3: " in line or "d.csv:3: " in line
+        assert line.startswith("Error: d.csv:3: feature b must ")
 
 
 @pytest.mark.parametrize("content", ["", "{}", "{", "[1]", b"\x80\x04garbage", b"\0\1", '{"format": 1}'])

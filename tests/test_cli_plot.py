@@ -134,7 +134,7 @@ def test_x_space_is_drawn_for_all_data_and_models(name, model):
 @pytest.mark.parametrize("name", ["four", "three", "mixed", "one-class", "tiny-three", "one-feature"])
 def test_a_picture_or_one_line_that_says_what_is_needed(name, kind, model, monkeypatch):
     """All combinations; pictures are drawn, but not saved."""
-    monkeypatch.setattr("maxmargin.cli.plot._save", lambda display, out, machine: None)
+    monkeypatch.setattr("maxmargin.cli.plot._save", lambda *given: None)
     need, d, many = NEEDS[kind], np.shape(FILES[name][0])[1], len(set(FILES[name][1]))
     met = (not need.models or model in need.models) and (not need.two_classes or many == 2)
     met = met and (not need.two_features or d == 2) and need.bias is not False and many > 1
@@ -191,7 +191,7 @@ def test_a_hard_margin_of_one_class_does_not_need_the_others_to_be_separable():
 
 def test_the_machine_is_named_in_the_picture(monkeypatch):
     titles = []
-    monkeypatch.setattr("maxmargin.cli.plot._save", lambda display, out, machine: titles.append(machine))
+    monkeypatch.setattr("maxmargin.cli.plot._save", lambda *given: titles.append(given[2]))
     run("three", "--machine", "b")
     run("three")
     assert titles == ["b against all others", ""]

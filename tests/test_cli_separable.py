@@ -196,7 +196,8 @@ def test_labels_and_features_by_name_or_number(label):
 
 def test_columns_with_the_same_name():
     data = write("data.csv", "x,x,y\n1,2,a\n3,5,b\n")
-    assert run("separable", data, "--proof", "proof.json")[0] == 0
+    assert "data.csv:1: columns must have different names" in check_refused(data)
+    assert run("separable", data, "--drop", "1", "--proof", "proof.json")[0] == 0
     assert verify("proof.json", data) == 0
 
 
@@ -432,7 +433,7 @@ def test_as_programs():
         ("0,1,y\n1,2,0\n3,5,1\n", ["--label", "y"], 0, "rows of 1 and 0"),
         ("NA,2,0\n3,4,1\n5,6,0\n", [], 2, "--header or --no-header"),
         ("2020,sales,y\n3,4,1\n5,6,0\n", ["--header"], 0, "rows of 1 and 0"),
-        ("1,2,0\n3,4,\n", [], 2, "line 2: the label must not be empty"),
+        ("1,2,0\n3,4,\n", [], 2, "data.csv:2: the label must not be empty"),
         ("x,y\n9007199254740993,0\n1,1\n", [], 2, "would be rounded"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.files import npyfile, npzfile, open_rows, read_data
+from maxmargin.files import npyfile, npzfile, npzsparse, open_rows, read_data
 
 X = np.array([[0.0, 1.5], [2.0, -3.0], [4.0, 0.0]])
 Y = np.array(["a", "b", "a"])
@@ -68,7 +68,7 @@ def test_arrow_categories(tmp_path, pa, name):
         rows = open_rows(path, one_hot=True)
         assert rows.names == ["c=blue", "c=red", "n", "t"]
         assert whole(rows).tolist() == [[0, 1, 1, 1], [1, 0, 2, 0], [0, 1, 3, 1]]
-        with pytest.raises(InputError, match="--one-hot"):
+        with pytest.raises(InputError, match=r"Encode it \(one_hot=True\)"):
             open_rows(path)
         with pytest.raises(InputError, match="row 1: column c must be one of red, the categories"):
             open_rows(path, encoding={"c": ["red"]})
@@ -210,14 +210,50 @@ def test_sparse_archives(tmp_path, monkeypatch, compressed):
     assert rows.is_sparse and rows.shape == (20, 7)
     assert np.array_equal(whole(rows), S.toarray())
     assert np.array_equal(read_data(tmp_path / "d.npz", label=False).X.toarray(), S.toarray())
-    for other, words in ((S.tocsc(), r"Save X.tocsr\(\)"), (S.tocoo(), "must hold X|Save X.tocsr")):
-        sparse.save_npz(tmp_path / "e.npz", other)
-        with pytest.raises(InputError, match=words):
-            open_rows(tmp_path / "e.npz", label=False)
     S.data[S.indptr[5]] = np.nan
     sparse.save_npz(tmp_path / "e.npz", S)
     with pytest.raises(InputError, match=f"row 5: feature {S.indices[S.indptr[5]]} must be a finite"):
         open_rows(tmp_path / "e.npz", label=False)
+
+
+@pytest.mark.parametrize("form", ["csc", "coo", "bsr"])
+def test_sparse_archives_of_other_forms(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(npzfile, "BLOCK", 5)
+    dense = np.random.default_rng(0).integers(-2, 3, size=(12, 6)) * 0.5
+    dense[3] = 0
+    sparse.save_npz(tmp_path / "d.npz", sparse.csr_array(dense).asformat(form))
+    rows = open_rows(tmp_path / "d.npz", labels=np.arange(12) % 2)
+    assert rows.is_sparse and np.array_equal(whole(rows), dense)
+    assert np.array_equal(read_data(tmp_path / "d.npz", label=False).X.toarray(), dense)
+    dense[7, 4] = np.inf
+    sparse.save_npz(tmp_path / "e.npz", sparse.csr_array(dense).asformat(form))
+    with pytest.raises(InputError, match=r"e.npz, row 7: feature 4 must be a finite"):
+        open_rows(tmp_path / "e.npz", label=False)
+    monkeypatch.setattr(npzsparse, "allowance", lambda: 1000)
+    with pytest.raises(InputError, match=rf"stored as {form} must fit into memory.*Save X.tocsr\(\)"):
+        open_rows(tmp_path / "e.npz", label=False)
+
+
+def test_sparse_archives_that_cannot_be_used(tmp_path):
+    S = sparse.csr_array(np.eye(4))
+    sparse.save_npz(tmp_path / "d.npz", S.todia())
+    with pytest.raises(InputError, match=r"must be of the form csr, csc.*Got 'dia'.*Save X.tocsr"):
+        open_rows(tmp_path / "d.npz", label=False)
+    for form, name, wrong in (
+        ("csc", "indices", np.array([0, 1, 2, 9])),
+        ("csc", "indptr", np.array([0, 3, 2, 3, 4])),
+        ("csc", "indices", np.array([0.5, 1, 2, 3])),
+        ("coo", "row", np.array([0, 1, 2, -1])),
+        ("coo", "col", np.array([0, 1, 2])),
+        ("bsr", "data", np.ones(4)),
+        ("coo", "shape", np.array([4])),
+    ):
+        sparse.save_npz(tmp_path / "d.npz", S.asformat(form))
+        with np.load(tmp_path / "d.npz") as archive:
+            arrays = {**archive, name: wrong}
+        np.savez(tmp_path / "d.npz", **arrays)
+        with pytest.raises(InputError, match=r"d.npz: must hold .*Save it again\."):
+            open_rows(tmp_path / "d.npz", label=False)
 
 
 def test_broken_archives(tmp_path):

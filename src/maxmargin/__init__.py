@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from maxmargin.estimators.separability import separability
     from maxmargin.estimators.softmargin import SoftMarginSVC
     from maxmargin.estimators.softmargincv import SoftMarginSVCCV
+    from maxmargin.files.memory import read_data
     from maxmargin.files.opening import open_rows
     from maxmargin.files.writing import write_svmlight
     from maxmargin.laboratory.notebook import lab
+    from maxmargin.rows.filerows import FileRows
     from maxmargin.saving.files import load, save
 
 _HOME = {
@@ -45,6 +47,7 @@ _HOME = {
     "Certificate": "maxmargin.certificates.certificate",
     "ErrorBounds": "maxmargin.estimators.errorbounds",
     "ExactOptimum": "maxmargin.certificates.optimum",
+    "FileRows": "maxmargin.rows.filerows",
     "HardMarginSVC": "maxmargin.estimators.hardmargin",
     "InputError": "maxmargin.core.errors",
     "MaxMarginError": "maxmargin.core.errors",
@@ -65,6 +68,7 @@ _HOME = {
     "load": "maxmargin.saving.files",
     "mistake_bound": "maxmargin.estimators.bound",
     "open_rows": "maxmargin.files.opening",
+    "read_data": "maxmargin.files.memory",
     "save": "maxmargin.saving.files",
     "separability": "maxmargin.estimators.separability",
     "write_svmlight": "maxmargin.files.writing",
@@ -78,6 +82,7 @@ __all__ = [
     "Certificate",
     "ErrorBounds",
     "ExactOptimum",
+    "FileRows",
     "HardMarginSVC",
     "InputError",
     "MaxMarginError",
@@ -101,6 +106,7 @@ __all__ = [
     "mistake_bound",
     "open_rows",
     "plots",
+    "read_data",
     "save",
     "saving",
     "separability",

@@ -12,12 +12,13 @@ import numpy as np
 
 from maxmargin.cli.fitted import describe, sentences
 from maxmargin.cli.inputs import Table, check_target, open_table
+from maxmargin.cli.matching import read_validation
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.separable import verdict_content
 from maxmargin.cli.wishes import Wishes, estimator
 from maxmargin.cli.words import counted, finite, key, share, some, spoken
-from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
+from maxmargin.core.errors import BudgetWarning, NotSeparableError
 from maxmargin.saving import save, to_liblinear, to_onnx
 
 __all__ = ["run"]
@@ -29,7 +30,9 @@ def run(file: Source, wishes: Wishes) -> int:
         check_target(getattr(wishes, option), f"--{option}")
     table = open_table(file)
     labels = labels_of(table.y, file.path)
-    other = None if wishes.validate is None else _validation(wishes.validate, file, table, labels)
+    other = None
+    if wishes.validate is not None:
+        other = read_validation(wishes.validate, file, table, labels)
     began = time.perf_counter()
     try:
         model = _fit(estimator(wishes, table.y, file.path), table, other)
@@ -77,26 +80,6 @@ def _fit(model: Any, table: Table, other: Table | None) -> Any:
         if other is not None and hasattr(model, "stop"):  # perceptrons watch the validation error
             return model.fit(X, y, X_val=other.X, y_val=other.y)
         return model.fit(X, y)
-
-
-def _validation(path: str, file: Source, table: Table, labels: list[Any]) -> Table:
-    """Validation rows, read as the training rows were."""
-    from maxmargin.cli.matching import match
-
-    known = {"features": table.shape[1], **table.remembered()}
-    other = match(known, table.names if table.named else None, file._replace(path=path), labelled=True)
-    if other.shape[1] != table.shape[1]:
-        raise InputError(
-            f"{path}: must have {table.shape[1]} features, as the rows trained on. "
-            f"Got {other.shape[1]} instead. Give it the same columns."
-        )
-    strange = [label for label in np.unique(other.y).tolist() if label not in labels]
-    if strange:
-        raise InputError(
-            f"{path}: labels must be among those trained on, {some(labels)}. Got {strange[0]!r} "
-            "instead. Leave these rows out, or train on some of them."
-        )
-    return other
 
 
 def _errors(model: Any, table: Table) -> int:

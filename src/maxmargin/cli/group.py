@@ -46,7 +46,8 @@ class Command(click.Command):
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            click.echo(f"Error: {_sentence(error)}", err=True)
+            options = {option for parameter in self.params for option in parameter.opts}
+            click.echo(f"Error: {_sentence(error, options)}", err=True)
             code = BAD
         ctx.exit(code)
 
@@ -88,13 +89,13 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _sentence(error: Exception) -> str:
-    """What went wrong, in one line."""
+def _sentence(error: Exception, options: set[str]) -> str:
+    """What went wrong, in one line, and what to do with the options of the command."""
     from maxmargin.cli.words import spoken
 
     said = _one_line(str(error))
     if _is_expected(error):
-        return spoken(said)
+        return spoken(said, options)
     if isinstance(error, MemoryError):
         return "there is not enough memory. Name a smaller file, or close other programs."
     if isinstance(error, OSError):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 
 from maxmargin.cli.options import Source
+from maxmargin.cli.progress import reading
 from maxmargin.core.errors import InputError
 from maxmargin.files.memory import read_data
 from maxmargin.files.opening import open_rows
@@ -44,7 +43,7 @@ class Table(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         """How many rows and features there are."""
-        n, d = self.X.shape
+        n, d = (self.X.n, self.X.d) if isinstance(self.X, Rows) else self.X.shape
         return int(n), int(d)
 
     @property
@@ -79,15 +78,15 @@ def open_table(
         "kind": kind,
     }
     if _is_large(file):
-        if sys.stderr.isatty():
-            click.echo(f"{file.path}: read in blocks; text is converted once.", err=True)
-        rows = open_rows(file.path, cache_dir=file.cache_dir, **given)
+        with reading(file.path):
+            rows = open_rows(file.path, cache_dir=file.cache_dir, **given)
         about = dict(rows.about)
         first = about.get("first_index", 0)
         names = rows.names or about.get("columns") or [str(j + first) for j in range(rows.d)]
         y = np.empty(0) if rows.labels is None else np.asarray(rows.labels)
         return Table(rows, y, names, rows.names is not None, about, about.get("encoding") or {})
-    data = read_data(file.path, **given)
+    with reading(file.path):
+        data = read_data(file.path, **given)
     short = file.path.lower().removesuffix(".gz")
     columnar = short.endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc"))
     named = bool(columnar or data.source.get("header") or data.encoding)

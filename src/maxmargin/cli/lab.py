@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from maxmargin.cli.options import Source
+
 __all__ = ["run"]
 
 
@@ -13,11 +15,7 @@ def run(
     host: str,
     port: int,
     open_browser: bool,
-    data: str | None = None,
-    label: str | None = None,
-    columns: list[str] | None = None,
-    drop: list[str] | None = None,
-    header: bool | None = None,
+    file: Source | None = None,
     features: list[str] | None = None,
 ) -> int:
     """Serve the lab until Ctrl-C; the link goes to standard output."""
@@ -31,23 +29,24 @@ def run(
         raise InputError(
             f"The lab needs {error.name}. Got no such module. Run: pip install 'maxmargin[lab]'."
         ) from error
-    start = None if data is None else _start(data, label, columns, drop, header, features)
+    start = None if file is None else _start(file, features)
     return serve(host, port, open_browser=open_browser, start=start)
 
 
-def _start(
-    data: str,
-    label: str | None,
-    columns: list[str] | None,
-    drop: list[str] | None,
-    header: bool | None,
-    features: list[str] | None,
-) -> dict[str, Any]:
+def _start(file: Source, features: list[str] | None) -> dict[str, Any]:
     """The state to open with; how it came about goes to standard error."""
-    from maxmargin.cli.reading import read_data
+    from maxmargin.cli.inputs import open_table
+    from maxmargin.cli.samples import draw, in_memory, is_drawable
     from maxmargin.laboratory.opening import opening
+    from maxmargin.laboratory.state import LIMITS
 
-    table = read_data(data, label, columns or (), drop or (), header)
+    table = open_table(file)
+    if is_drawable(table):
+        table = in_memory(table, "the lab")
+    else:
+        sample = draw(table, most=LIMITS["points"])
+        click.echo(f"{len(sample.y):,} of {len(table.y):,} rows are shown.", err=True)
+        table = table._replace(X=sample.X, y=sample.y)
     state, note = opening(table.X, table.y, table.names, features or None, sample=True)
     if note:
         click.echo(note, err=True)

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+import numpy as np
+
 from maxmargin.cli.inputs import Table, open_table
 from maxmargin.cli.options import Source
+from maxmargin.cli.words import some
 from maxmargin.core.errors import InputError
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.npyfile import check_matrix, read_header
@@ -18,7 +21,7 @@ from maxmargin.files.opening import in_our_words, make_reader, spooled
 from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.tables import TableReader
 
-__all__ = ["match", "read_for"]
+__all__ = ["match", "read_for", "read_validation"]
 
 
 def read_for(model: Any, file: Source, labelled: bool = False) -> Table:
@@ -50,8 +53,8 @@ def match(known: Mapping[str, Any], names: Sequence[str] | None, file: Source, l
             first, features = known.get("first_index"), known.get("features")
             return open_table(file, first_index=first, features=features, kind=kind)
         if kind == "npz":
-            some = labelled or file.label or _has_labels(file.path)
-            return open_table(file, label=None if some else False, kind=kind)
+            given = labelled or file.label or _has_labels(file.path)
+            return open_table(file, label=None if given else False, kind=kind)
         if kind == "rows":
             return open_table(file, kind=kind)
         found, named = _columns(file, kind)
@@ -62,10 +65,29 @@ def match(known: Mapping[str, Any], names: Sequence[str] | None, file: Source, l
         return open_table(file, label=label, encoding=encoding, kind=kind)
 
 
+def read_validation(path: str, file: Source, table: Table, labels: list[Any]) -> Table:
+    """Read validation rows as the training rows were, and refuse what the model cannot judge."""
+    known = {"features": table.shape[1], **table.remembered()}
+    other = match(known, table.names if table.named else None, file._replace(path=path), labelled=True)
+    if other.shape[1] != table.shape[1]:
+        raise InputError(
+            f"{path}: must have {table.shape[1]} features, as the rows trained on. "
+            f"Got {other.shape[1]} instead. Give it the same columns."
+        )
+    strange = [label for label in np.unique(other.y).tolist() if label not in labels]
+    if strange:
+        known_labels = some(list(map(repr, labels)))
+        raise InputError(
+            f"{path}: labels must be among those trained on, {known_labels}. Got {strange[0]!r} "
+            "instead. Leave these rows out, or train on some of them."
+        )
+    return other
+
+
 @contextmanager
 def _at_rest(file: Source) -> Iterator[tuple[Source, str]]:
     """The file, and what it is; standard input is kept in a file meanwhile."""
-    shown = "standard input" if file.path == "-" else file.path
+    shown = file.path
     with in_our_words(shown), spooled(file.path) as (source, temporary):
         try:
             kind = find_kind(source) if temporary is None else guess_kind(source)
@@ -119,7 +141,7 @@ def _choose(
         if label is None and not labelled and len(found) - len(file.drop) <= width:
             return (), False  # nothing but features
         fits = all(column.isdigit() and int(column) < len(found) for column in columns)
-        columns = columns if fits else ()
+        columns = columns if fits and len(found) > len(columns) else ()  # there is a label, too
     if label is None:
         trained = known.get("label")
         there = trained is not None and (

@@ -28,23 +28,24 @@ class Need:
     bias: bool | None = None
     most_rows: int | None = None
     features: bool = False  # whether --features says what is shown
+    shows: str = "rows"  # all "rows", or a "sample" of them, or "numbers" about them
 
 
 FLAT = Need(two_classes=True, two_features=True, bias=False)
 WEIGHTS = Need(("hard-margin",), two_classes=True, two_features=True, bias=True)
 NEEDS = {
-    "x-space": Need(features=True),
+    "x-space": Need(features=True, shows="sample"),
     "w-space": FLAT,
     "both-spaces": FLAT,
     "risk": FLAT,
     "risk-surface": FLAT,
     "weights": WEIGHTS,
     "section": WEIGHTS,
-    "certificate": Need(("hard-margin", "soft-margin"), two_classes=True),
-    "separability": Need(two_classes=True, features=True),
-    "mistakes": Need(("perceptron", "pocket"), two_classes=True),
-    "errors": Need(("perceptron", "batch-perceptron", "pocket"), two_classes=True),
-    "path": Need(("soft-margin",)),
+    "certificate": Need(("hard-margin", "soft-margin"), two_classes=True, shows="sample"),
+    "separability": Need(two_classes=True, features=True, shows="sample"),
+    "mistakes": Need(("perceptron", "pocket"), two_classes=True, shows="numbers"),
+    "errors": Need(("perceptron", "batch-perceptron", "pocket"), two_classes=True, shows="numbers"),
+    "path": Need(("soft-margin",), shows="numbers"),
 }
 FILM = Need(("perceptron", "batch-perceptron"), two_classes=True, most_rows=2_000, features=True)
 

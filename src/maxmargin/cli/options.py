@@ -40,11 +40,10 @@ def names(text: str | None) -> tuple[str, ...]:
     return () if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def from_file(required: bool = True, encoded: bool = False, large: bool = False) -> Callable[[F], F]:
+def from_file(required: bool = True, encoded: bool = True) -> Callable[[F], F]:
     """DATA and the options that say what of it is meant; the command gets them as ``file``.
 
-    With ``encoded`` text may be encoded (``--one-hot``); with ``large`` a file need not fit into memory,
-    and ``--cache-dir`` says where its converted form goes.
+    Text may be ``encoded`` (``--one-hot``), unless a model says how.
     """
     options = [
         click.argument("data", type=click.Path(), required=required),
@@ -62,16 +61,15 @@ def from_file(required: bool = True, encoded: bool = False, large: bool = False)
     if encoded:
         text = "Encode columns of text, one feature per category."
         options.append(click.option("--one-hot", is_flag=True, help=text))
-    if large:
-        text = "Folder for the converted form of a large file. [default: beside it]"
-        options.append(click.option("--cache-dir", type=click.Path(), help=text))
+    text = "Folder for the converted form of a large file. [default: beside it]"
+    options.append(click.option("--cache-dir", type=click.Path(), help=text))
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def bundled(*given: Any, **rest: Any) -> Any:
             path, label = rest.pop("data"), rest.pop("label")
             columns, drop = names(rest.pop("columns")), names(rest.pop("drop"))
-            how = rest.pop("header"), rest.pop("one_hot", False), rest.pop("cache_dir", None)
+            how = rest.pop("header"), rest.pop("one_hot", False), rest.pop("cache_dir")
             file = None if path is None else Source(path, label, columns, drop, *how)
             return command(*given, file=file, **rest)
 

@@ -9,9 +9,17 @@ import click
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from maxmargin.cli.inputs import Table
 from maxmargin.cli.models import fitted
-from maxmargin.cli.needs import HELD_OUT, check_rows_to_hold_out
-from maxmargin.cli.reading import Data
+from maxmargin.cli.needs import HELD_OUT, NEEDS, check_rows_to_hold_out
+from maxmargin.cli.samples import (
+    draw,
+    is_drawable,
+    model_among,
+    model_rows,
+    verdict_among,
+    verdict_rows,
+)
 from maxmargin.core.errors import InputError
 
 __all__ = ["Picture"]
@@ -24,9 +32,10 @@ class Picture:
     """What is drawn of which data; a model is fitted for the pictures that show one."""
 
     def __init__(
-        self, data: Data, model: str, C: float, intercept: bool, label: Hashable, shown: dict[str, Any]
+        self, data: Table, model: str, C: float, intercept: bool, label: Hashable, shown: dict[str, Any]
     ) -> None:
         self.data, self.names, self.shown = data, data.names, shown
+        self.note = ""  # what there is to say if not all rows are drawn
         self.model, self.C, self.intercept, self.label = model, C, intercept, label
 
     @property
@@ -63,6 +72,10 @@ class Picture:
                 f"margin with C = {self.C:g}.",
                 err=True,
             )
+        if kind and NEEDS[kind].shows == "sample" and not is_drawable(self.data):
+            sample = draw(self.data, wanted=model_rows(estimator))
+            estimator, X, y = model_among(estimator, sample.rows), sample.X, y[sample.rows]
+            self.note = sample.note
         return (estimator, X, y) if label is None else one_machine(estimator, X, y, label)
 
     def film(self, path: str, tempo: dict[str, float]) -> None:
@@ -110,6 +123,10 @@ class Picture:
         X, y = self.data.X, self.data.y
         sides = None if self.label is None else (self.label, None)
         found: Any = decide(X, y, fit_intercept=self.intercept, names=self.names, sides=sides)
+        if not is_drawable(self.data):
+            sample = draw(self.data, *verdict_rows(found, self.data))
+            found, X, y = verdict_among(found, sample.rows), sample.X, sample.y
+            self.note = sample.note
         return SeparabilityDisplay.from_verdict(found, X, y, **self.shown)
 
     def _path(self) -> Any:
@@ -118,7 +135,7 @@ class Picture:
 
         y = self.sides
         check_rows_to_hold_out(y)
-        parts = train_test_split(self.data.X, y, test_size=HELD_OUT, stratify=y, random_state=0)
-        X_train, X_test, y_train, y_test = parts
-        machines = SoftMarginSVC(fit_intercept=self.intercept).path(X_train, y_train, CS)
-        return PathDisplay.from_path(machines, X_train, y_train, X_test, y_test)
+        parts = train_test_split(np.arange(len(y)), test_size=HELD_OUT, stratify=y, random_state=0)
+        train, test = ((self.data.X[rows], y[rows]) for rows in parts)
+        machines = SoftMarginSVC(fit_intercept=self.intercept).path(*train, CS)
+        return PathDisplay.from_path(machines, *train, *test)

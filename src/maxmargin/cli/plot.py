@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from maxmargin.cli.inputs import open_table
 from maxmargin.cli.needs import FILM, NEEDS, check_need, find_label, labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.pictures import Picture
-from maxmargin.cli.reading import read_data
+from maxmargin.cli.samples import in_memory, is_drawable
 from maxmargin.core.errors import InputError
 
 __all__ = ["run"]
@@ -42,19 +43,21 @@ def run(
         _check_out(out)
     else:
         _check_film(film, kind)
-    data = read_data(*file[:5])
+    data = open_table(file)
     labels = labels_of(data.y, file.path)
     alone = None if machine is None else find_label(machine, labels)
-    n, d = data.X.shape
+    n, d = data.shape
     check_need(
         name, need, model=model, intercept=intercept, d=d, n=n, labels=labels, alone=machine is not None
     )
     shown = {"features": tuple(map(_column(data.names), features))} if features else {}
+    if need.shows == "rows" or is_drawable(data):
+        data = in_memory(data, name)
     picture = Picture(data, model, C, intercept, alone, shown)
     if film is not None:
         picture.film(film, tempo)
     else:
-        _save(picture.draw(kind), out, picture.machine_name)
+        _save(picture.draw(kind), out, picture.machine_name, picture.note)
     click.echo(out if film is None else film)
     return 0
 
@@ -89,13 +92,16 @@ def _column(names: list[str]) -> Callable[[str], int]:
     return column
 
 
-def _save(display: Any, out: str, machine: str) -> None:
+def _save(display: Any, out: str, machine: str, note: str) -> None:
     ax = getattr(display, "ax_", None)
     figure = display.figure_ if ax is None and hasattr(display, "figure_") else None
     if figure is None:
         figure = (ax if ax is not None else display.x_ax_).figure
     if machine:
         figure.suptitle(": ".join(filter(None, (figure.get_suptitle(), machine))))
+    if note:
+        click.echo(note, err=True)
+        figure.supxlabel(note, fontsize=9, color="#4D4D4D")
     try:
         figure.savefig(out, dpi=150)
     except OSError as error:

@@ -10,77 +10,91 @@ import click
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from maxmargin.cli.inputs import check_target, open_table
+from maxmargin.cli.matching import read_validation
 from maxmargin.cli.models import fitted
-from maxmargin.cli.reading import Data, read_data
+from maxmargin.cli.needs import labels_of
+from maxmargin.cli.options import Source
+from maxmargin.cli.samples import in_memory, is_drawable
 from maxmargin.core.errors import InputError
 
 __all__ = ["run"]
 
+ENCODED = "Columns of text are encoded, and the proofs are about the features made of them."
+
 
 def run(
-    path: str,
-    label: str | None,
-    columns: list[str],
-    drop: list[str],
-    model: str,
-    C: float,
-    intercept: bool,
-    validate: str | None,
-    share: float,
-    out: str,
-    header: bool | None = None,
+    file: Source, model: str, C: float, intercept: bool, validate: str | None, share: float, out: str
 ) -> int:
     """Fit, judge and write the page; return 0."""
     from maxmargin.plots.report import write_report
 
-    data = read_data(path, label, columns, drop, header)
-    X, y, X_val, y_val = data.X, data.y, None, None
-    whole = data.X, data.y
+    check_target(out, "--out")
+    table = open_table(file)
+    labels = labels_of(table.y, file.path)
+    small = is_drawable(table)
+    table = in_memory(table, "report") if small else table
+    X, y, X_val, y_val = table.X, table.y, None, None
     if validate is not None:
-        other = read_data(validate, label, columns, drop, header)
-        _check_validation(validate, data, other)
+        other = read_validation(validate, file, table, labels)
         X_val, y_val = other.X, other.y
     elif share > 0:
-        X, X_val, y, y_val = _split(X, y, share)
+        train, test = _split(y, share)
+        X, y, X_val, y_val = X[train], y[train], X[test], y[test]
     estimator, notes = fitted(model, C, intercept, X, y)
+    shown = "soft-margin" if notes else model
+    notes += [ENCODED] if table.encoding else []
     for note in notes:
         click.echo(note, err=True)
-    command = ["maxmargin", "report", path, "--model", model, "--out", out]
+    options: dict[str, Any] = {
+        "X_val": X_val,
+        "y_val": y_val,
+        "title": f"{shown} on {file.path}",
+        "recipe": _recipe(file, model, C, intercept, validate, share, out),
+        "notes": notes,
+    }
+    if small:
+        known: dict[str, Any] = {
+            "whole": (table.X, table.y),
+            "names": table.names,
+            "source": table.source,
+        }
+        target = write_report(out, estimator, X, y, **known, **options)
+    else:
+        from maxmargin.cli.largepage import write_large_report
+
+        target = write_large_report(out, estimator, table._replace(X=X, y=y), table, **options)
+    click.echo(str(target))
+    return 0
+
+
+def _recipe(
+    file: Source, model: str, C: float, intercept: bool, validate: str | None, share: float, out: str
+) -> str:
+    """The command that makes the page again."""
+    command = ["maxmargin", "report", file.path, "--model", model, "--out", out]
     options = {
-        "--label": label,
-        "--columns": ",".join(columns) or None,
-        "--drop": ",".join(drop) or None,
+        "--label": file.label,
+        "--columns": ",".join(file.columns) or None,
+        "--drop": ",".join(file.drop) or None,
+        "--cache-dir": file.cache_dir,
         "--C": _exactly(C) if model in ("soft-margin", "hard-margin") else None,
         "--validate": validate,
         "--share": None if validate is not None else _exactly(share),
     }
     command += [part for name, value in options.items() if value is not None for part in (name, value)]
     command += [] if intercept else ["--no-intercept"]
-    command += [] if header is None else ["--header" if header else "--no-header"]
-    target = write_report(
-        out,
-        estimator,
-        X,
-        y,
-        X_val=X_val,
-        y_val=y_val,
-        whole=whole,
-        names=data.names,
-        title=f"{'soft-margin' if notes else model} on {path}",
-        recipe=shlex.join(command),
-        source=data.source,
-        notes=notes,
-    )
-    click.echo(str(target))
-    return 0
+    command += ["--one-hot"] if file.one_hot else []
+    command += [] if file.header is None else ["--header" if file.header else "--no-header"]
+    return shlex.join(command)
 
 
 def _exactly(number: float) -> str:
     return repr(float(number)).removesuffix(".0")
 
 
-def _split(X: Any, y: np.ndarray, share: float) -> Any:
-    """Training rows, validation rows, and the labels of both, every class in its proportion."""
+def _split(y: np.ndarray, share: float) -> Any:
+    """Which rows to train on, and which to validate on, every class in its proportion."""
     labels, counts = np.unique(y, return_counts=True)
     held = math.ceil(share * len(y))
     fewest = int(np.argmin(counts))
@@ -94,8 +108,8 @@ def _split(X: Any, y: np.ndarray, share: float) -> Any:
             f"a row of each of the {len(labels)} classes must fit into both parts",
             f"{len(y) - held} rows to train on and {held} to validate (--share {share:g})",
         )
-    parts = train_test_split(X, y, test_size=share, stratify=y, random_state=0)
-    missing = np.setdiff1d(labels, parts[2]).tolist()
+    parts = train_test_split(np.arange(len(y)), test_size=share, stratify=y, random_state=0)
+    missing = np.setdiff1d(labels, y[parts[0]]).tolist()
     if missing:
         raise _cannot_split(
             "every class must have a row to train on",
@@ -109,20 +123,3 @@ def _cannot_split(allowed: str, given: str) -> InputError:
         f"to hold out rows for validation, {allowed}. Got {given} instead. Use --share 0 to leave "
         "validation out, --validate FILE to name other rows, or another --share."
     )
-
-
-def _check_validation(path: str, data: Data, other: Data) -> None:
-    """Refuse validation rows that the model cannot judge."""
-    if other.X.shape[1] != data.X.shape[1]:
-        raise InputError(
-            f"{path}: must have {data.X.shape[1]} features, as the rows trained on. "
-            f"Got {other.X.shape[1]} instead. Give it the same columns."
-        )
-    known = np.unique(data.y).tolist()
-    strange = [label for label in np.unique(other.y).tolist() if label not in known]
-    if strange:
-        some = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
-        raise InputError(
-            f"{path}: labels must be among those trained on, {some}. Got {strange[0]!r} instead. "
-            "Leave these rows out, or train on some of them."
-        )

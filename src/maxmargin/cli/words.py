@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Collection
 from typing import Any
 
 __all__ = ["counted", "finite", "key", "share", "some", "spoken"]
@@ -17,17 +19,32 @@ SPOKEN = {
     "machines_[label] tells the whole story": "--json tells the whole story",
     "Pass C to audit a soft margin": "Audit a soft margin with --C",
     "Fit with multi_class='ovr'": "Fit with --multi-class ovr",
-    "(cache_dir=…)": "(--cache-dir)",
     "y must hold at least two classes": "the labels must be of at least two classes",
 }
+READING = "label|columns|drop|header|one_hot|cache_dir"  # options of files that commands may have
+UNSAID = "encoding|labels|dtype|first_index|features|kind"  # and those that none has
+ADVICE = re.compile(rf"(, or |, | and |)([^.,;()]*) \(({READING}|{UNSAID})=[^)]*\)")
+GIVEN = re.compile(rf"\b({READING})=…")
 SOME = 8  # labels that are written out
 
 
-def spoken(text: str) -> str:
-    """Turn the advice of an error or a stopping rule into options."""
+def spoken(text: str, options: Collection[str] = ()) -> str:
+    """Turn the advice of an error or a stopping rule into options: those that the command has."""
     for python, here in SPOKEN.items():
         text = text.replace(python, here)
-    return text
+
+    def advice(found: re.Match[str]) -> str:
+        option = f"--{found[3].replace('_', '-')}"
+        if option not in options or found[3] in UNSAID.split("|"):
+            return ""
+        shown = "--header or --no-header" if option == "--header" else option
+        return f"{found[1]}{found[2]} ({shown})"
+
+    said = ADVICE.sub(advice, text)
+    if said != text:  # what is left of a sentence begins it
+        said = re.sub(r"\. ?\.(?!\.)", ".", said)
+        said = re.sub(r"(?<=\.) ?, (?:or )?(\w)", lambda found: f" {found[1].upper()}", said)
+    return GIVEN.sub(lambda found: f"--{found[1].replace('_', '-')}", said)
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:

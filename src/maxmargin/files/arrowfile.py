@@ -46,12 +46,12 @@ class ArrowReader(TableReader):
             if not self._is_number(pa, k) and not self._is_text(pa, k):
                 raise InputError(
                     f"{self.shown}: feature {layout.names[k]} must be of numbers or strings. Got "
-                    f"{self._types[k]} instead. Convert it, or leave it out with --drop (drop=[…])."
+                    f"{self._types[k]} instead. Convert it, or leave it out (drop=[…])."
                 )
             if self._is_text(pa, k) and not self.options.one_hot:
                 raise InputError(
                     f"{self.shown}: feature {layout.names[k]} must be of numbers. Got strings instead. "
-                    "Encode it with --one-hot (one_hot=True), or leave it out with --drop (drop=[…])."
+                    "Encode it (one_hot=True), or leave it out (drop=[…])."
                 )
         return layout
 
@@ -143,8 +143,8 @@ class ArrowReader(TableReader):
             row = int(np.flatnonzero(wrong)[0])
             raise InputError(
                 f"{at_row(self.shown, before + row)}: {what} must be a finite number that a double "
-                f"holds. Got {found[row]} instead. Correct the file, or leave the column out with "
-                "--drop (drop=[…])."
+                f"holds. Got {found[row]} instead. Correct the file, or leave the column out "
+                "(drop=[…])."
             )
         return values
 
@@ -169,7 +169,7 @@ class ArrowReader(TableReader):
         if not self._is_number(pa, k):
             raise InputError(
                 f"{self.shown}: the label must be of strings or numbers. Got {self._types[k]} instead. "
-                "Name another column with --label (label=…)."
+                "Name another column (label=…)."
             )
         column = batch.column(k)
         self._refuse_gaps(column, "the label", before)

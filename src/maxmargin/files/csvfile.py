@@ -39,13 +39,15 @@ class CsvReader(TableReader):
         with TextSource(self.path, self.shown) as source:
             source.advance()
             records = self._records(source, 0)
-            first = [field.strip() for field in next(records, (0, 0, []))[2]]
+            start, _, fields = next(records, (0, 0, []))
+            first = [field.strip() for field in fields]
+            self.head = source.where(start)
             if not first:
-                raise InputError(f"{self.shown}: must hold rows. Got none.")
+                raise InputError(f"{self.shown}: must hold rows. Got none. Name another file.")
             header = self.options.header
             if header is None:
                 second = [] if len(first) < 2 else next(records, (0, 0, []))[2]
-                header = is_header(self.shown, first, self.options.label, second)
+                header = is_header(self.head, first, self.options.label, second)
         names = first if header else list(map(str, range(len(first))))
         self.about["header"] = header
         return choose(self.shown, names, header, self.options)
@@ -178,7 +180,7 @@ class _Rows:
                 if not texts[TEXT - role]:
                     raise InputError(
                         f"{where}: column {names[k]} must not be empty. Fill it in, or leave out the "
-                        "row, or the column with --drop (drop=[…])."
+                        "row, or the column (drop=[…])."
                     )
             elif role != SKIP:
                 self.numbers[self.row, role] = self._number(fields[k], where, k)
@@ -193,10 +195,10 @@ class _Rows:
             if k not in self.reader.gaps:
                 self.reader.gaps[k] = (
                     f"{where}: feature {name} must not be missing. Got {short(text)} instead. Fill it "
-                    "in, or leave out the row, or the column with --drop (drop=[…])."
+                    "in, or leave out the row, or the column (drop=[…])."
                 )
             return 0.0
-        return read_number(text, where, name)
+        return read_number(text, where, name, column=True)
 
     def column(self, j: int) -> tuple[np.ndarray, list[str]]:
         """Codes of the j-th text of every row, and what they stand for."""

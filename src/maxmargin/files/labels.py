@@ -56,7 +56,7 @@ class Labels:
         if count > MOST:
             raise InputError(
                 f"{self.path}: labels must be classes. Got more than {MOST:,} different ones instead. "
-                "Name the column of the labels with --label (label=…)."
+                "Name the column of the labels (label=…)."
             )
 
 

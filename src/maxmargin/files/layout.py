@@ -66,27 +66,27 @@ def choose(path: object, names: list[str], named: bool, options: Options) -> Lay
         raise InputError(f"{path}: columns must name a column once. Got {twice!r} twice instead.")
     features = [k for k in features if k not in out]
     if not features:
-        raise InputError(f"{path}: must have at least one feature besides the label. Got none.")
+        raise InputError(
+            f"{path}: must have at least one feature besides the label. Got none. Name another label "
+            "(label=…), or a file with more columns."
+        )
     return Layout(names, named, label_at, features)
 
 
-def check_names(path: object, layout: Layout) -> None:
+def check_names(place: object, layout: Layout) -> None:
     """Refuse two features of one name: rows of another file could not be matched to them."""
     names = layout.features
     if layout.named and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         places = [k for k in layout.features_at if layout.names[k] == twice]
         raise InputError(
-            f"{path}: columns must have different names. Got {twice!r} as columns {places[0]} and "
-            f"{places[1]}. Rename one, or leave it out by its number with --drop {places[1]} "
-            f"(drop=[{places[1]}])."
+            f"{place}: columns must have different names. Got {twice!r} as columns {places[0]} and "
+            f"{places[1]}. Rename one, or leave it out by its number (drop=[{places[1]}])."
         )
 
 
-def is_header(
-    path: object, first: Sequence[str], label: str | bool | None, second: Sequence[str]
-) -> bool:
-    """Whether the first line holds names."""
+def is_header(where: str, first: Sequence[str], label: str | bool | None, second: Sequence[str]) -> bool:
+    """Whether the first line, at ``where``, holds names."""
     own = -1 if label is False else len(first) - 1
     if isinstance(label, str):
         own = first.index(label) if label in first else int(label) if is_index(label) else own
@@ -94,8 +94,8 @@ def is_header(
     numbers = sum(read_float(field) is not None for field in features)
     if 0 < numbers < len(features):
         raise InputError(
-            f"{path}, line 1: the first line mixes names and numbers. "
-            "Say what it is: --header or --no-header (header=True or False)."
+            f"{where}: the first line must hold names, or a row. Got names and numbers instead. "
+            "Say what it is (header=True or False)."
         )
     if not numbers:
         return bool(features)

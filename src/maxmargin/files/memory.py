@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +12,8 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.opening import in_our_words, make_reader, spooled
-from maxmargin.files.options import Names, find_kind, read_options
+from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.reader import Reader, StartAgain
-from maxmargin.files.tables import TableReader
 
 __all__ = ["Data", "read_data"]
 
@@ -30,46 +28,47 @@ class Data(NamedTuple):
     encoding: dict[str, list[str]] = {}  # noqa: RUF012 - never changed
 
 
-def read_data(
-    path: str | os.PathLike[str],
-    label: str | int | bool | None = None,
-    columns: Names = None,
-    drop: Names = None,
-    header: bool | None = None,
-    *,
-    one_hot: bool = False,
-    encoding: Mapping[str, Sequence[str]] | None = None,
-    first_index: int | None = None,
-    features: int | None = None,
-    kind: str | None = None,
-) -> Data:
-    """Read a file into memory; the options are those of :func:`maxmargin.open_rows`.
+def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Data:
+    r"""Read a data file that fits into memory: X, y and the names of the features.
 
-    Numbers are doubles, and no file is written. Columns of the same name are allowed. ``source`` says
-    where the file holds the label and the features, for a proof. Without labels ``y`` is empty.
+    Numbers are doubles, and no file is written.
+
+    Parameters
+    ----------
+    path : path
+        A file of any kind that :func:`maxmargin.open_rows` opens, or ``"-"`` for standard input.
+    kind : str, optional
+        What the file is, if its name does not tell.
+    **options
+        label, columns, drop, header, one_hot, encoding, first_index and features, as for
+        :func:`maxmargin.open_rows`.
+
+    Returns
+    -------
+    Data
+        ``X`` (an array, or a CSR matrix if the file is sparse), ``y`` (empty without labels),
+        ``names``, ``source`` (where the file holds the label and the features, for a proof) and
+        ``encoding`` (the categories of columns of text).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tumours.csv")
+    ...     _ = file.write_text("size,shade,kind\n1,2.5,benign\n4,3,malign\n")
+    ...     data = mm.read_data(file, label="kind")
+    >>> data.X.tolist(), data.y.tolist(), data.names
+    ([[1.0, 2.5], [4.0, 3.0]], ['benign', 'malign'], ['size', 'shade'])
     """
-    shown = "standard input" if path == "-" else os.fspath(path)
+    shown = os.fspath(path)
     with in_our_words(shown), spooled(path) as (source, temporary):
         try:
             known = kind or (guess_kind(source) if temporary else find_kind(source))
-            options = read_options(
-                shown,
-                find_kind(source, known),
-                label=label,
-                columns=columns,
-                drop=drop,
-                header=header,
-                one_hot=one_hot,
-                encoding=encoding,
-                dtype=np.float64,
-                first_index=first_index,
-                features=features,
-            )
-            if options.kind == "rows":
+            asked = read_options(shown, find_kind(source, known), dtype=np.float64, **options)
+            if asked.kind == "rows":
                 raise InputError(f"{shown}: this is a converted file. Name its source.")
-            reader = make_reader(source, options, shown)()
-            if isinstance(reader, TableReader):
-                reader.unique = False
+            reader = make_reader(source, asked, shown)()
             X = _collect(reader)
         finally:
             if temporary is not None:

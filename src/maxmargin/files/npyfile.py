@@ -75,7 +75,7 @@ def check_matrix(header: Header, shown: object) -> None:
             f"{header.shape} and type {header.dtype}. Save another."
         )
     if not header.shape[0]:
-        raise InputError(f"{shown}: must hold rows. Got none.")
+        raise InputError(f"{shown}: must hold rows. Got none. Name another file.")
 
 
 def as_features(block: np.ndarray, place: Callable[[int, int], str]) -> np.ndarray:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.npyfile import BLOCK, as_features, check_matrix, read_header
+from maxmargin.files.npzsparse import TURNED, by_rows
 from maxmargin.files.options import at_row
 from maxmargin.files.reader import Reader
 
@@ -28,8 +29,8 @@ class NpzReader(Reader):
             with zipfile.ZipFile(self.path) as archive:
                 names = {name.removesuffix(".npy") for name in archive.namelist()}
                 self._read_labels(archive, names)
-                if {"data", "indices", "indptr", "shape", "format"} <= names:
-                    yield from self._sparse(archive)
+                if {"data", "shape", "format"} <= names:
+                    yield from self._sparse(archive, names)
                 elif "X" in names:
                     yield from self._dense(archive)
                 else:
@@ -85,7 +86,7 @@ class NpzReader(Reader):
                     "numpy.ascontiguousarray(X)."
                 )
             if not d:
-                raise InputError(f"{self.shown}: must have at least one feature. Got none.")
+                raise InputError(f"{self.shown}: must have at least one feature. Got none. Save others.")
             length = max(1, BLOCK // d)
             for start in range(0, n, length):
                 rows = min(length, n - start)
@@ -99,30 +100,48 @@ class NpzReader(Reader):
         row = before + int(np.searchsorted(ends, p, side="right")) - 1
         return f"{at_row(self.shown, row)}: feature {columns[p]}"
 
-    def _sparse(self, archive: zipfile.ZipFile) -> Iterator[Any]:
+    def _sparse(self, archive: zipfile.ZipFile, names: set[str]) -> Iterator[Any]:
         form = self._array(archive, "format").tolist()
         form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
-        if form != "csr":
-            raise InputError(
-                f"{self.shown}: a sparse matrix must be stored by rows (csr). Got {form[:20]} instead. "
-                "Save X.tocsr()."
-            )
         shape = self._array(archive, "shape")
-        indptr = self._array(archive, "indptr").astype(np.int64).ravel()
         n, d = (int(v) for v in (shape.tolist() if shape.shape == (2,) else (0, 0)))
-        steps = np.diff(indptr)
-        if n < 1 or d < 1 or len(indptr) != n + 1 or indptr[0] or np.any(steps < 0):
+        if n < 1 or d < 1:
             raise InputError(
                 f"{self.shown}: must hold rows of a sparse matrix. Got none. Save it again."
+            )
+        needed = ("data", "indices", "indptr") if form == "csr" else TURNED.get(form, ())
+        if not needed or not set(needed) <= names:
+            raise InputError(
+                f"{self.shown}: a sparse matrix must be of the form csr, {', '.join(TURNED)}, with all "
+                f"of its arrays. Got {form[:20]!r} and {', '.join(sorted(names)[:10])} instead. "
+                "Save X.tocsr()."
+            )
+        if form == "csr":
+            yield from self._streamed(archive, n, d)
+            return
+        sizes = {name: self._size(archive, name) for name in needed}
+        X = by_rows(form, (n, d), sizes, partial(self._array, archive), self.shown)
+        for start, stop in _pieces(X.indptr):
+            part = X[start:stop]
+            place = partial(self._sparse_place, start, part.indptr, part.indices)
+            part.data = as_features(part.data.reshape(1, -1), place).ravel()
+            yield part
+
+    def _size(self, archive: zipfile.ZipFile, name: str) -> int:
+        with archive.open(f"{name}.npy") as file:
+            return read_header(file, self.shown).nbytes
+
+    def _streamed(self, archive: zipfile.ZipFile, n: int, d: int) -> Iterator[Any]:
+        indptr = self._array(archive, "indptr").astype(np.int64).ravel()
+        if len(indptr) != n + 1 or indptr[0] or np.any(np.diff(indptr) < 0):
+            raise InputError(
+                f"{self.shown}: must hold the ends of its {n} rows. Got others instead. Save it again."
             )
         with archive.open("data.npy") as data, archive.open("indices.npy") as indices:
             kinds = [read_header(file, self.shown).dtype for file in (data, indices)]
             if kinds[0].kind not in "biuf" or kinds[1].kind not in "iu":
                 raise InputError(f"{self.shown}: must hold numbers. Got {kinds[0]}. Save numbers.")
-            start = 0
-            while start < n:
-                stop = int(np.searchsorted(indptr, indptr[start] + BLOCK, side="right")) - 1
-                stop = min(n, max(stop, start + 1))
+            for start, stop in _pieces(indptr):
                 count = int(indptr[stop] - indptr[start])
                 values = self._take(data, kinds[0], count).reshape(1, -1)
                 columns = self._take(indices, kinds[1], count).astype(np.int64)
@@ -132,7 +151,16 @@ class NpzReader(Reader):
                 place = partial(self._sparse_place, start, ends, columns)
                 filled = as_features(values, place).ravel()
                 yield sparse.csr_array((filled, columns, ends), shape=(stop - start, d))
-                start = stop
+
+
+def _pieces(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Stretches of rows that hold about as many numbers as a block."""
+    start, n = 0, len(indptr) - 1
+    while start < n:
+        stop = int(np.searchsorted(indptr, indptr[start] + BLOCK, side="right")) - 1
+        stop = min(n, max(stop, start + 1))
+        yield start, stop
+        start = stop
 
 
 def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
@@ -145,5 +173,6 @@ def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
         )
     if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"{shown}, row {row}: the label must not be {values[row]}. Leave the row out.")
+        where = at_row(shown, row)
+        raise InputError(f"{where}: the label must not be {values[row]}. Leave the row out.")
     return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values

@@ -29,8 +29,11 @@ def is_index(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 10
 
 
-def read_number(text: str, where: str, name: str) -> float:
-    """Return the value of feature ``name``: finite, and no whole number that would be rounded."""
+def read_number(text: str, where: str, name: str, *, column: bool = False) -> float:
+    """Return the value of feature ``name``: finite, and no whole number that would be rounded.
+
+    Of a ``column`` of a table an error says how to do without it.
+    """
     value = read_float(text)
     if value is not None and abs(value) >= 2**53 and _is_whole(text) and int(text) != value:
         raise InputError(
@@ -42,12 +45,14 @@ def read_number(text: str, where: str, name: str) -> float:
     if text.strip().lower() in MISSING:
         raise InputError(
             f"{where}: feature {name} must not be missing. Got {short(text)} instead. Fill it in, or "
-            "leave out the row, or the column with --drop (drop=[…])."
+            f"leave out {'the row, or the column (drop=[…])' if column else 'the line'}."
         )
-    remedy = "" if value is not None else ", encode its column with --one-hot (one_hot=True)"
+    remedy = ", or leave the column out (drop=[…])" if column else ""
+    if column and value is None:
+        remedy = f", encode its column (one_hot=True){remedy}"
     raise InputError(
         f"{where}: feature {name} must be a finite number. Got {short(text)} instead. "
-        f"Correct the file{remedy}, or leave the column out with --drop (drop=[…])."
+        f"Correct the file{remedy}."
     )
 
 

@@ -43,7 +43,7 @@ def find_categories(parts: Iterator[Part], path: object) -> dict[str, list[str]]
             if len(known) > MOST:
                 raise InputError(
                     f"{path}: column {name} must have at most {MOST:,} categories to be encoded. "
-                    f"Got more. Leave it out with --drop (drop=[{name!r}])."
+                    f"Got more. Leave it out (drop=[{name!r}])."
                 )
     return {name: sorted(known) for name, known in found.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -84,7 +85,7 @@ def open_rows(
     FileRows
         With ``labels``, ``names``, ``shape``, and ``about``, which says how the file was read.
     """
-    shown = "standard input" if _is_dash(path) else os.fspath(path)
+    shown = os.fspath(path)
     with in_our_words(shown), spooled(path) as (source, temporary):
         kind = kind or (guess_kind(source) if temporary else find_kind(source))
         options = read_options(
@@ -156,7 +157,9 @@ def spooled(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path | None]]:
     """Yield the file to read; a pipe is copied to a temporary folder first, which is yielded as well."""
     if not _is_dash(path):
         source = Path(path)
-        if stat.S_ISREG(source.stat().st_mode) or source.is_dir():
+        if source.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if stat.S_ISREG(source.stat().st_mode):
             yield source, None
             return
     folder = Path(tempfile.mkdtemp(prefix="maxmargin-"))
@@ -179,10 +182,14 @@ def in_our_words(shown: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        of = "" if error.filename in (None, shown) else f" ({error.filename})"
+        why = f"{shown}: {error.strerror or error}"
+        unread = isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError))
+        if unread and str(error.filename) == str(shown):
+            raise InputError(f"{why}. Name a file that can be read.") from error
+        of = "" if error.filename is None else f" ({error.filename})"
         raise InputError(
-            f"{shown}: {error.strerror or error}{of}. Name a file that can be read, and a folder with "
-            "room for its conversion (cache_dir=…)."
+            f"{why}{of}. Name a file that can be read, and a folder with room for its conversion "
+            "(cache_dir=…)."
         ) from error
     except ValueError as error:
         if isinstance(error, InputError) or "null" not in str(error):

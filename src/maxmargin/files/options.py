@@ -46,8 +46,8 @@ class Options(NamedTuple):
 
 
 def at_line(path: object, line: int) -> str:
-    """The place of a mistake in text."""
-    return f"{path}, line {line}"
+    """The place of a mistake in text, as editors understand it; standard input is ``-``."""
+    return f"{path}:{line}"
 
 
 def at_row(path: object, row: int) -> str:
@@ -96,16 +96,16 @@ def read_options(
         "columns": (bool(columns), COLUMNS),
         "drop": (bool(drop), COLUMNS),
         "header": (header is not None, ("csv", "tsv")),
-        "one-hot": (one_hot or bool(encoding), TABLES),
-        "first-index": (first_index is not None, ("svmlight",)),
+        "one_hot": (one_hot or bool(encoding), TABLES),
+        "first_index": (first_index is not None, ("svmlight",)),
         "features": (features is not None, ("svmlight",)),
         "label": (isinstance(label, (str, int)) and label is not False, (*COLUMNS, "npz")),
     }
     for name, (asked, kinds) in given.items():
         if asked and kind not in kinds:
             raise InputError(
-                f"{path}: {name} is for {', '.join(kinds)}; in a {kind} file there is no such thing. "
-                f"Leave out --{name} ({name.replace('-', '_')}=…)."
+                f"{path}: {name}=… is for {', '.join(kinds)}; in a {kind} file there is no such thing. "
+                "Leave it out."
             )
     if first_index not in (None, 0, 1):
         raise InputError(f"first_index must be 0, 1 or None (find out). Got {first_index!r} instead.")

@@ -51,7 +51,7 @@ class Reader(ABC):
             yield self._as_type(X, n)
             n += X.shape[0]
         if not n:
-            raise InputError(f"{self.shown}: must hold rows. Got none.")
+            raise InputError(f"{self.shown}: must hold rows. Got none. Name another file.")
 
     def _as_type(self, X: Any, before: int) -> Any:
         if self.options.dtype is None or X.dtype == self.options.dtype:

@@ -16,12 +16,9 @@ __all__ = ["TableReader"]
 
 
 class TableReader(Reader):
-    """Read a table part by part and put its columns together.
+    """Read a table part by part and put its columns together."""
 
-    ``unique`` names are asked for where a model is to remember them.
-    """
-
-    unique = True
+    head = ""  # the place of the names, where it is known
 
     @abstractmethod
     def open_layout(self) -> Layout:
@@ -38,8 +35,7 @@ class TableReader(Reader):
     def blocks(self) -> Iterator[Any]:
         """Yield matrices; a table with many categories is sparse."""
         layout = self.open_layout()
-        if self.unique or self.options.one_hot:
-            check_names(self.shown, layout)
+        check_names(self.head or self.shown, layout)
         encoding, texts = self._encoding(layout)
         encoder = Encoder(layout.features, encoding)
         for part in self.parts(layout, texts):
@@ -56,7 +52,7 @@ class TableReader(Reader):
             if unknown:
                 raise InputError(
                     f"{self.shown}: must have the column {unknown[0]!r}, which is encoded. Got none of "
-                    "this name among the features. Name the columns with --columns (columns=[…])."
+                    "this name among the features. Name the columns (columns=[…])."
                 )
             return given, self._places(layout, given)
         encoding = self.find_encoding(layout)

@@ -29,7 +29,7 @@ OWN = {  # which models an option is for
 
 
 @click.command(cls=Command, help=FIT)
-@from_file(encoded=True, large=True)
+@from_file()
 @with_model
 @click.option("--cv", is_flag=True, help="Choose C by cross-validation, from 1e-4 to 1e4.")
 @click.option(
@@ -69,7 +69,9 @@ OWN = {  # which models an option is for
     help="Budget of updates of the pocket.",
 )
 @click.option(
-    "--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time. [default: none]"
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Budget of time, with --cv for all fits together. [default: none]",
 )
 @click.option("--validate", type=click.Path(), help="A file of validation rows.")
 @click.option("--out", type=click.Path(), help="Write the model to this file (JSON).")
@@ -97,7 +99,7 @@ def fit(ctx: click.Context, /, file: Source, **given: Any) -> int:
 
 @click.command(cls=Command)
 @click.argument("model", type=click.Path())
-@from_file(large=True)
+@from_file(encoded=False)
 @click.option("--scores", is_flag=True, help="Also the decision values f(x), after a tab.")
 @click.option("--out", type=click.Path(), help="Write to this file. [default: standard output]")
 @as_json
@@ -115,7 +117,7 @@ def predict(model: str, file: Source, scores: bool, out: str | None, as_json: bo
 
 @click.command(cls=Command, help=AUDIT)
 @click.argument("model", type=click.Path())
-@from_file(large=True)
+@from_file(encoded=False)
 @click.option(
     "--C",
     "C",

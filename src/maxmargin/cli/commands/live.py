@@ -74,10 +74,7 @@ def lab(file: Source | None, features: str | None, host: str, port: int, open_br
     shown = two_features(features)
     from maxmargin.cli.lab import run
 
-    if file is None:
-        return run(host, port, open_browser, features=shown)
-    read = file.path, file.label, list(file.columns), list(file.drop), file.header
-    return run(host, port, open_browser, *read, shown)
+    return run(host, port, open_browser, file, shown)
 
 
 @click.command(cls=Command)

@@ -54,8 +54,7 @@ def report(
     """
     from maxmargin.cli.report import run
 
-    read = file.path, file.label, list(file.columns), list(file.drop)
-    return run(*read, model, C, not no_intercept, validate, share, out, file.header)
+    return run(file, model, C, not no_intercept, validate, share, out)
 
 
 @click.command(cls=Command)

@@ -11,7 +11,7 @@ __all__ = ["COMMANDS", "separable", "verify"]
 
 
 @click.command(cls=Command)
-@from_file(encoded=True, large=True)
+@from_file()
 @click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
 @click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
 @click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")

@@ -1,0 +1,151 @@
+"""Pictures of more rows than can be drawn: a fixed sample is, and every number is that of all rows.
+
+A sample holds the rows that a picture is about (support vectors, a witness) and some of all the others,
+the same ones every time. The model that is drawn with it has the weights and the certificate of all
+rows, and counts its support vectors among those of the sample.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.certificates.verdict import Verdict
+from maxmargin.cli.inputs import Table
+from maxmargin.core.errors import InputError
+from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
+from maxmargin.rows import Rows
+from maxmargin.rows.room import room
+
+__all__ = [
+    "Sample",
+    "draw",
+    "in_memory",
+    "is_drawable",
+    "model_among",
+    "model_rows",
+    "verdict_among",
+    "verdict_rows",
+]
+
+SHOWN = 5_000  # rows of a picture, at most
+
+
+class Sample(NamedTuple):
+    """Some rows of a table: which, and what they hold."""
+
+    rows: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    note: str
+
+
+def is_drawable(table: Table) -> bool:
+    """Whether all rows can be drawn: a picture makes them dense, and copies them."""
+    n, d = table.shape
+    return isinstance(table.X, np.ndarray) or n * d <= room()
+
+
+def in_memory(table: Table, what: str) -> Table:
+    """The table with all rows in memory, which ``what`` needs; an error if there is no room."""
+    if not is_drawable(table):
+        n, d = table.shape
+        raise InputError(
+            f"{what} needs all rows in memory, at most {room():,} numbers. Got {n:,} × {d:,} instead. "
+            "Name a file of fewer rows, or choose some of its features with --columns."
+        )
+    if not isinstance(table.X, Rows):
+        return table
+    rows: Any = table.X.select(np.arange(table.X.n))
+    return table._replace(X=rows.matrix if rows.is_sparse else rows.arrays.X)
+
+
+def draw(
+    table: Table,
+    needed: Sequence[np.ndarray] = (),
+    wanted: Sequence[np.ndarray] = (),
+    most: int = SHOWN,
+) -> Sample:
+    """Draw rows, the same ones every time.
+
+    One of each class and those that are ``needed`` are among them; up to a quarter are ``wanted``, the
+    first ones first; the others are any.
+    """
+    n, d = table.shape
+    most = min(n, most, room() // d)
+    firsts = np.unique(table.y, return_index=True)[1]
+    kept = np.unique(np.concatenate([firsts, *needed]))
+    if most < 4 * len(firsts) or most < len(kept):
+        raise InputError(
+            f"a picture needs {max(4 * len(firsts), len(kept)):,} rows in memory. Got {d:,} features "
+            f"instead, which leave room for {most:,}. Choose some of them with --columns."
+        )
+    for rows in wanted:
+        left, rows = most // 4 - len(kept), np.setdiff1d(rows, kept)
+        if left > 0 and len(rows):
+            kept = np.append(kept, rows[:: -(-len(rows) // left)])
+    others = np.random.default_rng(0).choice(n, most, replace=False)
+    others = others[~np.isin(others, kept)][: most - len(kept)]
+    rows = np.sort(np.append(kept, others))
+    X: Any = table.X.take(rows) if isinstance(table.X, Rows) else table.X[rows]
+    X = X.toarray() if sparse.issparse(X) else X
+    note = (
+        f"A fixed sample is drawn and counted: {len(rows):,} of {n:,} rows. "
+        "Planes and proofs are those of all rows."
+    )
+    return Sample(rows, X, table.y[rows], note)
+
+
+def model_rows(model: Any) -> list[np.ndarray]:
+    """The rows that the picture of a model wants: its support vectors, first those on the edges."""
+    return [model.free_support_, model.support_] if isinstance(model, MarginAttributes) else []
+
+
+def model_among(model: Any, rows: np.ndarray) -> Any:
+    """The model with its support vectors counted among these rows."""
+    found = copy.copy(model)
+    vars(found).pop("feature_names_in_", None)  # rows of a picture have no names
+    if isinstance(model, MarginAttributes):
+        found.machines_ = {label: _among(m, rows) for label, m in model.machines_.items()}
+    return found
+
+
+def _among(machine: MarginMachine, rows: np.ndarray) -> MarginMachine:
+    support, late = np.isin(machine.support_, rows), np.isin(machine.late_, rows)
+    return replace(
+        machine,
+        support_=np.searchsorted(rows, machine.support_[support]),
+        support_dual_=machine.support_dual_[support],
+        support_bound_=machine.support_bound_[support],
+        late_=np.searchsorted(rows, machine.late_[late]),
+        late_slack_=machine.late_slack_[late],
+        n_rows=len(rows),
+    )
+
+
+def verdict_among(verdict: Verdict, rows: np.ndarray) -> Verdict:
+    """The verdict with its witness counted among these rows, which hold it."""
+    witness = verdict.witness
+    if witness is not None:
+        places = (np.searchsorted(rows, part) for part in (witness.positive, witness.negative))
+        positive, negative = places
+        witness = replace(witness, positive=positive, negative=negative)
+    on_plane = np.searchsorted(rows, np.intersect1d(verdict.on_plane, rows))
+    return replace(verdict, witness=witness, on_plane=on_plane)
+
+
+def verdict_rows(verdict: Verdict, table: Table) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The rows that the picture of a verdict needs, and those that it wants."""
+    needed: list[np.ndarray] = [] if verdict.witness is None else [verdict.witness.rows]
+    if verdict.margin is not None and verdict.w is not None:  # the nearest row of each side
+        f = table.rows.times(verdict.w[:, None])[:, 0]
+        ours = table.y == verdict.positive
+        others = ~ours if verdict.negative is None else table.y == verdict.negative
+        nearest = np.argmin(np.where(ours, f, np.inf)), np.argmax(np.where(others, f, -np.inf))
+        needed.append(np.array(nearest))
+    return needed, [verdict.on_plane]
