@@ -1,23 +1,28 @@
 """Checkpoints of fits: ended at any piece and resumed, a fit gives the same bits."""
 
+import contextlib
 import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import maxmargin as mm
 from maxmargin import stopping
 from maxmargin.checkpoints import checkpoint, fit
+from maxmargin.checkpoints.codec import decode, encode
+from maxmargin.checkpoints.files import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
-from maxmargin.solvers import running
+from maxmargin.solvers import hardmargin, margin, multipliers, passes, running, softmargin
 
 X, y = load_iris(return_X_y=True)
 A, b = X[50:], y[50:]
@@ -36,8 +41,20 @@ MODELS = {
     "batch, fixed, recorded": lambda: mm.BatchPerceptron(0.01, max_iter=10, record=True),
     "pocket": lambda: mm.PocketPerceptron(60, order="shuffled", random_state=2),
     "pocket, recorded": lambda: mm.PocketPerceptron(30, record=True, random_state=2),
-    "hard": lambda: mm.HardMarginSVC(multi_class="ovo"),
     "soft": lambda: mm.SoftMarginSVC(),
+}
+N = np.random.default_rng(1).standard_normal((900, 4))
+WIDE = np.random.default_rng(2).standard_normal((300, 220))
+MARGINS = {
+    "hard": lambda: (mm.HardMarginSVC(), N[abs(N.sum(1)) > 0.05], (N.sum(1) > 0)[abs(N.sum(1)) > 0.05]),
+    "hard, wide": lambda: (mm.HardMarginSVC(), WIDE, WIDE[:, 0] > 0),
+    "soft, by a sample": lambda: (mm.SoftMarginSVC(C=3.0), N, N[:, 0] + 0.5 * N[:, 1] ** 3 > 0),
+    "soft, together": lambda: (mm.SoftMarginSVC(), N, np.argmax(N[:, :3] + 0.4 * N[:, 1:] ** 2, axis=1)),
+    "soft, pairs": lambda: (mm.SoftMarginSVC(multi_class="ovo"), X, y),
+    "soft, wide": lambda: (mm.SoftMarginSVC(C=0.05), WIDE, WIDE[:, 0] + WIDE[:, 1] ** 2 > 1),
+    "soft, in n coordinates": lambda: (mm.SoftMarginSVC(C=0.05), WIDE[:60], WIDE[:60, 0] > 0),
+    "hard, in n coordinates and again": lambda: (mm.HardMarginSVC(), WIDE[:60], WIDE[:60, 0] > 0),
+    "chosen C": lambda: (mm.SoftMarginSVCCV(Cs=[0.1, 10.0], cv=2), X, y),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 
@@ -50,9 +67,7 @@ def state(model):
 
 
 def data(name):
-    if name in ("hard", "pairs", "soft", "split", "batch", "pocket"):
-        return (X, y) if name != "hard" else (X[:100], y[:100])
-    return A, b
+    return (X, y) if name in ("pairs", "soft", "split", "batch", "pocket") else (A, b)
 
 
 @pytest.fixture
@@ -64,6 +79,21 @@ def short_pieces(monkeypatch):
             yield order[start : start + 40]
 
     monkeypatch.setattr(running.Running, "pieces", pieces)
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # nobody pulls the plug
+
+
+@pytest.fixture
+def many_states(monkeypatch):
+    """Let margin machines take several rounds on little data, offer a state in each, count passes."""
+    made = []
+    measure = passes._measure
+    monkeypatch.setattr(passes, "_measure", lambda *args: (made.append(0), measure(*args))[1])
+    monkeypatch.setattr(multipliers, "OFFER", -1.0)
+    for name in ("LEAST", "POOL"):
+        monkeypatch.setattr(hardmargin, name, 30)
+    monkeypatch.setattr(softmargin, "BASE", 60)
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    return made
 
 
 class Killed(BaseException):
@@ -105,7 +135,61 @@ def test_a_fit_ended_again_and_again_gives_the_same_bits(name, tmp_path, monkeyp
             assert ended < 1000
         model = checkpoint(new(), path, every=0.0).fit(rows, labels)  # from the file, as it is
         assert state(model) == expected
-        assert ended > 0 or name in ("hard", "soft")  # these write at their end only
+        assert ended > 0 or (name, writes) == ("soft", 5)  # which has fewer states
+
+
+@pytest.mark.parametrize("name", MARGINS)
+def test_a_margin_machine_goes_on_from_every_state(name, many_states, tmp_path, monkeypatch):
+    if name == "hard, in n coordinates and again":
+        outside = margin._outside
+
+        def doubted(frame, task, point, combined):
+            return replace(outside(frame, task, point, combined), doubtful=combined)
+
+        monkeypatch.setattr(margin, "_outside", doubted)
+    model, rows, labels = MARGINS[name]()
+    expected = state(model.fit(rows, labels))
+    left = [len(many_states)]
+    path, write, found = tmp_path / "fit.json", fit.write_sealed, []
+    with monkeypatch.context() as patch:
+        patch.setattr(fit, "write_sealed", lambda *a: (write(*a), found.append(path.read_bytes())))
+        checkpoint(clone(model), path, every=0.0).fit(rows, labels)
+    for content in found[:: 4 if name == "chosen C" else 1]:  # as if it was killed then
+        path.write_bytes(content)
+        many_states.clear()
+        resumed = checkpoint(clone(model), path, every=1000.0).fit(rows, labels)
+        assert state(resumed) == expected
+        left.append(len(many_states))
+    assert len(left) > 4
+    assert left == sorted(left, reverse=True)  # the later it was killed, the less is left to do
+    assert left[-1] < left[0] / 4
+
+
+def test_folds_side_by_side_are_not_kept(many_states, tmp_path, monkeypatch):
+    model = mm.SoftMarginSVCCV(Cs=[0.1, 10.0], cv=2, n_jobs=2)
+    expected = state(model.fit(X, y))
+    with monkeypatch.context() as patch:
+        kill_after(patch, 2)
+        with pytest.raises(Killed):
+            checkpoint(model, tmp_path / "fit.json", every=0.0).fit(X, y)
+    assert state(checkpoint(model, tmp_path / "fit.json", every=0.0).fit(X, y)) == expected
+
+
+def test_the_time_of_all_processes_counts(many_states, tmp_path, monkeypatch):
+    _, rows, labels = MARGINS["soft, by a sample"]()
+    model, path = mm.SoftMarginSVC(C=3.0, max_seconds=1000.0), tmp_path / "fit.json"
+    with monkeypatch.context() as patch:
+        kill_after(patch, 6)
+        with pytest.raises(Killed):
+            checkpoint(model, path, every=0.0).fit(rows, labels)
+    content = read_sealed(path, fit.FORMAT, fit.VERSION)
+    now = decode(content["now"])
+    assert 900 < now["left"] < 1000
+    write_sealed(path, fit.FORMAT, fit.VERSION, {**content, "now": encode({**now, "left": -1.0})})
+    many_states.clear()
+    with pytest.warns(mm.BudgetWarning):
+        checkpoint(model, path, every=0.0).fit(rows, labels)
+    assert len(many_states) <= 2
 
 
 @pytest.mark.usefixtures("short_pieces")
@@ -124,36 +208,59 @@ def test_a_resumed_fit_does_not_begin_anew(tmp_path, monkeypatch):
 
 
 FITTING = """
-import sys, warnings
+import os, sys, warnings
 import numpy as np
 import maxmargin as mm
 from maxmargin.checkpoints import checkpoint
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((60_000, 30)), rng.integers(0, 2, 60_000)
-model = mm.Perceptron(order="shuffled", average=True, max_iter=25, random_state=0)
-print("ready", flush=True)
-checkpoint(model, sys.argv[1], every=0.0).fit(X, y)
-print(model.coef_.tobytes().hex(), model.n_mistakes_, flush=True)
+MODELS = {
+    "perceptron": mm.Perceptron(order="shuffled", average=True, max_iter=25, random_state=0),
+    "soft": mm.SoftMarginSVC(),
+}
+for line in sys.stdin:  # a process for each fit, without the imports
+    kind, path = line.split()
+    child = os.fork()
+    if not child:
+        model = checkpoint(MODELS[kind], path, every=0.0).fit(X, y)
+        print(model.coef_.tobytes().hex(), model.n_iter_, flush=True)
+        os._exit(0)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("ended", flush=True)
 """
 
 
-def test_a_fit_killed_by_the_system_gives_the_same_bits(tmp_path):
-    chance, command = np.random.default_rng(0), [sys.executable, "-c", FITTING]
+@pytest.fixture(scope="module")
+def fitting():
+    """Fit in a process of its own, which is killed after some time; return what it printed."""
+    command = [sys.executable, "-c", FITTING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
 
-    def run(path, patience):
-        with subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout.readline() == "ready\n"
+        def run(kind, path, patience=None):
+            parent.stdin.write(f"{kind} {path}\n")
+            parent.stdin.flush()
+            child = int(parent.stdout.readline())
             if patience is not None:
                 time.sleep(patience)
-                child.send_signal(signal.SIGKILL)
-            return child.communicate(timeout=200)[0]
+                with contextlib.suppress(ProcessLookupError):  # it was quicker
+                    os.kill(child, signal.SIGKILL)
+            return list(iter(parent.stdout.readline, "ended\n"))
 
-    expected = run(tmp_path / "whole.json", None)
+        yield run
+        parent.stdin.close()
+
+
+@pytest.mark.parametrize("kind", ["perceptron", "soft"])
+def test_a_fit_killed_by_the_system_gives_the_same_bits(kind, fitting, tmp_path):
+    chance = np.random.default_rng(0)
+    expected = fitting(kind, tmp_path / "whole.json")
     path = tmp_path / "killed.json"
     for _ in range(3):
-        run(path, float(chance.uniform(0.1, 0.8)))
-    assert run(path, None) == expected
+        fitting(kind, path, float(chance.uniform(0.1, 0.6)))
+    assert fitting(kind, path) == expected
+    assert len(expected) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["killed.json", "whole.json"]
 
 

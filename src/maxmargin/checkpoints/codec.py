@@ -1,12 +1,14 @@
 """States of solvers as JSON: plain values are themselves, all others are objects with one tag.
 
-Arrays are written in base64, the lowest byte first; nothing in a state is ever run.
+Arrays are written in base64, the lowest byte first, and packed if that makes them much shorter (most
+multipliers are at a bound); nothing in a state is ever run.
 """
 
 from __future__ import annotations
 
 import base64
 import math
+import zlib
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,17 @@ from maxmargin.core.trace import Trace, Update
 from maxmargin.saving.arrays import plain
 from maxmargin.saving.reading import Reader
 from maxmargin.saving.verdicts import decode_reason, encode_reason
+from maxmargin.solvers.margin import Solved
+from maxmargin.solvers.multipliers import Iterate
+from maxmargin.solvers.passes import MarginPoint
 from maxmargin.solvers.problem import Solution
 
 __all__ = ["decode", "encode"]
 
+SAMPLE = 1 << 16  # bytes that show whether packing pays
 DTYPES = ("<f8", "<i8", "|b1")
+RECORDS = {"solution": Solution, "point": MarginPoint, "iterate": Iterate, "solved": Solved}
+TAGS = {record: tag for tag, record in RECORDS.items()}
 
 
 def encode(value: Any) -> Any:
@@ -39,8 +47,10 @@ def encode(value: Any) -> Any:
     if type(value) is bytes:
         return {"bytes": base64.b64encode(value).decode("ascii")}
     if isinstance(value, np.ndarray):
-        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
-        return {"array": [value.dtype.str, list(value.shape), data]}
+        raw = np.ascontiguousarray(value).tobytes()
+        packed = 2 * len(zlib.compress(raw[:SAMPLE], 1)) < len(raw[:SAMPLE])
+        data = base64.b64encode(zlib.compress(raw, 1) if packed else raw).decode("ascii")
+        return {"packed" if packed else "array": [value.dtype.str, list(value.shape), data]}
     if isinstance(value, StopReason):
         return {"reason": plain(encode_reason(value))}
     if isinstance(value, History):
@@ -48,8 +58,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, Trace):
         updates = [encode([u.step, u.row, u.margin, u.weights]) for u in value]
         return {"trace": [encode(value.start), updates]}
-    if isinstance(value, Solution):
-        return {"solution": {k: encode(v) for k, v in vars(value).items()}}
+    if type(value) in TAGS:
+        return {TAGS[type(value)]: {k: encode(v) for k, v in vars(value).items()}}
     raise TypeError(f"no state holds a {type(value).__name__}")
 
 
@@ -64,7 +74,7 @@ def decode(value: Any) -> Any:
     ((tag, content),) = value.items()
     try:
         return _tagged(tag, content)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, zlib.error) as error:
         raise InputError(f"a state must hold values with known tags. Got {tag!r}: {error}.") from None
 
 
@@ -75,11 +85,13 @@ def _tagged(tag: str, content: Any) -> Any:
         return {k: decode(v) for k, v in content.items()}
     if tag == "bytes":
         return base64.b64decode(content, validate=True)
-    if tag == "array":
+    if tag in ("array", "packed"):
         dtype, shape, data = content
         if dtype not in DTYPES:
             raise ValueError(f"arrays of type {dtype!r}")
-        return np.frombuffer(base64.b64decode(data, validate=True), dtype).reshape(shape).copy()
+        raw = base64.b64decode(data, validate=True)
+        raw = zlib.decompress(raw) if tag == "packed" else raw
+        return np.frombuffer(raw, dtype).reshape(shape).copy()
     if tag == "reason":
         return decode_reason(Reader(content, "reason", {}))
     if tag == "history":
@@ -87,6 +99,6 @@ def _tagged(tag: str, content: Any) -> Any:
     if tag == "trace":
         start, updates = content
         return Trace(decode(start), [Update(*decode(update)) for update in updates])
-    if tag == "solution":
-        return Solution(**{k: decode(v) for k, v in content.items()})
+    if tag in RECORDS:
+        return RECORDS[tag](**{k: decode(v) for k, v in content.items()})
     raise ValueError("it is none")

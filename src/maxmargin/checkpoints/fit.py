@@ -1,10 +1,9 @@
 """A fit that can be killed: its state goes to a file now and then, and a new fit goes on from there.
 
-The perceptrons are kept piece by piece (some 20 ms of work), the batch perceptron step by step: a fit
-that was killed and is started again with the same data and parameters takes the same way, bit for bit,
-from the last state on. The margin machines are deterministic and take a few passes: a fit of theirs that
-was killed starts from the beginning, which gives the same bits and saves no time. A fit that came to its
-end is not repeated.
+The perceptrons are kept piece by piece (some 20 ms of work), the batch perceptron step by step, the
+margin machines pass by pass and between the rounds within a pass: a fit that was killed and is started
+again with the same data and parameters takes the same way, bit for bit, from the last state on. A fit
+that came to its end is not repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from maxmargin.saving.parameters import encode_parameters
 
 __all__ = ["CheckpointedFit", "checkpoint"]
 
-FORMAT, VERSION = "maxmargin-fit", 1
+FORMAT, VERSION = "maxmargin-fit", 2
 SAMPLE = 64  # rows that tell one data set from another
 T = TypeVar("T")
 
@@ -60,8 +59,13 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
     -----
     Killed and resumed, a fit gives the same bits as one that was never killed, except for the seconds in
     ``history_`` and for budgets of seconds, which count the time of all processes. Without a
-    ``random_state`` the seed is drawn once and kept in the file. The margin machines start again from
-    the beginning: the same bits, and no time saved.
+    ``random_state`` the seed is drawn once and kept in the file. For the margin machines, matrix
+    products must run on as many threads as before, and rows of a file must have as much memory.
+
+    Some parts of a fit are begun anew: the polish and the lower bound of the pocket, the first descent
+    of a soft margin on wide data, the exact arithmetic after a hard margin found no plane, and
+    certificates. Of :class:`maxmargin.SoftMarginSVCCV` the solutions on the folds are kept too; if
+    ``n_jobs`` puts folds side by side, only the final fit is.
 
     Examples
     --------
@@ -144,6 +148,7 @@ class _FileKeeper(Keeper):
 class _FileStage(Stage):
     def __init__(self, keeper: _FileKeeper, rng: Rng, number: int) -> None:
         self.keeper, self.rng = keeper, rng
+        self.elapsed = keeper.before
         done, now = keeper.content["done"], keeper.content["now"]
         if number < len(done):
             found = decode(done[number])
@@ -151,7 +156,7 @@ class _FileStage(Stage):
             if rng is not None:
                 rng.bit_generator.state = found["rng"]
         elif now is not None and number == len(done):
-            self.saved, self.elapsed = decode(now), keeper.before
+            self.saved = decode(now)
 
     def due(self) -> bool:
         return time.perf_counter() - self.keeper.last >= self.keeper.every

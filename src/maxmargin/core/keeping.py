@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.core.rules import StoppingRule, StopReason
 
-__all__ = ["Keeper", "Stage", "freeze", "keeping", "next_stage", "thaw"]
+__all__ = ["Keeper", "Stage", "freeze", "is_kept", "keeping", "next_stage", "thaw"]
 
 T = TypeVar("T")
 Rng = np.random.Generator | None
@@ -31,7 +31,7 @@ class Stage:
 
     finished: Any = None  # its result, if an earlier process came so far
     saved: dict[str, Any] | None = None  # where an earlier process was in it
-    elapsed: float = 0.0  # seconds the fit had taken by then
+    elapsed: float = 0.0  # seconds that earlier processes have taken
 
     def due(self) -> bool:
         """Whether the state should be offered now."""
@@ -60,6 +60,11 @@ def next_stage(rng: Rng = None) -> Stage:
     """Return the stage of a solver that is about to run."""
     keeper = _current.get()
     return Stage() if keeper is None else keeper.stage(rng)
+
+
+def is_kept() -> bool:
+    """Whether the solvers that run here are kept."""
+    return _current.get() is not None
 
 
 @contextmanager

@@ -18,6 +18,7 @@ __all__ = [
     "check_bool",
     "check_choice",
     "check_count",
+    "check_jobs",
     "check_number",
     "random_generator",
 ]
@@ -64,6 +65,15 @@ def check_count(name: str, value: Any, *, least: int = 1, none: str = "") -> int
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         allowed = f"an integer ≥ {least}" + (f", or None ({none})" if none else "")
         raise complain(name, allowed, value)
+    return int(value)
+
+
+def check_jobs(value: Any) -> int | None:
+    """Return a number of threads, as joblib counts them."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) == 0:
+        raise complain("n_jobs", "an integer ≥ 1, −1 (all cores) or None (one)", value)
     return int(value)
 
 

@@ -44,6 +44,7 @@ class Progress(NamedTuple):
     validation_error: float | None = None
     repeats: bool = True
     threshold: float = 0.0
+    pocket: bool = False  # the best weights are kept, not the last
     verdict: Callable[[], Any] | None = None  # asks whether the training rows are separable
 
 

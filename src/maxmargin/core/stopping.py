@@ -33,6 +33,11 @@ __all__ = [
 ]
 
 
+def _otherwise(p: Progress) -> str:
+    """What to use if the classes overlap."""
+    return "use a soft margin" if p.pocket else "use PocketPerceptron or a soft margin"
+
+
 def _count(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
@@ -75,7 +80,7 @@ class MaxEpochs(StoppingRule):
             text = (
                 f"The budget of {_count(self.epochs, 'epoch')} ended with "
                 f"{_count(p.mistakes, 'mistake')} in the last one. Allow more epochs (max_iter), "
-                "or use PocketPerceptron or a soft margin if the classes overlap."
+                f"or {_otherwise(p)} if the classes overlap."
             )
             return StopReason("max_epochs", text)
 
@@ -103,7 +108,7 @@ class MaxUpdates(StoppingRule):
                 return None
             text = (
                 f"The budget of {_count(self.updates, 'update')} ended before all points were correct. "
-                "Allow more updates, or use PocketPerceptron or a soft margin if the classes overlap."
+                f"Allow more updates, or {_otherwise(p)} if the classes overlap."
             )
             return StopReason("max_updates", text)
 
@@ -131,8 +136,8 @@ class MaxSeconds(StoppingRule):
                 return None
             text = (
                 f"The budget of {self.seconds:g} seconds ended in epoch {p.epoch} with "
-                f"{_count(p.mistakes, 'mistake')} in it. Allow more time, or use PocketPerceptron "
-                "or a soft margin if the classes overlap."
+                f"{_count(p.mistakes, 'mistake')} in it. Allow more time, or {_otherwise(p)} "
+                "if the classes overlap."
             )
             return StopReason("max_seconds", text)
 
@@ -154,9 +159,10 @@ def _stalls(name: str, what: str, patience: int, tol: float, advice: str) -> Che
         best, waited = min(best, error), waited + 1
         if waited < patience:
             return None
+        remedy = "The pocket holds the best weights seen." if p.pocket and what == "training" else advice
         text = (
             f"The {what} error has not fallen by more than {tol:g} for {patience} epochs: it is "
-            f"{error:.4g} in epoch {p.epoch}, and {best:.4g} was the best. {advice}"
+            f"{error:.4g} in epoch {p.epoch}, and {best:.4g} was the best. {remedy}"
         )
         return StopReason(name, text)
 
@@ -262,7 +268,7 @@ class Cycle(StoppingRule):
                     f"The weights after epoch {p.epoch} are exactly those after epoch "
                     f"{p.epoch - since}, so the run would repeat for ever. Unless the weights have "
                     "outgrown the precision of doubles, this proves that no plane separates the "
-                    "classes. Use PocketPerceptron or a soft margin."
+                    f"classes: {_otherwise(p)}."
                 )
                 return StopReason("cycle", text)
             if since == horizon:
@@ -301,7 +307,7 @@ class NeverStops(StoppingRule):
                 return None
             text = (
                 f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
-                "never end. Use PocketPerceptron or a soft margin."
+                f"never end: {_otherwise(p)}."
             )
             proven = StopReason("never_stops", text, verdict=verdict)
             return proven

@@ -50,6 +50,9 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     def _weights(self) -> np.ndarray:
         """Return z = (w, b) of each machine, one per row."""
 
+    def _check_params(self) -> None:
+        """Refuse parameters that are not allowed."""
+
     @property
     def _pad(self) -> float:
         return 1.0 if self.fit_intercept else 0.0

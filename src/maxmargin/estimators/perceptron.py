@@ -231,11 +231,15 @@ class Perceptron(StreamPerceptron):
             members = machines[group][0].members
             state, settings = self._state.part(group), self._settings()
             running = Running(examples, machines[group], state, settings)
+            recorder = None
+            if self.record:
+                recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
             for piece in running.pieces(next(epochs(self.order, members, rng))):
-                if self.record:
-                    recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
+                if recorder is not None:
                     for step, row in running.visit(piece):
                         recorder.record(step, row, state.Z[0])
                 else:  # nothing here may cost O(d): a stream comes by one example at a time
                     running.visit_all(piece)
+            if recorder is not None:
+                self._logs[k].trace = recorder.trace
         return np.asarray(self._state.counts[:, MADE] - before)

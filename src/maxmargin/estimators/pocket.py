@@ -212,14 +212,18 @@ class PocketPerceptron(StreamPerceptron):
             mine = examples.restricted(machine.members)
             pocket = Pocket(mine, machine, self._pocket[k]) if mine.rows.n > 1 else None
             running = Running(mine, [machine], state, self._settings())
-            recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace, machine.members)
+            recorder = None
+            if self.record:
+                recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace, machine.members)
             earlier = state.Z[0].copy()
             for piece in running.pieces(next(epochs(self.order, np.arange(mine.rows.n), rng))):
                 for step, row in running.visit(piece):
                     if pocket is not None:
                         pocket.offer(int(running.updates[0]), state.Z[0])
-                    if self.record:
+                    if recorder is not None:
                         recorder.record(step, row, state.Z[0])
+            if recorder is not None:
+                self._logs[k].trace = recorder.trace
             running.end_epoch()
             if pocket is not None:
                 pocket.judge()

@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dgesvx
 
 from maxmargin.solvers.frame import TOO_WIDE, Frame
 
-__all__ = ["State", "finish"]
+__all__ = ["Reached", "finish"]
 
 LARGE = 2_000  # rows of a band that is solved
 SMALL = 100  # so many even if they depend on each other, on data with
@@ -32,7 +32,7 @@ Step = tuple[np.ndarray, np.ndarray, float]  # corrections of w, α_B and b
 Solver = Callable[[np.ndarray, np.ndarray, float], Step | None]  # from the three residuals
 
 
-class State(NamedTuple):
+class Reached(NamedTuple):
     """A point: w, b, all multipliers, Σ α_i a_i and Σ α_i y_i (rows left out included)."""
 
     w: np.ndarray
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
 
 def finish(
-    frame: Frame, band: np.ndarray, C: np.ndarray, state: State
+    frame: Frame, band: np.ndarray, C: np.ndarray, state: Reached
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Return (w, b, α) with the band solved, or None if it is not the free support."""
     k, d = len(band), frame.d

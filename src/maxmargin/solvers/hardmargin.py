@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
-from maxmargin.solvers.passes import SMALL, TIGHT, Budget, Course, MarginPoint
+from maxmargin.solvers.passes import SMALL, TIGHT, Budget, Course, MarginPoint, State, within
 from maxmargin.solvers.witness import meeting_weights
 
 __all__ = ["hard_margin"]
@@ -34,30 +34,42 @@ NEXT = 1.25  # margin up to which rows are taken into the pool
 STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
 
 
-def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
+def hard_margin(
+    frame: Frame, tol: float, budget: Budget, saved: State | None = None
+) -> Course[MarginPoint]:
     """Solve one machine; see the module for the idea."""
     size = min(frame.n, max(LEAST, min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))))
-    pool = _first_pool(frame, size)
-    work = frame.restricted(pool)
-    point = Iterate(np.zeros(frame.d), 0.0, np.zeros(len(pool)), _first_sigma(work))
     zero = np.zeros(frame.d)
-    best = MarginPoint(zero, 0.0, point.alpha, zero)  # its multipliers belong to the rows pool[: …]
-    close = len(pool) == frame.n
-    passes, meet = int(len(pool) == frame.n), MEET
     final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
+    kept: State = saved or _begin(frame, size)
+    pool, point = kept["pool"], kept["point"]
+    best: MarginPoint = kept["best"]  # its multipliers belong to the rows pool[: …]
+    close, passes, meet = kept["close"], kept["passes"], kept["meet"]
+    solved, run = kept["solved"], kept["run"]
+    work = frame.restricted(pool)
+
+    def state(solved: bool, run: State | None = None) -> State:
+        now = {"pool": pool, "point": point, "best": best, "close": close, "passes": passes}
+        return {**now, "meet": meet, "solved": solved, "run": run}
+
     while True:
-        problem = Reduced(work, np.full(work.n, math.inf), zero)
-        goal = final if close else ROUGH
-        point = minimise(problem, point, goal, budget.deadline, meet)
-        if point.meets:
-            some = np.flatnonzero(point.alpha)
-            weights = meeting_weights(frame, pool[some], point.alpha[some])
-            if weights is not None:
-                alpha = np.zeros(frame.n)
-                alpha[pool[some]] = weights
-                return MarginPoint(zero, 0.0, alpha, zero, passes=passes, meets=True)
-            meet *= CLOSER
-            continue
+        if not solved:
+            problem = Reduced(work, np.full(work.n, math.inf), zero)
+            goal = final if close else ROUGH
+            course = minimise(problem, point, goal, budget.deadline, meet, run)
+            point = yield from within(course, lambda run: state(solved=False, run=run))
+            run = None
+            if point.meets:
+                some = np.flatnonzero(point.alpha)
+                weights = meeting_weights(frame, pool[some], point.alpha[some])
+                if weights is not None:
+                    alpha = np.zeros(frame.n)
+                    alpha[pool[some]] = weights
+                    return MarginPoint(zero, 0.0, alpha, zero, passes=passes, meets=True)
+                meet *= CLOSER
+                continue
+            yield state(solved=True)
+        solved = False
         m = yield point.w, point.b
         passes += 1
         least = float(m.min())
@@ -86,6 +98,15 @@ def hard_margin(frame: Frame, tol: float, budget: Budget) -> Course:
     return replace(best, alpha=alpha)
 
 
+def _begin(frame: Frame, size: int) -> State:
+    """Where a machine is before its first step."""
+    pool, zero = _first_pool(frame, size), np.zeros(frame.d)
+    start = Iterate(zero, 0.0, np.zeros(len(pool)), _first_sigma(frame, pool))
+    best, whole = MarginPoint(zero, 0.0, start.alpha, zero), len(pool) == frame.n
+    now = {"pool": pool, "point": start, "best": best, "close": whole, "passes": int(whole)}
+    return {**now, "meet": MEET, "solved": False, "run": None}
+
+
 def _first_pool(frame: Frame, size: int) -> np.ndarray:
     """Rows drawn at random (always the same draw), with enough of both classes."""
     if size >= frame.n:
@@ -99,8 +120,8 @@ def _first_pool(frame: Frame, size: int) -> np.ndarray:
     return some
 
 
-def _first_sigma(frame: Frame) -> float:
+def _first_sigma(frame: Frame, pool: np.ndarray) -> float:
     """1/mean‖a_i‖²."""
-    A = frame.take(np.arange(min(frame.n, 1_000)))
+    A = frame.take(pool[:1_000])
     size = float(np.mean(np.einsum("ij,ij->i", A, A)))
     return 1.0 / size if size > 0 else 1.0

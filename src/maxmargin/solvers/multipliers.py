@@ -25,16 +25,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maxmargin.kernels.multipliers import clip_multipliers, slope
 from maxmargin.solvers.balance import balanced, to_scale
-from maxmargin.solvers.finish import State, finish
+from maxmargin.solvers.finish import Reached, finish
 from maxmargin.solvers.frame import Frame, NotFiniteError
-from maxmargin.solvers.newton import direction
-from maxmargin.solvers.passes import TIE
+from maxmargin.solvers.newton import MANY, direction
+from maxmargin.solvers.passes import TIE, State
 from maxmargin.solvers.threads import one_thread
 
 __all__ = ["Iterate", "Reduced", "minimise"]
@@ -52,6 +53,7 @@ NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
 SMALL = 1 << 16  # entries of data that is cheap enough for
 PATIENT = 25  # such rounds
+OFFER = 0.1  # seconds between states
 
 
 @dataclass(frozen=True)
@@ -101,53 +103,93 @@ class Iterate:
 
 
 def minimise(
-    problem: Reduced, start: Iterate, tol: float, deadline: float = math.inf, meet: float = MEET
-) -> Iterate:
+    problem: Reduced,
+    start: Iterate,
+    tol: float,
+    deadline: float = math.inf,
+    meet: float = MEET,
+    saved: State | None = None,
+) -> Generator[State, None, Iterate]:
     """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
 
     A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
+    Yields states between rounds; from one of them, given as ``saved``, the way is the same.
     """
-    with one_thread(problem.frame.n * problem.frame.d <= FOR_ONE):
-        return _minimise(_Run(problem, start, meet), problem, start, tol, deadline)
-
-
-def _minimise(run: _Run, problem: Reduced, start: Iterate, tol: float, deadline: float) -> Iterate:
-    best = start
-    waited, patience = 0, PATIENT if problem.frame.n * problem.frame.d <= SMALL else STALLED
-    for _ in range(ROUNDS):
-        run.round(deadline)
-        now = run.iterate()
-        if tol < now.gap and (problem.hard or now.gap < NEAR):
-            now = run.finished(now)
-        before = best.gap, best.dual
-        best = best.joined(now)
-        better = best.gap < 0.7 * before[0] or (problem.hard and best.dual > 1.1 * before[1])
-        waited = 0 if better or math.isinf(best.gap) else waited + 1
-        if best.meets or best.gap <= tol or waited == patience or time.perf_counter() > deadline:
-            break
-        run.tighten()
-    best.sigma, best.steps, best.reads = run.sigma, run.steps, run.reads
-    return best
+    run, small = None, problem.frame.n * problem.frame.d <= FOR_ONE
+    while True:
+        with one_thread(small):
+            run = _Run(problem, start, meet, saved) if run is None else run
+            result = run.some_rounds(tol, deadline)
+        if result is not None:
+            return result
+        yield run.kept()
 
 
 class _Run:
     """The state of one call of :func:`minimise`."""
 
-    def __init__(self, problem: Reduced, start: Iterate, meet: float = MEET) -> None:
+    def __init__(
+        self, problem: Reduced, start: Iterate, meet: float = MEET, saved: State | None = None
+    ) -> None:
         self.meet = meet
         self.problem, self.frame = problem, problem.frame
-        self.w, self.b, self.sigma = start.w, start.b, start.sigma
         self.unit = np.ones(self.frame.n) if problem.hard else problem.C
-        self.stiff = self.sigma * self.unit
-        self.centre = start.alpha  # the multipliers a of this round
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
+        self.many = self.frame.d >= MANY  # features: inner products are kept
+        if saved is not None:
+            self._go_on(saved)
+            return
+        self.w, self.b, self.sigma = start.w, start.b, start.sigma
+        self.stiff = self.sigma * self.unit
+        self.centre = start.alpha  # the multipliers a of this round
         self.m = self.frame.values(self.w, self.b)
         if not np.isfinite(self.m.sum()):
             raise NotFiniteError
-        self.steps, self.reads = 0, 1
+        self.steps, self.reads, self.rounds, self.waited = 0, 1, 0, 0
+        self.best = start
+        if self.many:
+            self.frame.products.clear()
         self._clip()
         self._pull_afresh()
+
+    def kept(self) -> State:
+        """All that the next round needs."""
+        names = "w", "b", "sigma", "centre", "m", "v", "s", "steps", "reads", "rounds", "waited", "best"
+        products = self.frame.products.history if self.many else []
+        return {**{name: getattr(self, name) for name in names}, "products": products}
+
+    def _go_on(self, kept: State) -> None:
+        """Be where ``kept`` was."""
+        vars(self).update((name, value) for name, value in kept.items() if name != "products")
+        if self.many:
+            self.frame.products.repeat(kept["products"], self.frame.take)
+        self.stiff = self.sigma * self.unit
+        self._clip()
+        self._pulled = self.alpha.copy()
+
+    def some_rounds(self, tol: float, deadline: float) -> Iterate | None:
+        """Return the result, or after some time None."""
+        hard, size = self.problem.hard, self.frame.n * self.frame.d
+        patience = PATIENT if size <= SMALL else STALLED
+        pause = time.perf_counter() + OFFER
+        while self.rounds < ROUNDS:
+            self.round(deadline)
+            now = self.iterate()
+            if tol < now.gap and (hard or now.gap < NEAR):
+                now = self.finished(now)
+            before = self.best.gap, self.best.dual
+            best = self.best = self.best.joined(now)
+            better = best.gap < 0.7 * before[0] or (hard and best.dual > 1.1 * before[1])
+            self.waited = 0 if better or math.isinf(best.gap) else self.waited + 1
+            late = time.perf_counter() > deadline
+            if best.meets or best.gap <= tol or self.waited == patience or late:
+                break
+            self.tighten()
+            self.rounds += 1
+            if time.perf_counter() > pause:
+                return None
+        return replace(self.best, sigma=self.sigma, steps=self.steps, reads=self.reads)
 
     def _clip(self) -> None:
         inside = clip_multipliers(self.m, self.centre, self.problem.C, self.stiff, self.alpha, self.band)
@@ -201,7 +243,7 @@ class _Run:
         gw, gb = self.w - self.v, -self.s * self.frame.pad
         if len(self.inside):
             dw, db = direction(self.frame, self.inside, self.stiff[self.inside], gw, gb)
-        elif not self._balanced():
+        elif not self._balanced() and abs(self.s) > LEVEL * float(self.centre.sum()):  # not rounding
             dw, db = np.zeros_like(gw), -gb
         else:
             dw, db = -gw, 0.0
@@ -240,7 +282,7 @@ class _Run:
     def finished(self, now: Iterate) -> Iterate:
         """The point with the conditions of the band solved exactly, if that is better."""
         p = self.problem
-        state = State(self.w, self.b, self.alpha, self.v, self.s)
+        state = Reached(self.w, self.b, self.alpha, self.v, self.s)
         solved = finish(self.frame, self.inside, p.C, state)
         if solved is None:
             return now

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
-from maxmargin.solvers.frame import CHUNK, TOO_WIDE, Frame
+from maxmargin.solvers.frame import TOO_WIDE, Frame
 from maxmargin.solvers.gram import inner_products
 
 __all__ = ["direction"]
@@ -43,10 +43,10 @@ def _primal(
 ) -> tuple[np.ndarray, float]:
     d = frame.d
     H = np.zeros((d + 1, d + 1))
-    for start in range(0, len(band), CHUNK):
-        part = band[start : start + CHUNK]
+    for start in range(0, len(band), frame.chunk):
+        part = band[start : start + frame.chunk]
         Z = np.column_stack([frame.take(part), frame.bias[part]])
-        Z *= np.sqrt(sigma[start : start + CHUNK])[:, None]
+        Z *= np.sqrt(sigma[start : start + frame.chunk])[:, None]
         H += Z.T @ Z
     H.flat[: d * (d + 1) : d + 2] += 1.0
     if not frame.pad:

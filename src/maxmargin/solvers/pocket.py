@@ -276,6 +276,7 @@ def pocket_perceptron(
             before=running.before[0],
             training_error=pocket.errors / pocket.total,
             repeats=settings.order == "cyclic",
+            pocket=True,
         )
         log.close_epoch(
             progress,

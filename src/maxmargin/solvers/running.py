@@ -16,6 +16,7 @@ from maxmargin.solvers.problem import TILE_ENTRIES, Examples, Machine
 __all__ = ["Recorder", "Running", "Settings", "State"]
 
 UNLIMITED = 1 << 62
+TOGETHER = 1 << 16  # weights of the updates of a trace whose margins are computed at once
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class Running:
 
 
 class Recorder:
-    """Writes every update of one machine into a trace."""
+    """Writes every update of one machine into a trace; the margins of many updates at once."""
 
     def __init__(
         self,
@@ -185,17 +186,40 @@ class Recorder:
         self.examples = examples
         self.names = names  # what to call the rows, if not 0, 1, 2, …
         self.machine = machine
-        self.trace = Trace(start.copy()) if trace is None else trace
-        self._last = start.copy()
+        self._trace = Trace(start.copy()) if trace is None else trace
+        self._weights = [start.copy()]  # the last ones written, and those after each update in line
+        self._waiting: list[tuple[int, int]] = []  # step and row of these updates
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of all updates so far."""
+        self._write()
+        return self._trace
 
     def go_on(self, trace: Trace) -> None:
         """Write on in a trace."""
-        self.trace = trace
-        self._last = trace[-1].weights if len(trace) else trace.start.copy()
+        self._trace = trace
+        self._weights = [trace[-1].weights if len(trace) else trace.start.copy()]
 
     def record(self, step: int, row: int, z: np.ndarray) -> None:
         """Add one update, given the weights after it."""
-        margin = self.examples.margins(self.machine, self._last, np.array([row]))[0]
-        self._last = z.copy()
-        name = row if self.names is None else int(self.names[row])
-        self.trace.append(Update(step, name, float(margin), self._last))
+        self._weights.append(z.copy())
+        self._waiting.append((step, row))
+        if len(self._waiting) * len(z) >= TOGETHER:
+            self._write()
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        ex, which = self.examples, np.array([row for _, row in self._waiting])
+        Z = np.array(self._weights[:-1])
+        f = np.cumsum(ex.rows.take(which) * Z[:, :-1], axis=1)[:, -1] + ex.pad * Z[:, -1]  # in order
+        margins = self.machine.signs(ex.codes[which]) * f
+        if len(ex.scale):
+            margins *= ex.scale[which]
+        names = which if self.names is None else self.names[which]
+        steps = [step for step, _ in self._waiting]
+        updates = zip(steps, names.tolist(), margins.tolist(), self._weights[1:], strict=True)
+        for update in updates:
+            self._trace.append(Update(*update))
+        self._weights, self._waiting = self._weights[-1:], []

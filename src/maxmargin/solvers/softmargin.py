@@ -20,10 +20,18 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.kernels.multipliers import hinge_slope
-from maxmargin.solvers.descent import descend_from_zero
 from maxmargin.solvers.frame import Frame, draw
 from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
-from maxmargin.solvers.passes import SMALL, TIGHT, Budget, Course, MarginPoint, Plane, run_together
+from maxmargin.solvers.passes import (
+    SMALL,
+    TIGHT,
+    Budget,
+    Course,
+    MarginPoint,
+    State,
+    run_together,
+    within,
+)
 
 __all__ = ["soft_margin"]
 
@@ -34,6 +42,7 @@ ROUGH = 1e-3  # gap on a sample
 SHARE = 0.2  # so many of the rows are copied at most
 WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
+BARELY = 0.01  # the same, where there is no room for more rows and every step would read all of them
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 ROOM = 0.9  # share of what the rows at hand could balance that the others may need
 COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
@@ -41,20 +50,44 @@ ROUNDS = 100
 
 
 def soft_margin(
-    frame: Frame, C: np.ndarray, tol: float, budget: Budget, start: MarginPoint | None = None
-) -> Course:
+    frame: Frame,
+    C: np.ndarray,
+    tol: float,
+    budget: Budget,
+    start: MarginPoint | None = None,
+    saved: State | None = None,
+) -> Course[MarginPoint]:
     """Solve one machine; see the module for the idea."""
     base = max(BASE, 4 * (frame.d + 1))
     everything = np.arange(frame.n)
-    now, m, which = yield from _begin(frame, C, base, budget, start)
-    passes = now.passes
     final = tol / 2 if frame.ready or frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
-    goal = final if frame.n <= 2 * base else max(final, 1e-4)
-    best, fresh = now, start is None
-    for _ in range(ROUNDS):
-        if not _can_balance(frame, C, now.alpha, which):
-            which = everything
-        point, alpha, v = _solve(frame, C, now, which, goal, budget)
+    best: MarginPoint
+    solved: tuple[Iterate, np.ndarray] | None = None
+    run: State | None = None
+    if saved is None or "begin" in saved:
+        beginning = _begin(frame, C, base, budget, start, saved and saved["begin"])
+        now, m, which = yield from within(beginning, lambda part: {"begin": part})
+        turn, passes, best, fresh = 0, now.passes, now, start is None
+        goal = final if frame.n <= 2 * base else max(final, 1e-4)
+    else:
+        now, m, which, best = saved["now"], saved["m"], saved["which"], saved["best"]
+        turn, passes, fresh, goal = saved["turn"], saved["passes"], saved["fresh"], saved["goal"]
+        solved, run = saved["solved"], saved["run"]
+
+    def state(solved: tuple[Iterate, np.ndarray] | None, run: State | None = None) -> State:
+        here = {"now": now, "m": m, "which": which, "best": best, "turn": turn, "passes": passes}
+        return {**here, "fresh": fresh, "goal": goal, "solved": solved, "run": run}
+
+    while turn < ROUNDS:
+        if solved is None:
+            if not _can_balance(frame, C, now.alpha, which):
+                which = everything
+            solving = _solve(frame, C, now, which, goal, budget, run)
+            solved = yield from within(solving, lambda run: state(None, run))
+            yield state(solved)
+        (point, v), solved, run, turn = solved, None, None, turn + 1
+        alpha = now.alpha.copy()
+        alpha[which] = point.alpha
         new = yield point.w, point.b
         passes += 1 + point.reads
         t = 1.0 if m is None else _longest(now.w, point.w - now.w, m, new - m, C)
@@ -72,34 +105,45 @@ def soft_margin(
         moved = math.sqrt(float(np.mean((new - before) ** 2)))
         kept = which[np.abs(1.0 - m[which]) <= moved] if t < 1.0 else which[:0]
         which = _near(m, alpha, C, kept, base)
-        if t < HELD or (len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready):
+        if _is_short(frame):
+            short = everything if t < HELD else which
+            which = everything if t < BARELY else _nearest(short, m, frame.most)
+        elif t < HELD or (len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready):
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
     return best
 
 
 def _begin(
-    frame: Frame, C: np.ndarray, base: int, budget: Budget, start: MarginPoint | None
-) -> Generator[Plane, np.ndarray, tuple[MarginPoint, np.ndarray | None, np.ndarray]]:
+    frame: Frame,
+    C: np.ndarray,
+    base: int,
+    budget: Budget,
+    start: MarginPoint | None,
+    saved: State | None,
+) -> Course[tuple[MarginPoint, np.ndarray | None, np.ndarray]]:
     """Return a point to begin with, its margins if they are known, and the rows to solve on first."""
     everything = np.arange(frame.n)
     if start is not None:
         m = yield start.w, start.b
         which = _near(m, start.alpha, C, everything[:0], base)
         width = float(np.median(np.abs(1.0 - m[which])))
-        return replace(start, sigma=1.0 / max(width, THINNEST), passes=2), m, which
-    wide = frame.d > NARROW and frame.rows.resident  # coordinate descent visits rows in any order
-    if wide and frame.n * frame.d > SMALL and not frame.ready:
-        now = descend_from_zero(frame, C, budget.deadline)
-        return now, frame.values(now.w, now.b), everything
+        passes = start.passes + 2
+        return replace(start, sigma=1.0 / max(width, THINNEST), passes=passes), m, which
+    wide = frame.d > NARROW and frame.rows.resident
     if frame.n <= 2 * base or wide:
         return _zero(frame), None, everything
-    size = max(base, frame.n // THIN)
-    rough = _from_sample(frame, C, size, budget)
+    size = max(base, min(frame.n // THIN, frame.most))
+    rough = None if saved is None else saved["rough"]
+    if rough is None:
+        rough = yield from _from_sample(frame, C, size, budget, saved and saved["sample"])
+        yield {"rough": rough, "sample": None}
     m = yield rough.w, rough.b
     width = 2.0 * math.sqrt((frame.d + 1) / size) * float(m.std())
     alpha = np.where(m < 1.0, C, 0.0)
     band = np.flatnonzero(np.abs(1.0 - m) <= width)
+    if _is_short(frame):
+        band = _nearest(band, m, frame.most)
     alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
     sigma = 1.0 / max(width, THINNEST)
     now = MarginPoint(rough.w, rough.b, alpha, frame.pull(alpha), sigma, passes=2)
@@ -121,19 +165,29 @@ def _worth(frame: Frame, C: np.ndarray, point: MarginPoint, m: np.ndarray) -> Ma
     return replace(point, primal=primal, dual=dual)
 
 
-def _from_sample(frame: Frame, C: np.ndarray, size: int, budget: Budget) -> MarginPoint:
+def _from_sample(
+    frame: Frame, C: np.ndarray, size: int, budget: Budget, saved: State | None
+) -> Course[MarginPoint]:
     """Solve a sample roughly, with C in proportion."""
     some = draw(frame.n, size)
     sub = frame.restricted(some)
     quiet = Budget(deadline=budget.deadline)
-    (rough,) = run_together([sub], [soft_margin(sub, C[some] * (frame.n / len(some)), ROUGH, quiet)])
+    course = soft_margin(sub, C[some] * (frame.n / len(some)), ROUGH, quiet, saved=saved)
+    alone = run_together([sub], [course], [saved])
+    (rough,) = yield from within(alone, lambda states: {"rough": None, "sample": states[0]})
     return rough
 
 
 def _solve(
-    frame: Frame, C: np.ndarray, now: MarginPoint, which: np.ndarray, goal: float, budget: Budget
-) -> tuple[Iterate, np.ndarray, np.ndarray]:
-    """Solve on the rows ``which``, the multipliers of the others fixed; return all of them, and v."""
+    frame: Frame,
+    C: np.ndarray,
+    now: MarginPoint,
+    which: np.ndarray,
+    goal: float,
+    budget: Budget,
+    saved: State | None,
+) -> Generator[State, None, tuple[Iterate, np.ndarray]]:
+    """Solve on the rows ``which``, the multipliers of the others fixed; return also v of all of them."""
     whole = len(which) == frame.n
     copied = not whole or frame.ready or frame.n * frame.d <= COPIED
     work = frame.restricted(which) if copied and not (whole and frame.ready) else frame
@@ -142,12 +196,11 @@ def _solve(
     s0 = float(now.alpha @ frame.bias - before @ work.bias)
     fixed = float(now.alpha.sum() - before.sum())
     problem = Reduced(work, C[which], v0, s0, fixed)
-    point = minimise(problem, Iterate(now.w, now.b, before, now.sigma), goal, budget.deadline)
+    start = Iterate(now.w, now.b, before, now.sigma)
+    point = yield from minimise(problem, start, goal, budget.deadline, saved=saved)
     if copied:  # read once; further products are with the copy
         point.reads = int(whole)
-    alpha = now.alpha.copy()
-    alpha[which] = point.alpha
-    return point, alpha, v0 + work.pull(point.alpha)
+    return point, v0 + work.pull(point.alpha)
 
 
 def _can_balance(frame: Frame, C: np.ndarray, alpha: np.ndarray, which: np.ndarray) -> bool:
@@ -172,6 +225,19 @@ def _near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, le
     else:
         keep[:] = True
     return np.flatnonzero(keep)
+
+
+def _is_short(frame: Frame) -> bool:
+    """Whether a working set is kept small for want of room."""
+    return frame.most < SHARE * frame.n
+
+
+def _nearest(which: np.ndarray, m: np.ndarray, most: int) -> np.ndarray:
+    """The nearest rows to the margin, as many as there is room for."""
+    if len(which) <= most:
+        return which
+    far = np.abs(1.0 - m[which])
+    return np.sort(which[np.argpartition(far, most)[:most]])
 
 
 def _longest(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:

@@ -1,0 +1,48 @@
+"""Margin machines as a stage of a fit: where they are, what they wrote down, and the time left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from maxmargin.core.keeping import next_stage
+from maxmargin.rows import Rows
+from maxmargin.solvers.margin import Pass, Solved, Task, Way, solve_margins
+from maxmargin.solvers.passes import Budget, State
+
+__all__ = ["solve_stage"]
+
+
+def solve_stage(
+    rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget, way: Way
+) -> tuple[list[Solved], float]:
+    """Solve machines that share their rows; return also the deadline for those that follow.
+
+    If an earlier process was here, the machines go on from where they were, with the time they had left.
+    """
+    stage = next_stage()
+    found: State | None = stage.saved if stage.finished is None else stage.finished
+    deadline = budget.deadline if found is None else time.perf_counter() + found["left"]
+
+    def record(states: Sequence[State | Solved | None]) -> State:
+        logs = [[list(line) for line in task.log] for task in tasks]
+        logs = [[] if state is None else log for state, log in zip(states, logs, strict=True)]
+        return {"machines": list(states), "logs": logs, "left": deadline - time.perf_counter()}
+
+    def offer(states: Sequence[State | Solved | None]) -> None:
+        if stage.due():
+            stage.keep(record(states))
+
+    machines: Any = None
+    if found is not None:
+        machines = found["machines"]
+        for task, log in zip(tasks, found["logs"], strict=True):
+            task.log.extend(Pass(*line) for line in log)
+    if stage.finished is not None:
+        return machines, deadline
+    budget = replace(budget, deadline=deadline)
+    solved = solve_margins(rows, tasks, pad, tol, budget, way, machines, offer)
+    stage.finish(record(solved))
+    return solved, deadline
