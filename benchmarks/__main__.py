@@ -11,11 +11,12 @@ import sklearn
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import files, margin, perceptron, separability, stream
+from benchmarks import files, large, margin, perceptron, separability, stream
 
 PARTS = {
     "perceptron": perceptron.rows,
     "margin": margin.rows,
+    "large": large.rows,
     "separability": separability.rows,
     "files": files.rows,
     "stream": stream.rows,

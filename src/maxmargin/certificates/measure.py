@@ -19,6 +19,7 @@ __all__ = ["Point", "certificate"]
 
 SMALL = 10_000  # rows that may be taken in any case
 FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
+WIDEST = 1 << 24  # entries that are taken as a dense matrix
 
 
 class Point(NamedTuple):
@@ -86,7 +87,7 @@ def _summary(rows: Rows, where: slice, point: Point) -> Summary:
     hard = bool(np.isinf(C[0]))  # no bounds, and no slack
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
-    if 0 < FEW * len(some) < max(rows.n, SMALL):
+    if 0 < FEW * len(some) < max(rows.n, SMALL) and len(some) * rows.d <= WIDEST:
         X = rows.take(some)
         first = X[0].copy()
         X -= first  # Σ α_i y_i is nearly zero: sums of differences lose fewer digits

@@ -37,6 +37,15 @@ class HardMarginSVC(MarginClassifier):
         honest certificate and a warning.
     max_seconds : float, optional
         Budget of time, likewise.
+    solver : "auto", "newton" or "descent", default "auto"
+        How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
+        for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an
+        active set, for sparse rows with thousands of features; it needs a few vectors of memory and no
+        matrix. "auto" chooses by the shape of X, and ``solver_`` tells what was done: *mixed* if both
+        had to help.
+    n_jobs : int, optional
+        Machines that run side by side in threads, where there are more than two classes; None means 1,
+        −1 all cores. The result does not depend on it.
     verbose : int, default 0
         If not 0, fits of more than half a second show how they are going.
 
@@ -54,6 +63,8 @@ class HardMarginSVC(MarginClassifier):
         Primal, dual, gap and KKT residuals, measured on the original data.
     n_passes_ : int
         Passes over the data.
+    solver_ : str
+        "newton", "descent" or "mixed".
     machines_ : dict
         All of these for every binary machine.
 
@@ -72,6 +83,8 @@ class HardMarginSVC(MarginClassifier):
     True
     """
 
+    _solvers = "auto", "newton", "descent"
+
     def __init__(
         self,
         *,
@@ -80,6 +93,8 @@ class HardMarginSVC(MarginClassifier):
         tol: float = 1e-9,
         max_passes: int | None = None,
         max_seconds: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.fit_intercept = fit_intercept
@@ -87,6 +102,8 @@ class HardMarginSVC(MarginClassifier):
         self.tol = tol
         self.max_passes = max_passes
         self.max_seconds = max_seconds
+        self.solver = solver
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def prove(self, X: Any, y: Any = None) -> ExactOptimum | dict[Hashable, ExactOptimum]:

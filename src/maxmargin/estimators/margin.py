@@ -7,16 +7,19 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.certificates.measure import Point, certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
+from maxmargin.core.keeping import is_kept
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.core.params import check_bool, check_choice, check_count, check_number
+from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import check_reach, read_Xy
 from maxmargin.estimators.exactly import second_opinion
@@ -25,12 +28,16 @@ from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.rows import Rows
+from maxmargin.solvers.choice import SOLVERS
 from maxmargin.solvers.frame import NotFiniteError
-from maxmargin.solvers.margin import Pass, Solved, Start, Task, solve_margins
+from maxmargin.solvers.keptmargin import solve_stage
+from maxmargin.solvers.margin import Pass, Solved, Start, Task, Way
 from maxmargin.solvers.passes import Budget, MarginPoint, Plane
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["MarginClassifier"]
+
+Found = tuple[Verdict | None, MarginMachine | None]
 
 
 class MarginClassifier(MarginAttributes):
@@ -39,7 +46,10 @@ class MarginClassifier(MarginAttributes):
     tol: float
     max_passes: int | None
     max_seconds: float | None
+    solver: str
+    n_jobs: int | None
     verbose: int
+    _solvers: tuple[str, ...] = SOLVERS
 
     @abstractmethod
     def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
@@ -63,6 +73,8 @@ class MarginClassifier(MarginAttributes):
         check_number("tol", self.tol, above=0, below=1)
         check_count("max_passes", self.max_passes, none="no limit")
         check_count("verbose", self.verbose, least=0)
+        check_choice("solver", self.solver, self._solvers)
+        check_jobs(self.n_jobs)
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0, remedy="None means no limit.")
 
@@ -140,53 +152,69 @@ class MarginClassifier(MarginAttributes):
         weight: np.ndarray,
         machines: list[Machine],
         watch: Watch,
-    ) -> list[tuple[Verdict | None, MarginMachine | None]]:
+    ) -> list[Found]:
         """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
-        starts = self._starts(machines, rows)
+        labels = [machine.label for machine in machines]
+        starts = dict(zip(labels, self._starts(machines, rows), strict=True))
         together = machines[0].members is machines[-1].members
         groups = [machines] if together else [[m] for m in machines]
         deadline = math.inf
         if self.max_seconds is not None:
             deadline = time.perf_counter() + self.max_seconds
-        solved: list[tuple[Verdict | None, MarginMachine | None]] = []
-        for group in groups:
+        passes = math.inf if self.max_passes is None else self.max_passes
+        alone = len(machines) == 1
+        lock = Lock()
+
+        def report(point: MarginPoint, plane: Plane | None) -> bool:
+            note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+            Z = np.empty((0, rows.d + 1))
+            if alone and plane is not None:
+                Z = np.append(*plane)[None]
+            with lock:
+                return watch.step("pass", point.passes, note, lambda: Z)
+
+        def solve(group: list[Machine], end: float) -> tuple[list[Found], float]:
             members = group[0].members
             part, own, heavy = rows, codes, weight
             if len(members) < rows.n:
                 part, own, heavy = rows.select(members), codes[members], weight[members]
-            tasks: list[Task] = []
+            tasks = []
             for machine in group:
-                start = starts[len(solved) + len(tasks)]
+                start = starts[machine.label]
                 if start is not None:
                     start = Start(start.w, start.b, start.alpha[members])
-                bounds = self._bounds(machine, own, heavy)
-                tasks.append(Task(machine.signs(own), bounds, start))
-            alone = len(machines) == 1
+                tasks.append(Task(machine.signs(own), self._bounds(machine, own, heavy), start))
+            way = Way(self.solver, jobs if together else 1)
+            budget = Budget(passes, end, report)
+            results, end = solve_stage(part, tasks, self._pad, self.tol, budget, way)
+            zipped = zip(group, tasks, results, strict=True)
+            return [self._found(*one, part, rows, weight) for one in zipped], end
 
-            def report(point: MarginPoint, plane: Plane | None, alone: bool = alone) -> bool:
-                note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-                Z = np.empty((0, rows.d + 1))
-                if alone and plane is not None:
-                    Z = np.append(*plane)[None]
-                return watch.step("pass", point.passes, note, lambda: Z)
+        jobs = effective_n_jobs(self.n_jobs)
+        if together or jobs == 1 or is_kept():
+            found: list[Found] = []
+            for group in groups:
+                more, deadline = solve(group, deadline)
+                found += more
+            return found
+        pairs = (delayed(solve)(group, deadline) for group in groups)
+        done = Parallel(n_jobs=jobs, prefer="threads")(pairs)
+        return [one for more, _ in done for one in more]
 
-            passes = math.inf if self.max_passes is None else self.max_passes
-            budget = Budget(passes, deadline, report)
-            results = solve_margins(part, tasks, self._pad, self.tol, budget)
-            for machine, task, result in zip(group, tasks, results, strict=True):
-                verdict: Verdict | None = None
-                if result.meets:
-                    names = feature_names(self, rows.d)
-                    labels = self.classes_.tolist()
-                    partial = not weight.all()
-                    question = ask(machine, part, task.y, labels, names, self.fit_intercept, partial)
-                    verdict, other = second_opinion(question, result.passes)
-                    result = result if other is None else other
-                fitted = None
-                if verdict is None or verdict.separable:
-                    fitted = self._machine(machine, task, result, part, rows.n)
-                solved.append((verdict, fitted))
-        return solved
+    def _found(
+        self, machine: Machine, task: Task, result: Solved, part: Rows, rows: Rows, weight: np.ndarray
+    ) -> Found:
+        """The machine as it is published, or the verdict that there is none."""
+        verdict: Verdict | None = None
+        if result.meets:
+            names, labels = feature_names(self, rows.d), self.classes_.tolist()
+            partial = not weight.all()
+            question = ask(machine, part, task.y, labels, names, self.fit_intercept, partial)
+            verdict, other = second_opinion(question, result.passes)
+            result = result if other is None else other
+        if verdict is not None and not verdict.separable:
+            return verdict, None
+        return verdict, self._machine(machine, task, result, part, rows.n)
 
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
         """Raise if some machine has no solution."""
@@ -244,6 +272,7 @@ class MarginClassifier(MarginAttributes):
             n_passes_=proof.n_passes,
             n_rows=n,
             progress_=(*task.log, Pass(proof.n_passes, proof.primal, proof.dual)),
+            solver_=result.solver,
         )
 
     def _warn(self) -> None:

@@ -36,6 +36,7 @@ class MarginMachine:
     n_passes_: int
     n_rows: int
     progress_: tuple[Pass, ...] = ()  # primal and dual value after each pass, the last as certified
+    solver_: str = "newton"  # "newton", "descent" or "mixed"
 
     @property
     def margin_(self) -> float:
@@ -127,6 +128,13 @@ class MarginAttributes(LinearClassifier):
         """The certificate; with more than two classes that of the machine with the largest gap."""
         self._each("margin_")
         return max((m.certificate_ for m in self.machines_.values()), key=lambda c: c.relative_gap)
+
+    @property
+    def solver_(self) -> str:
+        """How the machines were found: "newton", "descent", or "mixed" (both)."""
+        self._each("margin_")
+        words = {m.solver_ for m in self.machines_.values()}
+        return words.pop() if len(words) == 1 else "mixed"
 
     @property
     def free_support_(self) -> np.ndarray:

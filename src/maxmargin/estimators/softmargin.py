@@ -28,8 +28,14 @@ class SoftMarginSVC(MarginClassifier):
     ----------
     C : float > 0, default 1.0
         The price of slack; it multiplies the sum, as in scikit-learn.
-    fit_intercept, multi_class, max_passes, max_seconds, verbose
+    fit_intercept, multi_class, max_passes, max_seconds, n_jobs, verbose
         As for :class:`maxmargin.HardMarginSVC`.
+    solver : "auto", "newton", "mixed" or "descent", default "auto"
+        How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
+        for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an
+        active set, for sparse rows with thousands of features; it needs a few vectors of memory and no
+        matrix. *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X, and
+        ``solver_`` tells what was done.
     class_weight : None, "balanced" or dict, default None
         Factors on C by class. In one-vs-rest the rest has factor 1.
     tol : float in (0, 1), default 1e-6
@@ -50,7 +56,7 @@ class SoftMarginSVC(MarginClassifier):
         Training rows with α_i > 0.
     free_support_, bound_support_ : array of int
         Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
-    margin_, slab_width_, certificate_, n_passes_, machines_
+    margin_, slab_width_, certificate_, n_passes_, solver_, machines_
         As for :class:`maxmargin.HardMarginSVC`.
 
     Examples
@@ -74,6 +80,8 @@ class SoftMarginSVC(MarginClassifier):
         tol: float = 1e-6,
         max_passes: int | None = None,
         max_seconds: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
@@ -84,6 +92,8 @@ class SoftMarginSVC(MarginClassifier):
         self.tol = tol
         self.max_passes = max_passes
         self.max_seconds = max_seconds
+        self.solver = solver
+        self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
@@ -18,6 +22,8 @@ from maxmargin.estimators.marginmachine import MarginAttributes
 from maxmargin.estimators.softmargin import SoftMarginSVC, read_Cs
 
 __all__ = ["SoftMarginSVCCV"]
+
+LEAST = 1e-9  # seconds: the machine does its first passes
 
 
 class SoftMarginSVCCV(MarginAttributes):
@@ -35,10 +41,15 @@ class SoftMarginSVCCV(MarginAttributes):
         As in scikit-learn: None means 5 stratified folds.
     scoring : str or callable, optional
         A scorer of scikit-learn; accuracy by default.
-    fit_intercept, multi_class, class_weight, tol, max_passes, max_seconds, verbose
+    fit_intercept, multi_class, class_weight, tol, max_passes, solver, verbose
         As for :class:`maxmargin.SoftMarginSVC`.
+    max_seconds : float, optional
+        Seconds for the whole of ``fit``, all folds and the final machine; None means no limit. Every
+        fold may take an equal share of what is left, and so may the final machine. In a fold the smaller
+        C come first; one for which there is no time has the score of the one before it, and so is never
+        chosen before it. A machine that has begun does its first passes, however little is left.
     n_jobs : int, optional
-        Folds that run side by side, in threads.
+        Folds that run side by side, in threads; then machines of the final fit.
 
     Attributes
     ----------
@@ -72,6 +83,7 @@ class SoftMarginSVCCV(MarginAttributes):
         tol: float = 1e-6,
         max_passes: int | None = None,
         max_seconds: float | None = None,
+        solver: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -84,6 +96,7 @@ class SoftMarginSVCCV(MarginAttributes):
         self.tol = tol
         self.max_passes = max_passes
         self.max_seconds = max_seconds
+        self.solver = solver
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -111,12 +124,22 @@ class SoftMarginSVCCV(MarginAttributes):
         scorer = check_scoring(machine, scoring=self.scoring)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
 
+        clock = _Clock(self.max_seconds, len(folds), effective_n_jobs(self.n_jobs))
+
         def scores(train: np.ndarray, test: np.ndarray) -> list[float]:
             given = None if weight is None else weight[train]
-            models = machine.path(_safe_indexing(X, train), y[train], Cs, given)
             extra = {} if weight is None else {"sample_weight": weight[test]}
-            part = _safe_indexing(X, test)
-            return [float(scorer(model, part, y[test], **extra)) for model in models]
+            learned, held_out = _safe_indexing(X, train), _safe_indexing(X, test)
+            end = clock.next_end()
+            model = clone(machine).set_params(warm_start=True, n_jobs=None)  # as a path does
+            found: list[float] = []
+            for C in Cs.tolist():
+                if found and clock.is_over(end):
+                    found.append(found[-1])
+                    continue
+                model.set_params(C=C, max_seconds=clock.seconds_to(end)).fit(learned, y[train], given)
+                found.append(float(scorer(model, held_out, y[test], **extra)))
+            return found
 
         jobs = (delayed(scores)(*fold) for fold in folds)
         self.scores_ = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
@@ -124,7 +147,8 @@ class SoftMarginSVCCV(MarginAttributes):
         mean = self.scores_.mean(axis=0)
         near = mean >= mean.max() - 1e-12 * max(1.0, float(np.abs(mean).max()))  # equal but for rounding
         self.C_ = float(Cs[int(np.argmax(near))])  # the smallest of several
-        final = machine.set_params(C=self.C_).fit(X, y, sample_weight)
+        left = clock.seconds_to(clock.deadline)
+        final = machine.set_params(C=self.C_, max_seconds=left).fit(X, y, sample_weight)
         parameters = final.get_params()
         self.__dict__.update({k: v for k, v in vars(final).items() if k not in parameters})
         return self
@@ -143,3 +167,30 @@ class SoftMarginSVCCV(MarginAttributes):
             raise InputError(message) from None
         assert count is not None
         return [float(C) for C in np.logspace(-4, 4, count)]
+
+
+class _Clock:
+    """Divides the time for a fit between its folds, so many at a time, and the final machine."""
+
+    def __init__(self, seconds: float | None, folds: int, jobs: int) -> None:
+        self.deadline = math.inf if seconds is None else time.perf_counter() + seconds
+        self._waiting, self._jobs = folds, max(1, min(jobs, folds))
+        self._lock = threading.Lock()
+
+    def next_end(self) -> float:
+        """When the fold that begins now must end: others wait, and the final machine does."""
+        now = time.perf_counter()
+        with self._lock:
+            rounds = math.ceil(self._waiting / self._jobs) + 1
+            self._waiting -= 1
+        return now + (self.deadline - now) / rounds
+
+    @staticmethod
+    def is_over(end: float) -> bool:
+        """Whether nothing is left."""
+        return time.perf_counter() >= end
+
+    @staticmethod
+    def seconds_to(end: float) -> float | None:
+        """How much is left; a little if nothing is."""
+        return None if end == math.inf else max(end - time.perf_counter(), LEAST)

@@ -14,6 +14,7 @@ from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.softmargin import SoftMarginSVC
 from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 from maxmargin.saving.reading import Reader, bad, from_extended, to_extended
+from maxmargin.solvers.choice import SOLVERS
 from maxmargin.solvers.margin import Pass
 
 __all__ = ["decode_margins", "encode_margins"]
@@ -71,6 +72,7 @@ def _encode(machine: MarginMachine) -> dict[str, Any]:
         "slack": np.asarray(machine.late_slack_, dtype=np.float64),
         "certificate": _encode_certificate(machine.certificate_),
         "progress": [[int(p.n_passes), *map(to_extended, p[1:])] for p in machine.progress_],
+        "solver": machine.solver_,
     }
 
 
@@ -92,9 +94,20 @@ def _decode(reader: Reader, label: Hashable, z: np.ndarray) -> MarginMachine:
         n_passes_=certificate.n_passes,
         n_rows=n,
         progress_=tuple(_pass(value, reader.called("progress")) for value in reader.items("progress")),
+        solver_=_solver(reader),
     )
     reader.done()
     return machine
+
+
+def _solver(reader: Reader) -> str:
+    """How it was found; files of earlier versions do not say, and there was one way then."""
+    if "solver" not in reader:
+        return "newton"
+    word = reader.text("solver")
+    if word not in SOLVERS[1:]:
+        raise bad(reader.called("solver"), "one of " + ", ".join(SOLVERS[1:]), word)
+    return word
 
 
 def _places(reader: Reader, key: str, n: int) -> np.ndarray:

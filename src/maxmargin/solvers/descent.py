@@ -1,49 +1,134 @@
-"""A start for many features: some epochs of dual coordinate descent on all rows.
+"""Dual coordinate descent on all rows: for many features, dense or sparse.
 
-With hundreds of features the first Newton steps, when nearly every row is in the band, cost most and
-tell least. Coordinate descent brings the multipliers near their places in the time of a few such steps;
-the Newton steps then begin with the few rows that are still undecided.
+Each epoch visits the rows that are still undecided, in a new random order, and moves each multiplier to
+its best place; w = Σ α_i y_i x_i is kept up to date. With hundreds of features this brings the
+multipliers near their places in the time of a few Newton steps. The last digits are another matter: see
+:mod:`maxmargin.solvers.activeset`, and the Newton steps of :mod:`maxmargin.solvers.multipliers`.
+
+Where C‖x_i‖² is large, the first epochs would be spent on small steps; so bounds a fourth, a sixteenth
+and so on of the real ones come first, and the multipliers are stretched from one to the next as far as
+the dual value grows.
 """
 
 from __future__ import annotations
 
-import time
+import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin.kernels.descent import ABOVE, BELOW, BIAS, descend
-from maxmargin.solvers.frame import Frame
-from maxmargin.solvers.passes import MarginPoint
+from maxmargin.kernels.descent import ABOVE, BALANCE, BELOW, BIAS, GAP, descend
+from maxmargin.solvers.duel import Duel
+from maxmargin.solvers.passes import State
 
-__all__ = ["descend_from_zero"]
+__all__ = ["Descent"]
 
-EPOCHS = 100
 CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
-SOFT, STIFF = 1.0, 10.0  # σ to go on with, STIFF if fewer than the share
-SETTLED = 0.1  # of the rows is still moving
-FEW = 0.02  # stop when only this share of the rows is still moving
+FACTOR, EACH = 4.0, 6  # from one set of bounds to the next, and epochs with each
+STAGES = 8
+PIECE = 1 << 22  # entries visited at a time, to let Ctrl-C through
+TINY = 1e-12  # of the longest row: what an empty one counts as
 
 
-def descend_from_zero(frame: Frame, C: np.ndarray, deadline: float) -> MarginPoint:
-    """Return a point with multipliers near the optimum, after some epochs."""
-    rows, scene = frame.rows, frame.scene
-    unit = scene.scale**2
-    q = np.empty(frame.n)
-    for where, block in rows.blocks():
-        q[where] = block.square_lengths()
-    rho = CENTRE * float(q.mean()) * frame.pad
-    tiny = 1e-12 * float(q.max(initial=0.0)) + 1e-300
-    rng = np.random.default_rng(0)
-    w, alpha, bounds = np.zeros(frame.d), np.zeros(frame.n), C / unit
-    state = np.array([0.0, 0.0, np.inf, -np.inf])
-    order, left, epochs = np.arange(frame.n), frame.n, 0
-    while epochs < EPOCHS and left > FEW * frame.n and time.perf_counter() < deadline:
-        order[:left] = rng.permutation(order[:left])
-        left = descend(rows.arrays, frame.y, order[:left], alpha, bounds, w, q + tiny, rho, state)
-        state[ABOVE] = state[ABOVE] if state[ABOVE] > 0.0 else np.inf
-        state[BELOW] = state[BELOW] if state[BELOW] < 0.0 else -np.inf
-        epochs += 1
-    w, b = scene.inside(w, float(state[BIAS]) * frame.pad)
-    alpha = np.minimum(alpha * unit, C)
-    sigma = STIFF if left < SETTLED * frame.n else SOFT
-    return MarginPoint(w, b, alpha, frame.pull(alpha), sigma, passes=epochs + 2)
+class Descent:
+    """Multipliers on their way, and w = Σ α_i y_i x_i."""
+
+    def __init__(self, duel: Duel) -> None:
+        self.duel = duel
+        self.alpha, self.w = np.zeros(duel.n), np.zeros(duel.d)
+        self.changed = duel.n  # multipliers that went to a bound or came from one in the last epoch
+        self.left = duel.n  # rows that are not set aside: the first ones of the order
+        self.epochs = 0
+        self._order = np.arange(duel.n)
+        self._rho = CENTRE * float(duel.q.mean()) * duel.pad
+        self._q = duel.q + (TINY * float(duel.q.max(initial=0.0)) + 1e-300)
+        self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0])
+
+    def begin(self) -> None:
+        """The first epochs, with smaller bounds."""
+        duel = self.duel
+        size = 1.0 if duel.hard else float(np.mean(duel.C * duel.q))
+        for stage in range(min(STAGES, math.ceil(math.log(max(size, 1.0), FACTOR))), 0, -1):
+            bounds = duel.C / FACTOR**stage
+            for _ in range(EACH):
+                self.epoch(bounds)
+            self._stretch(bounds * FACTOR)
+
+    def start(self, alpha: np.ndarray, w: np.ndarray, b: float) -> None:
+        """Go on from multipliers with their w = Σ α_i y_i x_i, and a bias."""
+        self.alpha, self.w = alpha.copy(), w.copy()
+        self._state[BALANCE], self._state[BIAS] = float(alpha @ self.duel.y), b
+        self.wake()
+
+    def state(self) -> State:
+        """What :meth:`restore` needs."""
+        arrays = {"alpha": self.alpha, "w": self.w, "order": self._order, "places": self._state}
+        numbers = {"left": self.left, "epochs": self.epochs, "visits": self.duel.visits}
+        return {**{name: array.copy() for name, array in arrays.items()}, **numbers}
+
+    def restore(self, saved: State) -> None:
+        """Be where another one was."""
+        self.alpha, self.w = saved["alpha"].copy(), saved["w"].copy()
+        self._order, self._state = saved["order"].copy(), saved["places"].copy()
+        self.left, self.epochs, self.duel.visits = saved["left"], saved["epochs"], saved["visits"]
+
+    def wake(self) -> None:
+        """Let all rows take part again."""
+        self.left = self.duel.n
+        self._state[ABOVE], self._state[BELOW] = math.inf, -math.inf
+
+    def epoch(self, bounds: np.ndarray | None = None) -> None:
+        """Visit every row that is not set aside once."""
+        duel, state, y = self.duel, self._state, self.duel.y
+        C = duel.C if bounds is None else bounds
+        order = self._order[: self.left]
+        order[:] = np.random.default_rng(self.epochs).permutation(order)
+        self.epochs += 1
+        duel.visits += self.left
+        before = self.free(C)
+        kept, aside, gap = [], [], 0.0
+        for part in self._pieces(order):
+            count = descend(duel.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state)
+            kept.append(part[:count])
+            aside.append(part[count:])
+            gap += state[GAP]
+        if len(kept) > 1:
+            order[:] = np.concatenate(kept + aside)
+        self.left = sum(map(len, kept))
+        state[GAP] = gap
+        state[ABOVE] = state[ABOVE] if state[ABOVE] > 0.0 else math.inf
+        state[BELOW] = state[BELOW] if state[BELOW] < 0.0 else -math.inf
+        self.changed = int(np.count_nonzero(self.free(C) != before))
+
+    def free(self, C: np.ndarray) -> np.ndarray:
+        """Which multipliers are strictly between their bounds."""
+        return (self.alpha > 0.0) & (self.alpha < C)
+
+    @property
+    def bias(self) -> float:
+        """The bias as the epochs see it."""
+        return float(self._state[BIAS])
+
+    @property
+    def estimate(self) -> float:
+        """About the relative gap, as it was while the rows were visited."""
+        gap, short = float(self._state[GAP]), float(self._state[BELOW])
+        dual = float(self.alpha.sum()) - 0.5 * float(self.w @ self.w)
+        if self.duel.hard:
+            gap += 2.0 * max(-short, 0.0) * dual if short > -math.inf else 0.0
+        return gap / (dual + gap) if dual > 0.0 else math.inf
+
+    def _stretch(self, bounds: np.ndarray) -> None:
+        """α ← t α with the best t, within the new bounds."""
+        length = float(self.w @ self.w)
+        if length > 0.0:
+            t = min(max(float(self.alpha.sum()) / length, 1.0), FACTOR)
+            self.alpha = np.minimum(self.alpha * t, bounds)  # equal but for rounding
+            self.w *= t
+            self._state[BALANCE] *= t
+        self.wake()
+
+    def _pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        length = self.duel.rows.block_length(PIECE)
+        for start in range(0, len(order), length):
+            yield order[start : start + length]

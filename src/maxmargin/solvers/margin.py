@@ -7,90 +7,146 @@ The dual point that comes back is feasible: its multipliers lie within their bou
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Event
 
 import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.solvers.balance import balanced, to_scale
-from maxmargin.solvers.finish import State, finish
-from maxmargin.solvers.frame import Frame, set_scene
+from maxmargin.solvers.choice import choose_solver
+from maxmargin.solvers.duel import Duel, square_lengths
+from maxmargin.solvers.finish import Reached, finish
+from maxmargin.solvers.frame import Frame, Scene, set_scene
 from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
-from maxmargin.solvers.passes import Budget, Course, MarginPoint, Plane, run_together
+from maxmargin.solvers.largemargin import large_margin
+from maxmargin.solvers.passes import Budget, Course, MarginPoint, Plane, State, run_together, within
 from maxmargin.solvers.softmargin import soft_margin
+from maxmargin.solvers.tasks import Pass, Solved, Start, Task, Way
 
-__all__ = ["Pass", "Solved", "Start", "Task", "solve_margins"]
-
-
-class Pass(NamedTuple):
-    """Primal and dual value after a pass over the data."""
-
-    n_passes: int
-    primal: float
-    dual: float
+__all__ = ["Pass", "Solved", "Start", "Task", "Way", "solve_margins"]
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where a warm start begins: a plane and its multipliers."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-
-
-@dataclass(frozen=True)
-class Task:
-    """One machine: labels ±1, and the bounds C_i on the multipliers, or None for a hard margin."""
-
-    y: np.ndarray
-    C: np.ndarray | None
-    start: Start | None = None
-    log: list[Pass] = field(default_factory=list, compare=False)  # written while it is solved
-
-
-@dataclass(frozen=True)
-class Solved:
-    """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    passes: int
-    meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
-    doubtful: bool = False  # found in n coordinates, and not so on the rows
+AUTO = Way()
 
 
 def solve_margins(
-    rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget
+    rows: Rows,
+    tasks: Sequence[Task],
+    pad: float,
+    tol: float,
+    budget: Budget,
+    way: Way = AUTO,
+    saved: Sequence[State | Solved | None] | None = None,
+    offer: Callable[[list[State | Solved | None]], None] = lambda states: None,
 ) -> list[Solved]:
-    """Solve machines on the same rows together."""
-    scene = set_scene(rows, pad)
+    """Solve machines on the same rows together.
+
+    ``offer`` is told now and then where they are; given as ``saved``, they go on from there.
+    """
+    solver = choose_solver(rows, tasks[0].C is None, way.solver)
+    q = square_lengths(rows) if solver != "newton" else np.empty(0)
+    scene = set_scene(rows, pad) if solver != "descent" else Scene(np.zeros(rows.d), _unit(q))
     frames = [Frame(rows, task.y, pad, scene) for task in tasks]
-    work = gram_frames(frames) if worth_gram(frames[0]) else frames
-    budget = replace(budget, outside=scene.outside if work is frames else None)
-    courses = [
-        _course(inner, frame, task, tol, _logging(budget, task, frame))
-        for inner, frame, task in zip(work, frames, tasks, strict=True)
-    ]
-    found = run_together(work, courses)
-    solved = []
-    for frame, inner, task, point in zip(frames, work, tasks, found, strict=True):
-        result = _outside(frame, task, point, inner is not frame)
-        if inner is not frame and (point.meets or result.doubtful):  # ask the rows themselves
-            again = _course(frame, frame, task, tol, _logging(budget, task, frame))
-            (point,) = run_together([frame], [again])
-            result = _outside(frame, task, point, combined=False)
-        solved.append(result)
-    return solved
+    budget = replace(budget, outside=scene.outside, halt=Event())
+    saved = saved or [None] * len(tasks)
+    work = frames
+    if solver != "newton":
+        machines = zip(frames, tasks, saved, strict=True)
+        courses = [_large(solver, q, *machine, tol, budget) for machine in machines]
+    else:
+        if worth_gram(frames[0]):
+            work = gram_frames(frames)
+            budget = replace(budget, outside=None)
+        each = zip(work, frames, tasks, saved, strict=True)
+        courses = [_course(*machine, tol, budget) for machine in each]
+    together = run_together(work, courses, saved, way.jobs, budget.halt)
+    while True:
+        try:
+            offer(next(together))
+        except StopIteration as end:
+            solved: list[Solved] = end.value
+            return solved
 
 
-def _logging(budget: Budget, task: Task, frame: Frame) -> Budget:
-    """The budget of one machine, with its values written down in the user's units."""
+def _large(
+    solver: str,
+    q: np.ndarray,
+    frame: Frame,
+    task: Task,
+    saved: State | Solved | None,
+    tol: float,
+    budget: Budget,
+) -> Course[Solved]:
+    """One machine by coordinate descent, in the user's coordinates; then by Newton steps, if need be."""
+    if isinstance(saved, Solved):
+        return saved
+    if saved is None or "descent" in saved:
+        duel = Duel(frame.rows, frame.y, task.C, frame.pad, q)
+        start = None
+        if task.start is not None and task.C is not None:
+            alpha = np.clip(task.start.alpha, 0.0, task.C)
+            start = MarginPoint(task.start.w, task.start.b, alpha, duel.pull(alpha))
+        plain = replace(_logging(budget, task, 1.0), outside=lambda w, b: (w, b))
+        part = None if saved is None else saved["descent"]
+        course = large_margin(duel, tol, plain, start, part, exact=solver == "descent")
+        point, done = yield from within(course, lambda part: {"descent": part})
+        if done:
+            return _solved(duel, point)
+        saved = {"point": point, "newton": None}
+        yield saved
+    reached: MarginPoint = saved["point"]
     unit = frame.scene.scale**2
+    if task.C is None:
+        steps = hard_margin(frame, tol, _logging(budget, task, unit), saved["newton"])
+    else:
+        w, b = frame.scene.inside(reached.w, reached.b)
+        alpha = reached.alpha * unit
+        start = MarginPoint(w, b, alpha, frame.pull(alpha), passes=reached.passes)
+        C, kept = task.C * unit, saved["newton"]
+        steps = soft_margin(frame, C, tol, _logging(budget, task, unit), start, kept)
+    last = yield from within(steps, lambda part: {"point": reached, "newton": part})
+    return replace(_outside(frame, task, last, combined=False), solver="mixed")
+
+
+def _unit(q: np.ndarray) -> float:
+    """The power of two next to the length of the longest row."""
+    longest = math.sqrt(float(q.max(initial=0.0)))
+    return float(2.0 ** np.round(np.log2(longest))) if longest > 0.0 else 1.0
+
+
+def _solved(duel: Duel, point: MarginPoint) -> Solved:
+    """The result of descent: its coordinates are the user's, its multipliers balance."""
+    alpha = point.alpha
+    if duel.hard and not point.meets:
+        alpha = alpha * (float(alpha.sum()) / float(point.v @ point.v))
+    b = point.b if duel.pad else 0.0
+    return Solved(point.w, b, alpha, point.passes, point.meets, solver="descent")
+
+
+def _course(
+    work: Frame, frame: Frame, task: Task, saved: State | Solved | None, tol: float, budget: Budget
+) -> Course[Solved]:
+    """One machine, in the coordinates ``work``; if these do not do, on the rows themselves."""
+    if isinstance(saved, Solved):
+        return saved
+    budget = _logging(budget, task, frame.scene.scale**2)
+    if saved is None or "again" not in saved:
+        point = yield from _machine(work, frame, task, tol, budget, saved)
+        result = _outside(frame, task, point, work is not frame)
+        if work is frame or not (point.meets or result.doubtful):
+            return result
+        saved = {"again": None}
+    course = _machine(frame, frame, task, tol, budget, saved["again"])
+    alone = run_together([frame], [course], [saved["again"]])
+    (point,) = yield from within(alone, lambda states: {"again": states[0]})
+    return _outside(frame, task, point, combined=False)
+
+
+def _logging(budget: Budget, task: Task, unit: float) -> Budget:
+    """The budget of one machine, with its values written down in the user's units."""
 
     def report(point: MarginPoint, plane: Plane | None) -> bool:
         task.log.append(Pass(point.passes, point.primal / unit, point.dual / unit))
@@ -99,16 +155,18 @@ def _logging(budget: Budget, task: Task, frame: Frame) -> Budget:
     return replace(budget, report=report)
 
 
-def _course(work: Frame, frame: Frame, task: Task, tol: float, budget: Budget) -> Course:
+def _machine(
+    work: Frame, frame: Frame, task: Task, tol: float, budget: Budget, saved: State | None
+) -> Course[MarginPoint]:
     if task.C is None:
-        return hard_margin(work, tol, budget)
+        return hard_margin(work, tol, budget, saved)
     unit = frame.scene.scale**2  # multipliers and their bounds are larger by this factor inside
     start = None
-    if task.start is not None and work is frame:
+    if task.start is not None and work is frame and saved is None:
         w, b = frame.scene.inside(task.start.w, task.start.b)
         alpha = np.clip(task.start.alpha, 0.0, task.C) * unit
         start = MarginPoint(w, b, alpha, frame.pull(alpha))
-    return soft_margin(work, task.C * unit, tol, budget, start)
+    return soft_margin(work, task.C * unit, tol, budget, start, saved)
 
 
 def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> Solved:
@@ -125,7 +183,7 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
         w = frame.pull(alpha)
         passes += 1
         free = np.flatnonzero((alpha > 0.0) & (alpha < C))
-        solved = finish(frame, free, C, State(w, b, alpha, w, float(alpha @ frame.bias)))
+        solved = finish(frame, free, C, Reached(w, b, alpha, w, float(alpha @ frame.bias)))
         if solved is not None:
             w, b, alpha = solved
     if task.C is None:

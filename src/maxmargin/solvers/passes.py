@@ -1,7 +1,8 @@
 """Machines that share their passes: each says which plane it wants measured, and one product serves all.
 
 A machine is a generator. It yields a plane (w, b) in the solver's coordinates, and is sent the margins
-m_i = a_i·w + y_i b of all rows; what it returns is its result.
+m_i = a_i·w + y_i b of all rows; what it returns is its result. Before each plane, and now and then in
+long work, it yields a state (a dict) from which it can begin again, and takes the same way.
 """
 
 from __future__ import annotations
@@ -10,17 +11,33 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import Any, TypeVar
 
 import numpy as np
 
 from maxmargin.kernels.multipliers import sign
 from maxmargin.solvers.frame import Frame, NotFiniteError
+from maxmargin.solvers.sidebyside import HaltedError, advance
 
-__all__ = ["SMALL", "TIE", "TIGHT", "Budget", "Course", "MarginPoint", "Plane", "run_together"]
+__all__ = [
+    "SMALL",
+    "TIE",
+    "TIGHT",
+    "Budget",
+    "Course",
+    "MarginPoint",
+    "Plane",
+    "State",
+    "run_together",
+    "within",
+]
 
 TIE = 1e-13  # primal or dual values nearer than this share are equal
 SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
 Plane = tuple[np.ndarray, float]
+State = dict[str, Any]  # of plain values, arrays and points; see ``core.keeping``
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ class MarginPoint:
         return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
 
 
-Course = Generator[Plane, np.ndarray, MarginPoint]
+Course = Generator[Plane | State, np.ndarray, T]
 
 
 @dataclass(frozen=True)
@@ -64,6 +81,12 @@ class Budget:
     # Told after each pass of the point, and of its plane in the user's coordinates; True asks to stop.
     report: Callable[[MarginPoint, Plane | None], bool] = field(default=lambda point, plane: False)
     outside: Callable[[np.ndarray, float], Plane] | None = None
+    halt: Event = field(default_factory=Event)  # set when another machine failed, or Ctrl-C was pressed
+
+    def go_on(self) -> None:
+        """End the work if another machine was ended."""
+        if self.halt.is_set():
+            raise HaltedError
 
     def ended(self, point: MarginPoint) -> bool:
         """Tell how it is going after a pass; whether the budget is used up, or a stop is asked for."""
@@ -72,26 +95,59 @@ class Budget:
         return stop or point.passes >= self.passes or time.perf_counter() > self.deadline
 
 
-def run_together(frames: Sequence[Frame], courses: Sequence[Course]) -> list[MarginPoint]:
-    """Run all machines on the same rows to their ends; ``frames`` differ in their signs only."""
-    results: dict[int, MarginPoint] = {}
+def run_together(
+    frames: Sequence[Frame],
+    courses: Sequence[Course[T]],
+    saved: Sequence[State | T | None],
+    jobs: int = 1,
+    halt: Event | None = None,
+) -> Generator[list[State | T | None], None, list[T]]:
+    """Run all machines on the same rows to their ends; ``frames`` differ in their signs only.
+
+    Yields, whenever one of them offers a state, where all machines are: their last states, or results;
+    ``saved`` tells where they begin. All wait until each wants a plane: so the same planes are measured
+    together wherever a run began.
+    """
+    results: dict[int, T] = {}
+    working: list[int] = list(range(len(courses)))
     wanted: dict[int, Plane] = {}
-
-    def go_on(k: int, margins: np.ndarray | None) -> None:
-        try:
-            wanted[k] = courses[k].send(margins)  # type: ignore[arg-type]  # None starts it
-        except StopIteration as end:
-            results[k] = end.value
-
-    for k in range(len(courses)):
-        go_on(k, None)
-    while wanted:
-        asked, wanted = wanted, {}
-        for k, margins in _measure(frames, asked):
+    states = list(saved)
+    halt = Event() if halt is None else halt
+    while working or wanted:
+        for k, (ended, wish) in (yield from advance(courses, working, states, jobs, halt)).items():
+            if ended:
+                states[k] = results[k] = wish
+            else:
+                wanted[k] = wish
+        asked, wanted, working = dict(sorted(wanted.items())), {}, []
+        for k, margins in _measure(frames, asked) if asked else ():
             if not np.isfinite(margins.sum()):
                 raise NotFiniteError
-            go_on(k, margins)
+            try:
+                wish = courses[k].send(margins)
+            except StopIteration as end:
+                states[k] = results[k] = end.value
+                continue
+            if isinstance(wish, dict):
+                states[k] = wish
+                working.append(k)
+            else:
+                wanted[k] = wish
     return [results[k] for k in range(len(courses))]
+
+
+def within(
+    inner: Generator[Any, Any, T], state: Callable[[Any], State]
+) -> Generator[Plane | State, np.ndarray, T]:
+    """Run a part of a course, whose states are part of those of the whole; planes pass through."""
+    answer = None
+    while True:
+        try:
+            wish = inner.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        answer = yield wish if isinstance(wish, tuple) else state(wish)
 
 
 def _measure(frames: Sequence[Frame], asked: dict[int, Plane]) -> Iterator[tuple[int, np.ndarray]]:

@@ -11,11 +11,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from maxmargin.solvers.frame import Frame
+from maxmargin.rows import DenseRows
+from maxmargin.solvers.duel import Duel
+from maxmargin.solvers.frame import Frame, Scene
 
-__all__ = ["meeting_weights"]
+__all__ = ["growing_rows", "meeting_weights"]
 
 SHARES = 1e-2, 1e-5, 0.0  # of the largest multiplier
+GROWING = 1e-2  # against the multiplier that grew most
+FEW = 500  # rows that are tried
 
 
 def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -51,3 +55,21 @@ def _meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np
             weights[side > 0] /= max(float(weights[side > 0].sum()), 1e-300)
     missing = np.abs(system @ weights - goal)
     return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
+
+
+def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
+    """Return weights with which the rows whose multipliers grow meet to rounding, or None."""
+    some = np.flatnonzero(growth > GROWING * float(growth.max()))
+    if len(some) > FEW:
+        return None
+    columns = np.flatnonzero(duel.rows.select(some).column_reach)
+    A = np.zeros((len(some), max(len(columns), 1)))
+    for k, i in enumerate(some):  # one by one: a row may be wide
+        A[k, : len(columns)] = duel.rows.take(np.array([i]))[0, columns]
+    frame = Frame(DenseRows(A), duel.y[some], duel.pad, Scene(np.zeros(A.shape[1]), 1.0))
+    found = meeting_weights(frame, np.arange(len(some)), growth[some])
+    if found is None:
+        return None
+    weights = np.zeros(duel.n)
+    weights[some] = found
+    return weights

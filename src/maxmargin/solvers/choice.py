@@ -1,0 +1,41 @@
+"""Which solver for which rows.
+
+*newton*: a sample or a pool of rows first, Newton steps on the rows near the margin, all rows now and
+then: for few features, however many rows, and for rows in files. *descent*: coordinate descent, then an
+active set; needs no more memory than a few vectors: for sparse rows with thousands of features. *mixed*:
+coordinate descent, then Newton steps: in between.
+"""
+
+from __future__ import annotations
+
+from maxmargin.core.errors import InputError
+from maxmargin.rows import Rows
+from maxmargin.solvers.passes import SMALL
+
+__all__ = ["SOLVERS", "choose_solver"]
+
+SOLVERS = "auto", "newton", "mixed", "descent"
+NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
+FACTORISED = 4_000  # features up to which a Newton step is a matrix factorised
+ENOUGH = 500  # features from which on the hard margin of sparse rows is found by descent
+FEWER = 2  # rows against features below which the Gram matrix of dense rows is used
+
+
+def choose_solver(rows: Rows, hard: bool, wish: str = "auto") -> str:
+    """Return the solver for these rows, or the one that is wished for."""
+    if wish != "auto":
+        if wish != "newton" and not rows.resident:
+            raise InputError(
+                f"solver must be 'auto' or 'newton' for rows in a file. Got {wish!r} instead. "
+                "Coordinate descent visits rows in random order: read them into memory for it."
+            )
+        return wish
+    if not rows.resident or rows.n * rows.d <= SMALL:
+        return "newton"
+    if hard:
+        return "descent" if rows.is_sparse and rows.d > ENOUGH else "newton"
+    if rows.is_sparse:
+        return "mixed" if rows.d <= FACTORISED else "descent"
+    if rows.d <= NARROW or FEWER * rows.n < rows.d:
+        return "newton"
+    return "mixed" if rows.d <= FACTORISED else "descent"

@@ -1,0 +1,144 @@
+"""Margin machines on many features: coordinate descent, then the last digits by an active set.
+
+Coordinate descent goes on while it is quick: as long as the gap, followed from epoch to epoch, promises
+to be small enough soon. Then the rows on the margin are solved for. If that fails (rows that depend on
+each other), descent goes on from the best multipliers, with more patience.
+
+The multipliers of a hard margin without a solution grow for ever, those of some rows alone: as they
+grow, they tell which rows cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.solvers.activeset import settle
+from maxmargin.solvers.descent import Descent
+from maxmargin.solvers.duel import Duel
+from maxmargin.solvers.passes import Budget, MarginPoint, State
+from maxmargin.solvers.witness import growing_rows
+
+__all__ = ["Reached", "large_margin"]
+
+WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
+FIRST = 4  # epochs after which to look at all rows, in any case; then
+OFTEN = 2.0  # each time there have been so many times more
+SOON = 30  # epochs that descent may still need
+STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
+PATIENCE = 200  # epochs until it is tried in any case
+MEMORY = 4  # epochs over which progress is measured
+HOPELESS = 500  # epochs without any plane that separates
+
+
+class Reached(NamedTuple):
+    """The best point, and whether there is nothing more to do (or no time)."""
+
+    point: MarginPoint
+    done: bool
+
+
+@dataclass
+class Search:
+    """Where the descent is."""
+
+    best: MarginPoint
+    epochs: int = 0  # since it last began
+    look: int = FIRST
+    factor: float = 1.0  # gap against estimate, at the last look
+    patience: int = 0
+    history: list[float] = field(default_factory=list)
+    earlier: np.ndarray | None = None  # the multipliers at the last look, if no plane was found
+
+
+def large_margin(
+    duel: Duel,
+    tol: float,
+    budget: Budget,
+    start: MarginPoint | None = None,
+    saved: State | None = None,
+    exact: bool = True,
+) -> Generator[State, None, Reached]:
+    """Solve one machine on rows in memory; unless ``exact``, end where descent becomes slow.
+
+    Yields states from which it can go on.
+    """
+    walk = Descent(duel)
+    zero = np.zeros(duel.d)
+    search = Search(MarginPoint(zero, 0.0, np.zeros(duel.n), zero))
+    if saved is not None:
+        walk.restore(saved["walk"])
+        search = Search(**saved["search"])
+    elif start is not None:
+        walk.start(start.alpha, start.v, start.b)
+    else:
+        walk.begin()
+    while True:
+        done = yield from _descend(walk, search, tol, budget)
+        if done or not exact:
+            return Reached(search.best, done)
+        before = search.best.gap
+        search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget)
+        if done:
+            return Reached(search.best, True)
+        if search.patience and not search.best.gap < before:
+            return Reached(search.best, False)
+        walk.start(search.best.alpha, search.best.v, walk.bias)
+        search.epochs, search.look, search.factor, search.history = 0, FIRST, 1.0, []
+        search.patience = 2 * (search.patience or PATIENCE)
+
+
+def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Generator[State, None, bool]:
+    """Epoch after epoch until tol is reached (True), or it is time for something else."""
+    duel, history = walk.duel, search.history
+    while True:
+        budget.go_on()
+        walk.epoch()
+        search.epochs += 1
+        history.append(walk.estimate)
+        if search.factor * history[-1] <= tol or search.epochs >= search.look:
+            point, _ = duel.measure(walk.w, walk.alpha)
+            search.best = search.best.joined(point)
+            if search.best.gap <= tol or budget.ended(search.best):
+                return True
+            if duel.hard and search.best.primal == math.inf and _grows(walk, search):
+                return True
+            search.factor = search.best.gap / history[-1] if history[-1] > 0.0 else math.inf
+            if search.factor > WRONG:
+                walk.wake()
+                search.factor = 1.0
+            search.look = max(math.ceil(OFTEN * search.epochs), search.look)
+            yield {"walk": walk.state(), "search": {**vars(search), "history": list(history)}}
+        if duel.hard and search.best.primal == math.inf:
+            if search.epochs >= HOPELESS:
+                return False
+        elif search.epochs >= max(search.patience, FIRST) and _is_slow(walk, history, tol):
+            return False
+
+
+def _grows(walk: Descent, search: Search) -> bool:
+    """Whether the multipliers grow on rows that cancel; if so, their weights are the result."""
+    if search.earlier is not None:
+        weights = growing_rows(walk.duel, walk.alpha - search.earlier)
+        if weights is not None:
+            zero = np.zeros(walk.duel.d)
+            search.best = MarginPoint(zero, 0.0, weights, zero, passes=walk.duel.passes, meets=True)
+            return True
+    search.earlier = walk.alpha.copy()
+    return False
+
+
+def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
+    """Whether descent needs many more epochs, and the free rows hardly change any more."""
+    if len(history) <= MEMORY or not math.isfinite(history[-1 - MEMORY]):
+        return False
+    if len(history) < PATIENCE:
+        free = int(np.count_nonzero(walk.free(walk.duel.C)))
+        if walk.changed > STEADY * free + 1:
+            return False
+    rate = (history[-1] / history[-1 - MEMORY]) ** (1.0 / MEMORY)
+    return rate >= 1.0 or math.log(tol / history[-1]) / math.log(rate) > SOON
