@@ -25,8 +25,9 @@ from maxmargin.rows.filerows import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
 
 BLOCK = 50_000
-LARGE = 8 << 30  # bytes of the data that does not fit
-LIMIT = 2 << 30  # bytes of address space that the process may use
+GIB = 1 << 30
+LARGE = 8 * GIB  # bytes of the data that does not fit
+LIMIT = 2 * GIB  # bytes of address space that the process may use
 MODELS = {"hard margin": mm.HardMarginSVC(), "soft margin": mm.SoftMarginSVC(C=0.01)}
 
 
@@ -79,7 +80,7 @@ def _svmlight(path: Path) -> Iterator[Row]:
 
 
 def _larger_than_memory() -> Iterator[Row]:
-    """Both machines on a dense file of 8 GiB within an address space of 2 GiB, if the disk has room."""
+    """Both machines on a dense file four times larger than the address space, if the disk has room."""
     with tempfile.TemporaryDirectory() as folder:
         if shutil.disk_usage(folder).free < 3 * LARGE:
             return
@@ -91,21 +92,23 @@ def _larger_than_memory() -> Iterator[Row]:
                 X = rng.standard_normal((BLOCK, d))
                 f = X @ w
                 out.add(X + np.outer(np.sign(f), w), (f > 0).astype(np.int64))
+        size, limit = f"{path.stat().st_size / GIB:.1f}", f"{LIMIT / GIB:g}"
         for model in MODELS:
             began = time.perf_counter()
-            done = subprocess.run(
-                [sys.executable, "-m", "benchmarks.files", str(path), model], check=False
-            )
+            command = [sys.executable, "-m", "benchmarks.files", str(path), model, str(LIMIT)]
+            done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
             seconds = time.perf_counter() - began
-            size = f"{path.stat().st_size / 2**30:.1f} GiB"
-            work = f"{model}, {size} in 2 GiB of addresses: {seconds:.0f} s, exit code"
-            yield Row(work, 0.0, "", 0.0, done.returncode, "= 0", done.returncode == 0)
+            work = f"{model}, {size} GiB in {limit} GiB of addresses: {seconds:.0f} s, {done.stdout}"
+            yield Row(work + "exit code", 0.0, "", 0.0, done.returncode, "= 0", done.returncode == 0)
 
 
-def limited(path: str, model: str) -> int:
-    """Fit within the limit; the certificate must hold."""
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+def limited(path: str, model: str, limit: str) -> int:
+    """Fit within the limit, and print how much memory was used; the certificate must hold."""
+    resource.setrlimit(resource.RLIMIT_AS, (int(limit),) * 2)
     fitted = MODELS[model].fit(read_store(Path(path)))
+    addresses = int(Path("/proc/self/status").read_text().split("VmPeak:")[1].split()[0])
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # pages of the file among them
+    print(f"{addresses * 1024 / GIB:.2f} GiB used, {resident * 1024 / GIB:.2f} at hand, ", end="")
     return int(fitted.certificate_.relative_gap > fitted.tol)
 
 

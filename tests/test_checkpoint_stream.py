@@ -180,7 +180,7 @@ def test_every_changed_byte_of_a_checkpoint_is_noticed(tmp_path):
 def test_a_bad_line_leaves_a_checkpoint_before_it(tmp_path):
     lines = svmlight(60)
     bad = [*lines[:40], "1 1:oops", *lines[41:]]
-    with pytest.raises(InputError, match="-, line 41"):
+    with pytest.raises(InputError, match="-:41"):
         run(**files(tmp_path), stdin=io.BytesIO("\n".join(bad).encode()))
     assert read_state(tmp_path / "state.json").tally.examples == 40
     expected = whole(tmp_path / "whole", "\n".join(lines).encode(), {})

@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
+from maxmargin.kernels.decision import decide
 from maxmargin.rows.filerows import FileRows, Section
 from maxmargin.rows.store import StoreWriter, read_store
 
@@ -144,6 +145,79 @@ def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["iris"]
 
 
+def holes(indices: Any, indptr: Any, kind: Any) -> Any:
+    """Small rows with an empty row, an empty column, a zero that is stored, and columns in disorder."""
+    data = np.array([3.0, 1.0, 0.0, 2.0, -1.0, 4.0])
+    given = data, np.array(indices, dtype=kind), np.array(indptr, dtype=kind)
+    return sparse.csr_array(given, shape=(len(indptr) - 1, 5))
+
+
+@pytest.mark.parametrize("windows", [False, True])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("indices", "indptr"),
+    [
+        ([0, 2, 3, 0, 2, 4], [0, 3, 3, 5, 6]),  # in order
+        ([3, 0, 2, 4, 0, 2], [0, 3, 3, 5, 6]),  # not
+        ([2, 2, 2, 0, 4, 4], [0, 0, 3, 6, 6]),  # some twice
+    ],
+)
+def test_sparse_rows_of_any_form_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indices: Any, indptr: Any, kind: Any, windows: bool
+) -> None:
+    if windows:
+        monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda: 0)
+    A = holes(indices, indptr, kind)
+    before = [a.copy() for a in (A.data, A.indices, A.indptr)]
+    dense = A.toarray()
+    rows = read_store(stored(tmp_path / "holes", A, None, None, block=3), largest=2)
+    assert all(np.array_equal(*pair) for pair in zip(before, (A.data, A.indices, A.indptr), strict=True))
+    assert np.array_equal(rows.take(np.arange(4)), dense)
+    assert np.array_equal(rows.times(np.eye(5)), dense)
+    assert np.array_equal(rows.combine(np.eye(4)), dense)
+    assert np.array_equal(rows.square_lengths(), (dense**2).sum(axis=1))
+    assert np.array_equal(rows.column_reach, np.abs(dense).max(axis=0))
+    assert np.array_equal(rows.select(np.array([3, 0, 3])).take(np.arange(3)), dense[[3, 0, 3]])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a file with a hole")
+@pytest.mark.parametrize("windows", [False, True])
+def test_rows_behind_more_than_2_to_the_31_entries_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows: bool
+) -> None:
+    """The file is a hole, which takes no space, with two rows at its end."""
+    if windows:
+        monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda: 0)
+    many = 3_000_000_000
+    indptr = np.array([0, many // 2, many, many + 2, many + 3])
+    values, columns = np.array([1.5, -2.0, 3.0]), np.array([0, 2, 1], np.int32)
+    at = 8 * (many + 3), 12 * (many + 3)
+    with (tmp_path / "hole").open("wb") as file:
+        for place, array in ((8 * many, values), (at[0] + 4 * many, columns), (at[1], indptr)):
+            file.seek(place)
+            array.tofile(file)
+    sections = [Section(0, "<f8", (many + 3,)), Section(at[0], "<i4", (many + 3,))]
+    rows = FileRows(tmp_path / "hole", 3, [*sections, Section(at[1], "<i8", (5,))])
+    expected = np.array([[1.5, 0.0, -2.0], [0.0, 3.0, 0.0]])
+    assert rows.entries == many + 3
+    assert np.array_equal(rows.take(np.array([2, 3])), expected)
+    assert np.array_equal(rows.select(np.array([3, 2])).times(np.eye(3)), expected[::-1])
+    assert np.array_equal(rows.between(2, 4).combine(np.eye(2)), expected)
+    out = np.empty((3, 2))
+    for where, arrays, local, _ in rows.stretches(np.array([2, 3])):
+        part = np.empty((3, len(local)))
+        decide(arrays, local, np.eye(3, 4), 1.0, 1, part)
+        out[:, where] = part
+    assert np.array_equal(out.T, expected)
+
+
+def test_columns_beyond_32_bits_are_refused(tmp_path: Path) -> None:
+    A = sparse.csr_array((np.ones(1), ([0], [2**31])), shape=(1, 2**31 + 1))
+    with pytest.raises(mm.InputError, match="at most 2,147,483,647 features"):
+        stored(tmp_path / "wide", A, None, None)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(mm.InputError, match="No such file"):
         read_store(tmp_path / "nothing")
@@ -196,11 +270,11 @@ def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path:
     w = rng.standard_normal(200)
     w /= np.linalg.norm(w)
     with StoreWriter(tmp_path / "large") as out:
-        for _ in range(22):
+        for _ in range(16):
             A = rng.standard_normal((8_000, 200))
             f = A @ w
             out.add(A + np.outer(np.sign(f), w), (f > 0).astype(int))
-    command = [sys.executable, "-c", LIMITED, str(tmp_path / "large"), str(64 << 20)]
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "large"), str(48 << 20)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     names = ["HardMarginSVC", "SoftMarginSVC", "Perceptron", "BatchPerceptron"]
@@ -209,7 +283,7 @@ def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path:
 
 def test_digits_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Window by window, as when there is no room for the addresses of the whole file."""
-    monkeypatch.setattr("maxmargin.rows.filerows._addresses_left", lambda: 0)
+    monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda: 0)
     A, labels = load_digits(return_X_y=True)
     for kind in KINDS[:2]:
         rows = read_store(stored(tmp_path / "digits", kind(A), labels, None), largest=5_000)

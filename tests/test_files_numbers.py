@@ -7,24 +7,32 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numba import njit
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import read_number
-from maxmargin.kernels.decimal import EASY, read_decimal
+from maxmargin.kernels.decimal import EASY, pointer, read_decimal
 
 
 def bits(value):
     return struct.pack("<d", value)
 
 
-def read(text):
-    content = np.frombuffer(text.encode() + b" ", np.uint8)
-    return read_decimal(content, 0, len(content))
+@njit
+def read_array(content):
+    return read_decimal(pointer(content), 0, len(content))
+
+
+def read(text, rest=" "):
+    return read_array(np.frombuffer((text + rest).encode(), np.uint8))
 
 
 def check(text):
     """The kernel agrees with Python, or leaves the number to it; returns whether it was easy."""
     value, end, how = read(text)
+    for rest in ("", " 1:2 3:4 5:6 7:8 9:10"):  # near the end of the text, and far from it
+        other = read(text, rest)
+        assert (bits(other[0]), other[1:]) == (bits(value), (end, how))
     if how == EASY:
         assert end == len(text)
         assert bits(value) == bits(float(text))
@@ -103,4 +111,4 @@ def test_the_end_of_the_number_is_found():
 )
 def test_what_is_no_number_is_refused(text, words):
     with pytest.raises(InputError, match=words):
-        read_number(text, "here", "a")
+        read_number(text, "here", "a", column=True)

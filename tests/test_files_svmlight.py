@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import mmap
+import threading
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from sklearn.datasets import load_svmlight_file
 
 from maxmargin.core.errors import InputError
 from maxmargin.files import read_data, textsource, write_svmlight
-from maxmargin.files.svmlight import parse_line
+from maxmargin.files.scratch import Scratch
+from maxmargin.files.svmlight import Parsed, parse_line
+from maxmargin.kernels.text import number_texts, read_svmlight
 
 TEXT = """# made by hand
 +1 qid:3 1:0.5 7:-2 # a comment
@@ -63,9 +67,9 @@ def test_index_zero_anywhere_counts_from_zero(tmp_path, monkeypatch):
     assert data.X.shape == (1, 3) and data.X[0, 0] == 5
     data = read_data(tmp_path / "b.svm", first_index=0, features=9)
     assert data.X.shape == (1, 9) and data.X[0, 1] == 5
-    with pytest.raises(InputError, match=r"a.svm, line 101: indices must run from 1\. Got 0 instead"):
+    with pytest.raises(InputError, match=r"a.svm:101: indices must run from 1\. Got 0 instead"):
         read_data(tmp_path / "a.svm", first_index=1)
-    with pytest.raises(InputError, match=r"b.svm, line 1: indices must run from 1 to 2. Got 3"):
+    with pytest.raises(InputError, match=r"b.svm:1: indices must run from 1 to 2. Got 3"):
         read_data(tmp_path / "b.svm", features=2)
 
 
@@ -95,20 +99,20 @@ def test_numbers_that_need_care(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("1 1:1\n1:2 2:3\n", "line 2: must begin with a label. Got '1:2'"),
-        ("1 1:1\n\n1 2:1 1:1\n", "line 3: .* increasing indices from 0 or 1. Got '1:1' after index 2"),
-        ("1 2:1 2:1\n", "line 1: .*Got '2:1' after index 2"),
-        ("1 1\n", "line 1: features must be index:value"),
-        ("1 -2:1\n", "line 1: features must be index:value"),
-        ("1 99999999999:1\n", "line 1: features must be index:value"),
-        ("1 2147483648:1\n", "line 1: features must be index:value"),
-        ("1 1:\n", "line 1: feature 1 must not be missing"),
-        ("1 1:nan\n", "line 1: feature 1 must not be missing"),
-        ("# c\r\n1 1:inf\r\n", "line 2: feature 1 must be a finite number"),
-        ("1 1:1e999\n", "line 1: feature 1 must be a finite number"),
-        ("1 1:x\n", "line 1: feature 1 must be a finite number"),
-        ("1 1:1:1\n", "line 1: feature 1 must be a finite number"),
-        ("1 1:9007199254740993\n", "line 1: .*would be rounded"),
+        ("1 1:1\n1:2 2:3\n", "d.svm:2: must begin with a label. Got '1:2'"),
+        ("1 1:1\n\n1 2:1 1:1\n", "d.svm:3: .* increasing indices from 0 or 1. Got '1:1' after index 2"),
+        ("1 2:1 2:1\n", "d.svm:1: .*Got '2:1' after index 2"),
+        ("1 1\n", "d.svm:1: features must be index:value"),
+        ("1 -2:1\n", "d.svm:1: features must be index:value"),
+        ("1 99999999999:1\n", "d.svm:1: features must be index:value"),
+        ("1 2147483648:1\n", "d.svm:1: features must be index:value"),
+        ("1 1:\n", "d.svm:1: feature 1 must not be missing"),
+        ("1 1:nan\n", "d.svm:1: feature 1 must not be missing"),
+        ("# c\r\n1 1:inf\r\n", "d.svm:2: feature 1 must be a finite number"),
+        ("1 1:1e999\n", "d.svm:1: feature 1 must be a finite number"),
+        ("1 1:x\n", "d.svm:1: feature 1 must be a finite number"),
+        ("1 1:1:1\n", "d.svm:1: feature 1 must be a finite number"),
+        ("1 1:9007199254740993\n", "d.svm:1: .*would be rounded"),
         ("1\n2\n", "at least one feature"),
         ("# nothing\n", "must hold rows"),
         ("", "must hold rows"),
@@ -116,11 +120,11 @@ def test_numbers_that_need_care(tmp_path):
 )
 @pytest.mark.parametrize("before", ["", "-1 1:2 2:3\n" * 3])
 def test_mistakes_are_told_with_their_line(tmp_path, text, words, before):
-    if before and ("line" not in words):
+    if before and "d.svm" not in words:
         return
     lines = before.count("\n")
     for k in (3, 2, 1):
-        words = words.replace(f"line {k}:", f"line {k + lines}:")
+        words = words.replace(f"svm:{k}:", f"svm:{k + lines}:")
     with pytest.raises(InputError, match=words) as found:
         read_data(write(tmp_path / "d.svm", before + text))
     assert "\n" not in str(found.value)
@@ -182,3 +186,82 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         with pytest.raises(InputError):
             write_svmlight(X, y, where, **options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_zeros_and_empty_rows_and_columns(tmp_path):
+    X = sparse.csr_array(
+        (np.array([1.5, 0.0, -0.0, 4.0]), np.array([3, 1, 2, 2]), np.array([0, 0, 3, 4, 4])),
+        shape=(4, 6),
+    )
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    path = tmp_path / "d.svm"
+    write_svmlight(X, [1, 2, 1, 2], path)
+    assert path.read_text() == "1 6:0\n2 2:0 3:-0 4:1.5\n1 3:4\n2\n"
+    data = read_data(path)
+    assert data.X.shape == (4, 6) and data.y.tolist() == [1, 2, 1, 2]
+    assert data.X.indptr.tolist() == [0, 1, 4, 5, 5]
+    assert data.X.data.tobytes() == np.array([0.0, 0.0, -0.0, 1.5, 4.0]).tobytes()
+    write_svmlight(X.toarray(), [1, 2, 1, 2], path)
+    assert path.read_text() == "1 6:0\n2 4:1.5\n1 3:4\n2\n"
+
+
+def test_more_entries_than_32_bits_can_count():
+    """The kernel goes on behind 2³¹ − 2 entries; the memory for them is never touched."""
+    before, text = 2**31 - 2, b"1 1:2 5:7 9:8\n0 2:3\n"
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    try:
+        spaces = [mmap.mmap(-1, size * (before + 8), flags=flags) for size in (8, 4)]
+    except OSError as error:
+        pytest.skip(f"no room for so many addresses: {error}")
+    data, indices = (np.frombuffer(m, t) for m, t in zip(spaces, (np.float64, np.int32), strict=True))
+    indptr, labels = np.zeros(3, dtype=np.int64), np.empty((2, 3), dtype=np.int64)
+    indptr[0] = before
+    given = np.frombuffer(text, np.uint8), 0, data, indices, indptr, labels, 0, 1, False
+    assert read_svmlight(*given) == (len(text), 2, 3)
+    assert indptr.tolist() == [before, before + 3, before + 4]
+    assert data[before : before + 4].tolist() == [2.0, 7.0, 8.0, 3.0]
+    assert indices[before : before + 4].tolist() == [1, 5, 9, 2]
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_the_kernel_and_the_line_parser_read_the_same(bare):
+    """Lines are read by the kernel where it can; each of them is read alike by the line parser."""
+    lines = [*TEXT.splitlines(), "x qid:1 7:1", "é 3:1e-320", "\t1 2:3\v"]
+    lines += ["4:5 6:7 # no label", "qid:3 4:5"] if bare else []
+    rows = Parsed("\n".join(lines).encode(), 1, "here", Scratch(), bare)
+    assert rows.error is None and rows.next_line == len(lines) + 1
+    expected = [(k, parse_line(line, "here", bare)) for k, line in enumerate(lines, 1)]
+    expected = [(k, row) for k, row in expected if row is not None]
+    assert rows.lines.tolist() == [k for k, _ in expected]
+    assert [rows.texts[code] for code in rows.codes] == [row[0] for _, row in expected]
+    assert rows.indices.tolist() == [j for _, row in expected for j in row[1]]
+    assert rows.data.tolist() == [v for _, row in expected for v in row[2]]
+
+
+@given(st.lists(st.text("ab1", max_size=12), max_size=40))
+def test_texts_are_numbered_as_they_appear(texts):
+    content = "".join(texts).encode()
+    ends = np.cumsum([0, *map(len, texts)])
+    places = np.column_stack([ends[:-1], ends[1:]]).astype(np.int64)
+    codes, firsts = np.empty(len(texts), dtype=np.int64), np.empty(len(texts), dtype=np.int64)
+    found = number_texts(np.frombuffer(content, np.uint8), places, codes, firsts)
+    known = list(dict.fromkeys(texts))
+    assert [known[code] for code in codes] == texts
+    assert [texts[i] for i in firsts[:found]] == known
+
+
+def test_the_first_line_with_a_feature_too_many_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"d.svm:2: indices must run from 1 to 3\. Got 4 instead"):
+        read_data(write(tmp_path / "d.svm", "1 3:1\n1 4:1\n1 9:1\n"), features=3)
+
+
+def test_the_thread_that_reads_ahead_passes_errors_on_and_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(textsource, "CHUNK", 64)
+    content = gzip.compress("".join(f"1 {k + 1}:{k}.5\n" for k in range(2000)).encode())
+    before = threading.active_count()
+    path = write(tmp_path / "d.svm.gz", content[:-500])
+    with pytest.raises(InputError, match=r"the compressed file is broken or cut off"):
+        read_data(path)
+    with textsource.TextSource(tmp_path / "d.svm.gz", "d") as source:  # given up early
+        assert source.advance() and source.advance()
+    assert threading.active_count() == before

@@ -6,6 +6,7 @@ from scipy import sparse
 
 import maxmargin as mm
 from bank import BANK, as_form, problem
+from maxmargin.rows import Csr, CsrRows, as_rows
 
 P = problem("holes")  # small integers, exact in every type, with empty rows and an empty column
 
@@ -155,3 +156,23 @@ def test_the_users_matrix_is_left_alone(stored):
     mm.PocketPerceptron(max_updates=50).fit(X, P.y)
     assert bits(X) == before
     assert getattr(getattr(X, "flags", None), "writeable", None) == writeable
+
+
+def test_sparse_rows_in_order_are_not_copied():
+    X = sparse.csr_array(P.X)
+    rows = as_rows(X)
+    assert all(
+        np.shares_memory(*pair) for pair in zip(rows.arrays, (X.data, X.indices, X.indptr), strict=True)
+    )
+    assert np.shares_memory(rows.matrix.data, X.data)
+    block = rows.between(2, 7)
+    assert np.shares_memory(block.arrays.data, X.data)
+    assert np.shares_memory(block.matrix.indices, X.indices)
+
+
+def test_row_ends_of_64_bits_do_not_widen_the_columns():
+    X = sparse.csr_array(P.X)
+    rows = CsrRows(Csr(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)), X.shape)
+    assert np.shares_memory(rows.matrix.indices, rows.arrays.indices)
+    assert np.array_equal(rows.take(np.arange(rows.n)), P.X)
+    assert np.array_equal(rows.between(1, 6).square_lengths(), (P.X[1:6] ** 2).sum(axis=1))

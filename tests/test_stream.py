@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import threading
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from maxmargin.stream.hashing import bucket
 from maxmargin.stream.labels import fixed_labels
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.svmlight import read_lines
-from streaming import example, svmlight
+from streaming import Pieces, example, svmlight
 
 PARAMETERS = [
     {},
@@ -278,25 +280,71 @@ def test_a_model_can_be_saved_at_the_end(tmp_path):
 
 
 BAD = {
-    b"1 1:1\n0 1:2\n2 1:3\n": r"-, line 3: the label must be one of 0, 1\. Got '2'.*--labels",
-    b"1 1:1\na 1:2\n": r"-, line 2: labels must be such that they can be sorted",
-    b"1 1:1\n\n0 2:1 1:1\n": r"-, line 3: features must be index:value with increasing indices",
-    b"1 1:x\n": r"-, line 1: feature 1 must be a finite number",
-    b"1 1:1e300\n": r"-, line 1: feature values must be at most",
+    b"1 1:1\n0 1:2\n2 1:3\n": r"-:3: the label must be one of 0, 1\. Got '2'.*--labels",
+    b"1 1:1\na 1:2\n": r"-:2: labels must be all numbers or all words",
+    b"1 1:1\n0 qid:7 1:2\n2 qid:7 1:3\n": r"-:3: the label must be one of 0, 1\. Got '2'",
+    b"1 1:1\n\n0 2:1 1:1\n": r"-:3: features must be index:value with increasing indices",
+    b"1 1:x\n": r"-:1: feature 1 must be a finite number",
+    b"1 1:1e300\n": r"-:1: feature values must be at most",
     b"\xff\xfe1\x00": r"must be text in UTF-8\. Got UTF-16",
-    b"1 1:1\n\xe9t\xe9 1:1\n": r"-, line 2: must be text in UTF-8",
-    b'{"x": 3}\n': r"-, line 1: must be an object",
-    b'{"x": {"a": "b"}}\n': r"-, line 1: feature 'a' must be a number",
-    b'{"x": {"a": NaN}}\n': r"-, line 1: must be JSON",
-    b'{"x": {"a": 1}, "y": [1]}\n': r"-, line 1: y must be a text",
-    b'{"x": {"a": 1}, "y": 1}\n{"x":\n': r"-, line 2: must be JSON",
+    b"1 1:1\n\xe9t\xe9 1:1\n": r"-:2: must be text in UTF-8",
+    b'{"x": 3}\n': r"-:1: must be an object",
+    b'{"x": {"a": "b"}}\n': r"-:1: feature 'a' must be a number",
+    b'{"x": {"a": NaN}}\n': r"-:1: must be JSON",
+    b'{"x": {"a": 1}, "y": [1]}\n': r"-:1: y must be a text",
+    b'{"x": {"a": 1}, "y": 1}\n{"x":\n': r"-:2: must be JSON",
 }
 
 
 @pytest.mark.parametrize("text", BAD, ids=repr)
 def test_bad_lines_are_refused_with_their_place(text):
-    with pytest.raises(InputError, match=BAD[text]):
+    from maxmargin.cli.commands.live import stream
+
+    with pytest.raises(InputError, match=BAD[text]) as found:
         command(text)
+    there = {option for parameter in stream.params for option in parameter.opts}
+    assert set(re.findall(r"--\w[\w-]*", str(found.value))) <= there  # remedies that can be had
+
+
+def test_the_place_in_a_named_file_has_its_name(tmp_path):
+    from maxmargin.cli.stream import run
+
+    path = tmp_path / "rows.svm"
+    for text, words in (
+        (b"1 1:1\n0 1:x\n", ":2: feature 1"),
+        (b"1 1:1\n0 2:1\n2 1:1\n", ":3: the label"),
+        (b'{"x": 3}', ":1: must be an object"),
+        (b"\x1f\x8b\x08", ": .*gzip"),
+    ):
+        path.write_bytes(text)
+        with pytest.raises(InputError, match=f"^{re.escape(str(path))}{words}"), path.open("rb") as file:
+            run(stdin=file, stdout=io.BytesIO())
+
+
+@pytest.mark.parametrize("bad", [None, "2 1:1", "1 1:bad"])
+def test_lines_are_read_while_others_are_learned(bad, monkeypatch, tmp_path):
+    """With a thread for every piece, and without: the same predictions, errors and checkpoints."""
+    from maxmargin.cli.stream import run
+    from maxmargin.stream import session
+
+    lines = svmlight(300)
+    if bad is not None:
+        lines[200] = bad
+    content, found, before = "\n".join(lines).encode(), [], set(threading.enumerate())
+    for worth in (0, 1 << 30):
+        monkeypatch.setattr(session, "WORTH", worth)
+        out, state, words = io.BytesIO(), tmp_path / f"{worth}.json", ""
+        try:
+            run(stdin=Pieces(content, 5), stdout=out, checkpoint=str(state))
+        except InputError as error:
+            words = str(error)
+        found.append((out.getvalue(), state.read_bytes(), words))
+    assert found[0] == found[1]
+    assert found[0][0].count(b"\n") == (300 if bad is None else 200)
+    assert found[0][2].startswith("-:201:" if bad else "")
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+    assert set(threading.enumerate()) <= before
 
 
 def test_what_comes_before_a_bad_line_is_predicted():
@@ -305,7 +353,7 @@ def test_what_comes_before_a_bad_line_is_predicted():
     lines, out = svmlight(60), io.BytesIO()
     expected = command("\n".join(lines[:40]).encode())
     lines[40] = "1 1:bad"
-    with pytest.raises(InputError, match="-, line 41: feature 1"):
+    with pytest.raises(InputError, match="-:41: feature 1"):
         run(stdin=io.BytesIO("\n".join(lines).encode()), stdout=out)
     assert out.getvalue().decode() == expected
 

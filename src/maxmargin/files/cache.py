@@ -22,6 +22,7 @@ from maxmargin.files.options import Options
 from maxmargin.files.reader import Reader, StartAgain
 from maxmargin.rows.filerows import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
+from maxmargin.rows.workplace import Workplace, sweep
 
 __all__ = ["cached", "convert"]
 
@@ -38,9 +39,11 @@ def cached(
     key = {"format": FORMAT, "source": source, "options": _plain(options)}
     home = path.absolute().parent if folder is None else folder
     target = home / _name(path, options, beside=folder is None)
+    sweep(home, f"{_stem(path)}.")
     rows = _reuse(target, key)
-    if rows is None and not _writable(home, make=folder is not None):
+    if rows is None and not _writable(target, make=folder is not None):
         target = _own_folder() / _name(path, options, beside=False)
+        sweep(target.parent, f"{_stem(path)}.")
         rows = _reuse(target, key)
     if rows is not None:
         return rows
@@ -90,16 +93,21 @@ def _name(path: Path, options: Options, beside: bool) -> str:
     given = json.dumps(
         [options._asdict(), "" if beside else str(path.absolute().parent)], sort_keys=True
     )
-    return f"{path.name[:150]}.{hashlib.sha256(given.encode()).hexdigest()[:12]}.rows"
+    return f"{_stem(path)}.{hashlib.sha256(given.encode()).hexdigest()[:12]}.rows"
 
 
-def _writable(folder: Path, make: bool) -> bool:
-    """Whether a folder can be written to; one that was asked for is made, and must be usable."""
+def _stem(path: Path) -> str:
+    """The name of the source, cut off where the names made from it would be too long."""
+    return os.fsencode(path.name)[:150].decode("utf-8", "ignore")
+
+
+def _writable(target: Path, make: bool) -> bool:
+    """Whether a file can be made; the folder that was asked for is made, and must be usable."""
     if make:
-        folder.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(prefix=".maxmargin.", dir=folder):
-            return True
+        Workplace(target).remove()
+        return True
     except OSError:
         if make:
             raise

@@ -7,6 +7,7 @@ for a file that is to fit a model: its rows may leave out the first feature.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,32 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import is_index, read_number, short
+from maxmargin.files.options import at_line
 from maxmargin.files.reader import Reader, StartAgain
-from maxmargin.files.textsource import TextSource
+from maxmargin.files.scratch import Scratch
+from maxmargin.files.textsource import LINE, TextSource, as_text, distinct, line_ends
 from maxmargin.kernels.text import read_svmlight
 
-__all__ = ["SvmlightReader", "parse_line"]
+__all__ = ["Parsed", "SvmlightReader", "parse_line"]
 
 Row = tuple[str, list[int], list[float]]
 
 
-def parse_line(line: str, where: str) -> Row | None:
-    """Label, indices and values of one line; None if there is nothing in it."""
+def parse_line(line: str, where: str, bare: bool = False) -> Row | None:
+    """Label, indices and values of one line; None if there is nothing in it.
+
+    Where lines may be ``bare``, the label of one that begins with a feature is empty.
+    """
     label, *pairs = line.partition("#")[0].split() or [""]
     if not label:
         return None
     if ":" in label:
-        raise InputError(
-            f"{where}: must begin with a label. Got {short(label)} instead. Write 0 if there is none."
-        )
+        if not bare:
+            raise InputError(
+                f"{where}: must begin with a label. Got {short(label)} instead. "
+                "Write 0 if there is none."
+            )
+        label, pairs = "", [label, *pairs]
     indices: list[int] = []
     values: list[float] = []
     last = -1
@@ -51,16 +60,87 @@ def parse_line(line: str, where: str) -> Row | None:
     return label, indices, values
 
 
-class SvmlightReader(Reader):
-    """Read svmlight text into sparse rows."""
+class Parsed:
+    """The rows of a text, up to the first line that is wrong.
 
-    _room: tuple[np.ndarray, np.ndarray] | None = None
+    Parameters
+    ----------
+    text : bytes
+        Whole lines.
+    line : int
+        The number of the first.
+    shown : object
+        The name of their source in errors.
+    scratch : Scratch
+        Space for values and indices, good until it is used again.
+    bare : bool
+        Whether labels may be missing; such a one is empty.
+
+    Attributes
+    ----------
+    data, indices, indptr : numpy.ndarray
+        Values and indices of the features, and where those of each row begin and end.
+    codes, texts : numpy.ndarray, list of str
+        Which of the texts is the label of each row.
+    lines : numpy.ndarray
+        The line of each row.
+    next_line : int
+        The line after the text, or one that is wrong.
+    error : InputError or None
+        What is wrong with the line after these rows.
+    """
+
+    def __init__(
+        self, text: bytes, line: int, shown: object, scratch: Scratch, bare: bool = False
+    ) -> None:
+        self.error: InputError | None = None
+        array, most = np.frombuffer(text, np.uint8), line_ends(text, 0, len(text)) + 1
+        data = scratch.array("data", len(text) // 4 + 1)
+        indices = scratch.array("indices", len(data), np.int32)
+        indptr, labels = np.zeros(most + 1, dtype=np.int64), np.empty((most, 3), dtype=np.int64)
+        row, place = 0, 0
+        while True:
+            arrays = data, indices, indptr, labels
+            place, row, line = read_svmlight(array, place, *arrays, row, line, bare)
+            if place >= len(text):
+                break
+            raw = LINE.match(text, place)[0]  # type: ignore[index]  # it matches anything
+            where = partial(at_line, shown, line)
+            try:
+                found = parse_line(as_text(raw, where), where(), bare)
+            except InputError as error:
+                self.error = error
+                break
+            if found is not None:
+                name, low = found[0].encode(), indptr[row]
+                start, high = place + raw.find(name), low + len(found[1])
+                indices[low:high], data[low:high] = found[1:]
+                labels[row], indptr[row + 1] = (start, start + len(name), line), high
+                row += 1
+            place, line = place + len(raw), line + 1
+        self.next_line = line
+        self.codes, firsts = distinct(text, labels[:row])
+        self.texts: list[str] = []
+        for first, (low, high, line) in zip(firsts.tolist(), labels[firsts].tolist(), strict=True):
+            try:
+                self.texts.append(as_text(text[low:high], partial(at_line, shown, line)))
+            except InputError as error:
+                row, self.error = first, error
+                break
+        end = indptr[row]
+        self.data, self.indices, self.indptr = data[:end], indices[:end], indptr[: row + 1]
+        self.codes, self.lines = self.codes[:row], labels[:row, 2]
+
+
+class SvmlightReader(Reader):
+    """Read svmlight text into sparse rows; zeros that the file writes are kept."""
 
     def blocks(self) -> Iterator[Any]:
         """Yield CSR matrices."""
         self._first = 1 if self.options.first_index is None else self.options.first_index
         self._first = self.about.get("first_index", self._first)
         self._d, self._nonzeros = self.options.features or 0, 0
+        self._scratch = Scratch()
         empty = True
         with TextSource(self.path, self.shown) as source:
             while source.advance():
@@ -76,78 +156,40 @@ class SvmlightReader(Reader):
         yield sparse.csr_array((0, self._d))
 
     def _block(self, source: TextSource) -> Any:
-        text = source.array
-        lines = source.ends + 1
-        data, indices = self._scratch(len(text) // 4 + 1)
-        indptr = np.zeros(lines + 1, dtype=np.int64)
-        labels = np.zeros((lines, 2), dtype=np.int64)
-        strange: list[tuple[int, str]] = []
-        place = row = 0
-        while True:
-            place, row = read_svmlight(text, place, data, indices, indptr, labels, row)
-            if place >= len(text):
-                break
-            start, where = place, source.where(place)
-            place, line = next(source.lines(place))
-            if (found := parse_line(line, where)) is not None:
-                low, high = int(indptr[row]), int(indptr[row]) + len(found[1])
-                indices[low:high], data[low:high] = found[1], found[2]
-                indptr[row + 1] = high
-                labels[row] = start
-                strange.append((row, found[0]))
-                row += 1
-        self._add_labels(source, labels[:row], strange)
-        end = int(indptr[row])
-        columns = self._columns(indices[:end], indptr, source, labels[:row])
-        X = sparse.csr_array((data[:end].copy(), columns, indptr[: row + 1]), shape=(row, self._d))
+        rows = Parsed(source.text, source.first, self.shown, self._scratch)
+        if rows.error is not None:
+            raise rows.error
+        if self.options.label is not False:
+            self.labels.add_texts(rows.codes, rows.texts)
+        columns = self._columns(rows)
+        shape = len(rows.lines), self._d
+        X = sparse.csr_array((rows.data.copy(), columns, rows.indptr), shape=shape)
         X.has_canonical_format = True
         return X
 
-    def _scratch(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for this many numbers and their indices, the same for every block."""
-        if self._room is None or len(self._room[0]) < count:
-            self._room = np.empty(count), np.empty(count, dtype=np.int32)
-        return self._room
-
-    def _add_labels(
-        self, source: TextSource, places: np.ndarray, strange: list[tuple[int, str]]
-    ) -> None:
-        if self.options.label is False or not len(places):
-            return
-        codes, texts = source.distinct(places)
-        for row, text in strange:
-            codes[row] = len(texts)
-            texts.append(text)
-        used = np.unique(codes)
-        self.labels.add_texts(np.searchsorted(used, codes), [texts[k] for k in used.tolist()])
-
-    def _columns(
-        self, indices: np.ndarray, indptr: np.ndarray, source: TextSource, places: np.ndarray
-    ) -> np.ndarray:
+    def _columns(self, rows: Parsed) -> np.ndarray:
         """Indices counted from 0."""
+        indices = rows.indices
         if not len(indices):
             return indices.copy()
         if self._first == 1 and indices.min() == 0:
             if self.options.first_index is None:
                 self.about["first_index"] = 0
                 raise StartAgain
-            self._refuse(0, indices, indptr, source, places)
-        columns = indices - np.int32(self._first)
-        largest = int(columns.max()) + 1
-        if self.options.features is not None and largest > self._d:
-            self._refuse(int(indices.max()), indices, indptr, source, places)
-        self._d = max(self._d, largest)
+            self._refuse(rows, indices == 0)
+        count = int(indices.max()) + 1 - self._first
+        if self.options.features is not None and count > self._d:
+            self._refuse(rows, indices >= self._first + self._d)
+        self._d = max(self._d, count)
         self._nonzeros += len(indices)
-        return columns
+        return indices - np.int32(self._first)
 
-    def _refuse(
-        self, index: int, indices: np.ndarray, indptr: np.ndarray, source: TextSource, places: np.ndarray
-    ) -> None:
-        bad = int(np.flatnonzero(indices == index)[0])
-        row = int(np.searchsorted(indptr[1 : len(places) + 1], bad, side="right"))
+    def _refuse(self, rows: Parsed, wrong: np.ndarray) -> None:
+        bad = int(np.argmax(wrong))
+        row = int(np.searchsorted(rows.indptr[1:], bad, side="right"))
         limit = f" to {self._first + self._d - 1}" if self.options.features is not None else ""
         raise InputError(
-            f"{source.where(int(places[row, 0]))}: indices must run from {self._first}{limit}. "
-            f"Got {index} instead. Say from where they count (first_index=0 or 1) and how many features "
-            "there are (features=…), or correct the file."
+            f"{at_line(self.shown, int(rows.lines[row]))}: indices must run from {self._first}{limit}. "
+            f"Got {rows.indices[bad]} instead. Say from where they count (first_index=0 or 1) and how "
+            "many features there are (features=…), or correct the file."
         )

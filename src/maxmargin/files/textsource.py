@@ -1,11 +1,16 @@
-"""A text file, a megabyte at a time, cut at line ends; and the number of any line."""
+"""A text file, a megabyte at a time, cut at line ends; and the number of any line.
+
+While some lines are worked on, a thread decompresses the next; what is not compressed, the operating
+system reads ahead by itself.
+"""
 
 from __future__ import annotations
 
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -13,9 +18,11 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.options import at_line
-from maxmargin.kernels.text import pack_texts
+from maxmargin.kernels.text import number_texts
+from maxmargin.rows.ahead import THREAD
+from maxmargin.rows.room import allowance
 
-__all__ = ["TextSource"]
+__all__ = ["LINE", "TextSource", "as_text", "distinct", "line_ends"]
 
 CHUNK = 1 << 20  # bytes
 LONGEST = 1 << 28  # bytes of a line
@@ -38,7 +45,7 @@ class TextSource:
         self.path, self.shown = path, shown
         self.text = b""
         self.ends = 0  # of lines in the text
-        self._line = self._first = 1  # of the place counted to last, and of the text
+        self._line = self.first = 1  # of the place counted to last, and of the text
         self._place = 0
         self._file: IO[bytes] | gzip.GzipFile = path.open("rb")
         if self._file.read(2) == b"\x1f\x8b":
@@ -46,11 +53,15 @@ class TextSource:
             self._file = gzip.GzipFile(path)
         else:
             self._file.seek(0)
+        self._pool: ThreadPoolExecutor | None = None
+        self._coming: Future[bytes] | None = None
 
     def __enter__(self) -> TextSource:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._pool:
+            self._pool.shutdown()
         self._file.close()
 
     @property
@@ -61,9 +72,9 @@ class TextSource:
     def advance(self) -> bool:
         """Go on to the next lines; False if there are none."""
         start = not self._place and not self.text
-        self._first += self.ends
-        self.text, self._line, self._place = self._take(), self._first, 0
-        self.ends = _line_ends(self.text, 0, len(self.text))
+        self.first += self.ends
+        self.text, self._line, self._place = self._take(), self.first, 0
+        self.ends = line_ends(self.text, 0, len(self.text))
         if start:
             if self.text.startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise InputError(f"{self.shown}: must be text in UTF-8. Got UTF-16. Save it as UTF-8.")
@@ -74,11 +85,20 @@ class TextSource:
         """Add the next lines to these; False if there are none."""
         more = self._take()
         self.text += more
-        self.ends += _line_ends(more, 0, len(more))
+        self.ends += line_ends(more, 0, len(more))
         return bool(more)
 
     def _take(self) -> bytes:
-        """The next whole lines; the last one may lack its end."""
+        """The next whole lines; those after them may be on their way."""
+        part = self._read() if self._coming is None else self._coming.result()
+        if self._pool is None and len(part) >= CHUNK and isinstance(self._file, gzip.GzipFile):
+            left = allowance()
+            self._pool = ThreadPoolExecutor(1) if left is None or left >= THREAD else None
+        self._coming = self._pool.submit(self._read) if self._pool else None
+        return part
+
+    def _read(self) -> bytes:
+        """Read the next whole lines; the last one may lack its end."""
         try:
             part = self._file.read(CHUNK)
             if not part or part.endswith(b"\n"):
@@ -98,8 +118,8 @@ class TextSource:
     def line_at(self, place: int) -> int:
         """The number of the line that holds this byte of the text."""
         if place < self._place:
-            self._line, self._place = self._first, 0
-        self._line += _line_ends(self.text, self._place, place)
+            self._line, self._place = self.first, 0
+        self._line += line_ends(self.text, self._place, place)
         self._place = place
         return self._line
 
@@ -109,19 +129,7 @@ class TextSource:
 
     def decode(self, raw: bytes, place: int) -> str:
         """Text of bytes that stand at this place."""
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise self._no_text(raw[error.start :], place + error.start) from error
-        if strange := CONTROL.search(raw):
-            raise self._no_text(raw[strange.start() :], place + strange.start())
-        return text
-
-    def _no_text(self, raw: bytes, place: int) -> InputError:
-        return InputError(
-            f"{self.where(place)}: must be text in UTF-8. Got the bytes {raw[:12]!r} instead. "
-            "Save the file as UTF-8, or name a file of text."
-        )
+        return as_text(raw, lambda: self.where(place))
 
     def lines(self, place: int) -> Iterator[tuple[int, str]]:
         """The lines from this place on, and where each of them ends; more is read if need be."""
@@ -140,19 +148,35 @@ class TextSource:
 
         Returns codes and the texts they stand for.
         """
-        packed = np.empty(len(places), dtype=np.int64)
-        longer = pack_texts(self.array, places, packed)
-        if longer:
-            known: dict[bytes, int] = {}
-            for i in np.flatnonzero(packed == -1).tolist():
-                raw = self.text[places[i, 0] : places[i, 1]]
-                packed[i] = -1 - known.setdefault(raw, len(known))
-        _, first, codes = np.unique(packed, return_index=True, return_inverse=True)
-        spans = places[first].tolist()
+        codes, firsts = distinct(self.text, places)
+        spans = places[firsts].tolist()
         return codes, [self.decode(self.text[low:high], low) for low, high in spans]
 
 
-def _line_ends(text: bytes, start: int, stop: int) -> int:
+def distinct(text: bytes, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the texts at these places, equal ones alike, and tell where each appears first."""
+    codes = np.empty(len(places), dtype=np.int64)
+    firsts = np.empty(len(places), dtype=np.int64)
+    found = number_texts(np.frombuffer(text, np.uint8), places, codes, firsts)
+    return codes, firsts[:found]
+
+
+def as_text(raw: bytes, where: Callable[[], str]) -> str:
+    """Decode UTF-8 without control characters; ``where`` tells the place if it is something else."""
+    try:
+        text, strange = raw.decode("utf-8"), CONTROL.search(raw)
+        if strange is None:
+            return text
+        start = strange.start()
+    except UnicodeDecodeError as error:
+        start = error.start
+    raise InputError(
+        f"{where()}: must be text in UTF-8. Got the bytes {raw[start : start + 12]!r} instead. "
+        "Save the file as UTF-8, or name a file of text."
+    )
+
+
+def line_ends(text: bytes, start: int, stop: int) -> int:
     """How many lines end in bytes start … stop − 1; a carriage return and a newline are one end."""
     part = np.frombuffer(text, np.uint8)[start:stop]
     ends = int(np.count_nonzero(part == 10))

@@ -23,8 +23,10 @@ def write_svmlight(
 ) -> None:
     """Write rows and labels as svmlight text; a name that ends in .gz is compressed.
 
-    Numbers are written with the fewest digits that give the same double (at most 17). What is zero is
-    left out, except where the indices or the number of features would not be known without it.
+    Numbers are written with the fewest digits that give the same double (at most 17). Of a dense matrix
+    zeros are left out; of a sparse one all entries are written, also those that are zero, and entries of
+    the same place are added up. A zero is written for the last feature (and for the first, if indices
+    count from 0) where no row has it, so that the features can be counted.
 
     Parameters
     ----------

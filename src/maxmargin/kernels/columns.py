@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.kernels.decimal import trailing_zeros
 from maxmargin.kernels.jit import jit
-from maxmargin.kernels.quicktext import trailing_zeros
 
 __all__ = ["find_columns", "hash_numbers", "hash_text", "put_names", "tidy_rows"]
 
 OFFSET, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a, 64 bits
 MIX = np.uint64(0xFF51AFD7ED558CCD)
-SHIFT, TOP = np.uint64(33), np.uint64(63)
+SHIFT, TOP, NEAR = np.uint64(33), np.uint64(63), np.uint64(16)
 ZERO, TEN = 48, 10
 
 
@@ -25,7 +25,7 @@ ZERO, TEN = 48, 10
 def _slot(keys: Any, key: Any) -> int:
     """Where a key is, or would be."""
     mask = np.uint64(keys.shape[0] - 1)
-    at = (np.uint64(key) * MIX) >> SHIFT
+    at = np.uint64(key) + (np.uint64(key) >> NEAR) * MIX  # neighbours stay neighbours
     while True:
         at &= mask
         if keys[at] == key or keys[at] < 0:

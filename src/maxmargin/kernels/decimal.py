@@ -5,6 +5,9 @@ product rounds once (Clinger 1990). Otherwise w is multiplied by the 128 leading
 leading bits of the product decide (Eisel and Lemire, "Number parsing at a gigabyte per second", 2021).
 What neither decides — a subnormal number, one that overflows, more digits than 64 bits hold where they
 matter, a whole number that no double holds — is left to the caller.
+
+Eight bytes are looked at together: one test of all of them counts the digits they begin with, and three
+multiplications make these a number, whatever their count.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from numba.extending import intrinsic
 
 from maxmargin.kernels.jit import jit
 
-__all__ = ["EASY", "HARD", "leading_digits", "read_decimal"]
+__all__ = ["EASY", "HARD", "leading_digits", "pointer", "read_decimal", "trailing_zeros"]
 
 EASY, HARD = 0, 1
+PLUS, MINUS, POINT, ZERO, E = 43, 45, 46, 48, 101
 LEAST, MOST = -342, 308  # exponents q beyond which every number underflows or overflows
 DIGITS = 19  # decimal digits that 64 bits always hold
 EXACT = np.uint64(1 << 53)
+BYTES: Any = types.CPointer(types.uint8)  # type: ignore[no-untyped-call]
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -78,11 +83,11 @@ def _leading_zeros(_context: Any, a: Any) -> Any:
 
 
 @_intrinsic
-def _trailing_zeros(_context: Any, a: Any) -> Any:
-    """How many of the last bits of a number other than zero are zero."""
+def trailing_zeros(_context: Any, a: Any) -> Any:
+    """How many of the last bits of a number are zero; 64 for zero."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
 
@@ -98,12 +103,22 @@ def _double_of_bits(_context: Any, a: Any) -> Any:
 
 
 @_intrinsic
+def pointer(_context: Any, array: Any) -> Any:
+    """Where the bytes of an array begin; it is indexed like the array, and costs nothing to pass on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return BYTES(array), generate
+
+
+@_intrinsic
 def _eight_bytes(_context: Any, text: Any, k: Any) -> Any:
     """Bytes k … k + 7 of a text as one number, the first of them the lowest."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        place = builder.gep(arguments[0], [arguments[1]])
+        address = builder.bitcast(place, ir.IntType(64).as_pointer())
         found = builder.load(address, align=1)
         return found if sys.byteorder == "little" else builder.bswap(found)
 
@@ -117,13 +132,13 @@ def leading_digits(text: Any, k: int) -> tuple[Any, int]:
     # A byte that is no digit sets its upper bit in one of these; a carry spoils only what follows it.
     above, below = v + np.uint64(0x4646464646464646), v - np.uint64(0x3030303030303030)
     others = (above | below) & np.uint64(0x8080808080808080)
-    if others == np.uint64(0):
+    if others == np.uint64(0):  # where this can be guessed, what follows need not wait for the count
         return _eight_digits(below), 8
-    count = _trailing_zeros(others) >> np.uint64(3)
-    if count == np.uint64(0):
+    bits = trailing_zeros(others) & np.uint64(0x78)  # in the digits
+    if bits == np.uint64(0):
         return np.uint64(0), 0
     # Zeros go in front. What a borrow has spoilt lies behind the digits, and is shifted out.
-    return _eight_digits(below << (np.uint64(64) - (count << np.uint64(3)))), np.int64(count)
+    return _eight_digits(below << (np.uint64(64) - bits)), np.int64(bits >> np.uint64(3))
 
 
 @jit
@@ -133,6 +148,37 @@ def _eight_digits(v: Any) -> Any:
     pairs = np.uint64(0x000000FF000000FF)
     upper, lower = np.uint64(0x000F424000000064), np.uint64(0x0000271000000001)
     return ((v & pairs) * upper + ((v >> np.uint64(16)) & pairs) * lower) >> np.uint64(32)
+
+
+@jit
+def _append_digits(w: Any, text: Any, k: int, stop: int) -> tuple[Any, int]:
+    """Append the digits from byte k on to a number w, modulo 2^64; and where they end."""
+    last = min(k + 8, stop - 8)  # hardly any number has more than two times eight, and a few
+    while k <= last:
+        more, count = leading_digits(text, k)
+        w, k = w * WHOLE_POWERS[count] + more, k + count
+        if count < 8:
+            return w, k
+    while k < stop and np.uint8(text[k] - ZERO) <= 9:
+        w, k = w * np.uint64(10) + np.uint64(text[k] - ZERO), k + 1
+    return w, k
+
+
+@jit
+def _first_digits(text: Any, k: int, stop: int) -> tuple[Any, int, bool]:
+    """Digits with a point among them as w·10^q, w of DIGITS digits; and whether other than 0 was cut."""
+    w, q, digits, cut, point = np.uint64(0), 0, 0, False, False
+    for p in range(k, stop):
+        if text[p] == POINT:
+            point = True
+        elif digits < DIGITS:
+            w = w * np.uint64(10) + np.uint64(text[p] - ZERO)
+            digits += int(w > np.uint64(0))
+            q -= point
+        else:
+            cut |= text[p] != ZERO
+            q += not point
+    return w, q, cut
 
 
 @jit
@@ -174,7 +220,8 @@ def _scaled(w: Any, q: int, cut: bool) -> tuple[float, int]:
     if w == np.uint64(0) and not cut:
         return 0.0, EASY
     if w <= EXACT and -22 <= q <= 22 and not cut:
-        return (w / POWERS_OF_TEN[-q] if q < 0 else w * POWERS_OF_TEN[q]), EASY
+        exact = np.float64(np.int64(w))
+        return (exact / POWERS_OF_TEN[-q] if q < 0 else exact * POWERS_OF_TEN[q]), EASY
     if q < LEAST or q > MOST or w == np.uint64(0):
         return 0.0, HARD
     value, how = _nearest(w, q)
@@ -186,67 +233,58 @@ def _scaled(w: Any, q: int, cut: bool) -> tuple[float, int]:
 
 
 @jit
+def _exponent(text: Any, k: int, stop: int) -> tuple[int, int]:
+    """The whole number that begins at k, and where it ends; −k if there is none."""
+    down = k < stop and text[k] == MINUS
+    if down or (k < stop and text[k] == PLUS):
+        k += 1
+    first, power = k, 0
+    while k < stop and np.uint8(text[k] - ZERO) <= 9:
+        power = min(10 * power + int(text[k] - ZERO), 1_000_000)
+        k += 1
+    return (-power if down else power), (k if k > first else -k)
+
+
+@jit
+def _rest(
+    text: Any, first: int, k: int, stop: int, w: Any, digits: int, places: int, point: bool
+) -> tuple[float, int, int]:
+    """The number whose digits are bytes first … k − 1, where there are many, or an exponent follows."""
+    q, cut, end = -places, False, k
+    if digits > DIGITS:
+        w, q, cut = _first_digits(text, first, end)
+    if k < stop and text[k] | 32 == E:
+        power, k = _exponent(text, k + 1, stop)
+        if k < 0:
+            return 0.0, -k, HARD
+        q += power
+    if k == end and not point and (q or np.uint64(np.float64(w)) != w):
+        return 0.0, k, HARD  # a whole number that perhaps no double holds
+    value, how = _scaled(w, q, cut)
+    return value, k, how
+
+
+@jit
 def read_decimal(text: Any, k: int, stop: int) -> tuple[float, int, int]:
     """Read the number that begins at k: its value, where it ends, and whether it was EASY.
 
     The byte after the number is the first that cannot belong to it; whether one may follow, the caller
     knows. A number without digits is HARD.
     """
-    negative = False
-    if k < stop and (text[k] == 45 or text[k] == 43):
-        negative = text[k] == 45
-        k += 1
-    w, q, digits, cut, whole = np.uint64(0), 0, 0, False, True
-    first = k
-    while k < stop and np.uint8(text[k] - 48) <= 9:
-        if digits < DIGITS:
-            w = w * np.uint64(10) + np.uint64(text[k] - 48)
-            if w:
-                digits += 1
-        else:
-            cut = cut or text[k] != 48
-            q += 1
-        k += 1
-    found = k > first
-    if k < stop and text[k] == 46:
-        whole = False
-        k += 1
-        point = k
-        while digits == 0 and k < stop and text[k] == 48:
-            q, k = q - 1, k + 1
-        while digits + 8 <= DIGITS and k + 8 <= stop:
-            more, count = leading_digits(text, k)
-            w = w * WHOLE_POWERS[count] + more
-            digits, q, k = digits + count, q - count, k + count
-            if count < 8:
-                break
-        while k < stop and np.uint8(text[k] - 48) <= 9:
-            if digits < DIGITS:
-                w = w * np.uint64(10) + np.uint64(text[k] - 48)
-                if w:
-                    digits += 1
-                q -= 1
-            else:
-                cut = cut or text[k] != 48
-            k += 1
-        found = found or k > point
-    if not found:
+    if k >= stop:
         return 0.0, k, HARD
-    if k < stop and (text[k] == 101 or text[k] == 69):
-        whole = False
-        k += 1
-        down = False
-        if k < stop and (text[k] == 45 or text[k] == 43):
-            down = text[k] == 45
-            k += 1
-        first, power = k, 0
-        while k < stop and np.uint8(text[k] - 48) <= 9:
-            power = min(10 * power + int(text[k] - 48), 1_000_000)
-            k += 1
-        if k == first:
-            return 0.0, k, HARD
-        q += -power if down else power
-    if whole and digits > 15 and (q or np.uint64(np.float64(w)) != w):
-        return 0.0, k, HARD  # perhaps no double holds it
-    value, how = _scaled(w, q, cut)
+    negative = text[k] == MINUS
+    first = k + int(negative | (text[k] == PLUS))
+    w, k = _append_digits(np.uint64(0), text, first, stop)
+    digits, places, point = k - first, 0, k < stop and text[k] == POINT
+    if point:
+        w, after = _append_digits(w, text, k + 1, stop)
+        places, k = after - k - 1, after
+        digits += places
+    if digits == 0:
+        return 0.0, k, HARD
+    if digits <= 15 and (k >= stop or text[k] | 32 != E):
+        value, how = np.float64(np.int64(w)) / POWERS_OF_TEN[places], EASY
+    else:
+        value, k, how = _rest(text, first, k, stop, w, digits, places, point)
     return (-value if negative else value), k, how

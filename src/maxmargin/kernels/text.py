@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.kernels.decimal import EASY, leading_digits, read_decimal
+from maxmargin.kernels.decimal import EASY, leading_digits, pointer, read_decimal
 from maxmargin.kernels.jit import jit
 
-__all__ = ["SKIP", "TEXT", "pack_texts", "read_svmlight", "read_table"]
+__all__ = ["SKIP", "TEXT", "number_texts", "read_svmlight", "read_table"]
 
-NEWLINE, RETURN, TAB, SPACE, QUOTE, HASH, COLON = 10, 13, 9, 32, 34, 35, 58
+NEWLINE, RETURN, TAB, SPACE, QUOTE, HASH, ZERO, COLON = 10, 13, 9, 32, 34, 35, 48, 58
 LARGEST_INDEX = (1 << 31) - 1
+MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits as if drawn
 SKIP, TEXT = -1, -2  # what to do with a field: ignore it, or (TEXT − k) keep the place of the k-th text
 
 
@@ -39,71 +40,80 @@ def _is_qid(text: Any, k: int, stop: int) -> bool:
 
 
 @jit
-def read_svmlight(
-    text: Any, k: int, data: Any, indices: Any, indptr: Any, labels: Any, row: int
-) -> tuple[int, int]:
-    """Read lines ``label [qid:…] index:value … [# comment]`` from byte k on.
+def _read_index(text: Any, k: int, stop: int) -> tuple[int, int]:
+    """The whole number that begins at k, and where it ends; one of no or too many digits is −1."""
+    first, index = k, np.int64(0)
+    if k + 8 <= stop:
+        found, count = leading_digits(text, k)
+        if 0 < count < 8:
+            return np.int64(found), k + count
+    while k < stop and np.uint8(text[k] - ZERO) <= 9 and k - first <= 10:
+        index = index * 10 + np.int64(text[k] - ZERO)
+        k += 1
+    return (index if 0 < k - first <= 10 else np.int64(-1)), k
 
-    Fills ``data``, ``indices``, ``indptr[row + 1:]`` and the places ``labels[row:, 0:2]``, where a label
-    begins and ends. Returns the byte where it stopped, and the number of rows.
+
+@jit
+def read_svmlight(
+    array: Any,
+    k: int,
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    labels: Any,
+    row: int,
+    line: int,
+    bare: bool,
+) -> tuple[int, int, int]:
+    """Read lines ``[label] [qid:…] index:value … [# comment]`` from byte k on.
+
+    Fills ``data``, ``indices``, ``indptr[row + 1:]`` and ``labels[row:, 0:3]``: where a label begins and
+    ends, and its line. If lines may be ``bare``, a label that is missing ends where it begins. Returns
+    where it stopped: byte, row and line.
     """
-    stop, filled = text.shape[0], indptr[row]
+    text, stop, filled = pointer(array), array.shape[0], indptr[row]
     while k < stop:
         start = k
         while k < stop and (text[k] == SPACE or text[k] == TAB):
             k += 1
         label = k
-        while k < stop and text[k] > SPACE and text[k] != HASH:
-            if text[k] == COLON:
-                return start, row
+        while k < stop and text[k] > SPACE and text[k] != HASH and text[k] != COLON:
             k += 1
-        end = k
-        here, last = filled, np.int64(-1)
+        if k < stop and text[k] == COLON:  # a feature: there is no label
+            if not bare:
+                return start, row, line
+            k = label
+        end, here, last = k, filled, -1
         while k < stop:
             c = text[k]
             if c in (SPACE, TAB):
                 k += 1
                 continue
-            if c in (NEWLINE, RETURN):
+            if c in (NEWLINE, RETURN, HASH):
                 break
-            if c == HASH:
-                while k < stop and text[k] != NEWLINE and text[k] != RETURN:
-                    k += 1
-                break
-            if _is_qid(text, k, stop):
+            index, after = _read_index(text, k, stop)
+            if index < 0 and _is_qid(text, k, stop):
                 while k < stop and text[k] > SPACE and text[k] != HASH:
                     k += 1
                 continue
-            first, index = k, np.int64(0)
-            if k + 8 <= stop:
-                found, count = leading_digits(text, k)
-                index, k = np.int64(found), k + count
-            while k < stop and np.uint8(text[k] - 48) <= 9:
-                index = index * 10 + np.int64(text[k] - 48)
-                k += 1
-            if k == first or k - first > 10 or k >= stop or text[k] != COLON:
-                return start, row
-            if index <= last or index > LARGEST_INDEX:
-                return start, row
-            value, k, how = read_decimal(text, k + 1, stop)
+            if index <= last or index > LARGEST_INDEX or after >= stop or text[after] != COLON:
+                return start, row, line
+            value, k, how = read_decimal(text, after + 1, stop)
             if how != EASY or (k < stop and text[k] > SPACE and text[k] != HASH):
-                return start, row
+                return start, row, line
             last = index
             data[here] = value
             indices[here] = index
             here += 1
-        if label == end and here > filled:
-            return start, row
-        if k < stop and text[k] != NEWLINE and text[k] != RETURN:  # a byte that text does not have
-            return start, row
         k = _line_end(text, k, stop)
-        if label == end:
+        line += 1
+        if label == end and here == filled:
             continue
         filled = here
-        labels[row, 0], labels[row, 1] = label, end
+        labels[row, 0], labels[row, 1], labels[row, 2] = label, end, line - 1
         row += 1
         indptr[row] = filled
-    return k, row
+    return k, row, line
 
 
 @jit
@@ -119,14 +129,14 @@ def _field_end(text: Any, k: int, stop: int, mark: int) -> int:
 
 @jit
 def read_table(
-    text: Any, k: int, delimiter: int, roles: Any, numbers: Any, texts: Any, row: int
+    array: Any, k: int, delimiter: int, roles: Any, numbers: Any, texts: Any, row: int
 ) -> tuple[int, int]:
     """Read lines of fields from byte k on, each line of as many fields as there are ``roles``.
 
     A role is the column of ``numbers`` where a number goes, SKIP, or TEXT − j for a text, whose place
     goes to ``texts[row, j, 0:2]``, without quotes and spaces around it.
     """
-    stop, width = text.shape[0], roles.shape[0]
+    text, stop, width = pointer(array), array.shape[0], roles.shape[0]
     while k < stop:
         start = k
         while k < stop and (text[k] == SPACE or (text[k] == TAB and delimiter != TAB)):
@@ -180,17 +190,32 @@ def read_table(
 
 
 @jit
-def pack_texts(text: Any, places: Any, packed: Any) -> int:
-    """Write texts of up to seven bytes as numbers, their length included; −1 for the others, counted."""
-    longer = 0
+def number_texts(array: Any, places: Any, codes: Any, firsts: Any) -> int:
+    """Number texts in the order in which they appear, equal ones alike; return how many there are.
+
+    Text i is bytes ``places[i, 0]`` … ``places[i, 1]`` − 1. ``codes[i]`` becomes its number, and
+    ``firsts[number]`` the first i that has it.
+    """
+    text, size = pointer(array), 4
+    while size < 2 * places.shape[0]:
+        size *= 2
+    slots, found = np.full(size, -1, np.int32), 0
     for i in range(places.shape[0]):
-        first, end = places[i, 0], places[i, 1]
-        if end - first > 7:
-            packed[i] = -1
-            longer += 1
-            continue
-        code = np.int64(end - first)
-        for k in range(first, end):
-            code = (code << 8) | np.int64(text[k])
-        packed[i] = code
-    return longer
+        low, length = places[i, 0], places[i, 1] - places[i, 0]
+        h = np.uint64(length)
+        for k in range(length):
+            h = (h ^ np.uint64(text[low + k])) * MIX
+        at = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(size - 1))
+        while slots[at] >= 0:
+            there = places[firsts[slots[at]], 0]
+            same = places[firsts[slots[at]], 1] - there == length
+            for k in range(length if same else 0):
+                same &= text[there + k] == text[low + k]
+            if same:
+                break
+            at = (at + 1) & (size - 1)
+        if slots[at] < 0:
+            slots[at], firsts[found] = found, i
+            found += 1
+        codes[i] = slots[at]
+    return found

@@ -35,8 +35,17 @@ class CsrRows(Rows):
 
     @cached_property
     def matrix(self) -> Any:
-        """The rows as a CSR array of SciPy, sharing memory."""
-        matrix = sparse.csr_array(tuple(self._arrays), shape=(self.n, self.d))
+        """The rows as a CSR array of SciPy, sharing memory.
+
+        SciPy has one type for columns and row ends: better to convert the row ends. Its constructor
+        would copy the arrays where they are a small part of larger ones.
+        """
+        data, indices, indptr = self._arrays
+        if len(data) > np.iinfo(indices.dtype).max:
+            indices = indices.astype(indptr.dtype)
+        matrix = sparse.csr_array((self.n, self.d), dtype=data.dtype)
+        matrix.data, matrix.indices = data, indices
+        matrix.indptr = indptr.astype(indices.dtype, copy=False)
         matrix.has_canonical_format = True
         return matrix
 
@@ -76,9 +85,8 @@ class CsrRows(Rows):
 
     def square_lengths(self) -> np.ndarray:
         """‖x_i‖² for every row."""
-        squares = self.matrix.copy()
-        squares.data = self._arrays.data.astype(np.float64) ** 2
-        return np.asarray(squares.sum(axis=1)).ravel()
+        parts = (_square_lengths(block.matrix) for _, block in self.blocks())
+        return np.concatenate([np.empty(0), *parts])
 
     @cached_property
     def column_reach(self) -> np.ndarray:
@@ -88,3 +96,8 @@ class CsrRows(Rows):
             for _, block in self.blocks():
                 np.maximum.at(reach, block.arrays.indices, np.abs(block.arrays.data))
         return reach
+
+
+def _square_lengths(X: Any) -> np.ndarray:
+    squares = sparse.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
+    return np.asarray(squares.sum(axis=1)).ravel()

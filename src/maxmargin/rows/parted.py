@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
+from maxmargin.rows.ahead import in_turn
 from maxmargin.rows.arrays import Csr, Dense
 from maxmargin.rows.base import BLOCK_ENTRIES, Rows
 from maxmargin.rows.csr import CsrRows
@@ -38,8 +39,8 @@ class PartedRows(Rows):
         Stored numbers.
     is_sparse : bool
         Whether ``fetch`` returns sparse rows.
-    ahead : callable, optional
-        Told which rows will be asked for next, so that they can be read in advance.
+    read : callable, optional
+        The same for rows that are used all together, in a pass; called by a thread, one block ahead.
     whole : Rows, optional
         All of them, where they can be reached at once (a file mapped whole); no copy is made of it.
     largest : int
@@ -54,11 +55,11 @@ class PartedRows(Rows):
         shape: tuple[int, int],
         entries: int,
         is_sparse: bool,
-        ahead: Callable[[int, int], None] | None = None,
+        read: Fetch | None = None,
         whole: DenseRows | CsrRows | None = None,
         largest: int = BLOCK_ENTRIES,
     ) -> None:
-        self._fetch, self._entries, self._ahead, self._whole = fetch, entries, ahead, whole
+        self._fetch, self._entries, self._read, self._whole = fetch, entries, read or fetch, whole
         self._largest = largest
         self.n, self.d = shape
         self.is_sparse = is_sparse
@@ -94,14 +95,10 @@ class PartedRows(Rows):
         return self._fetch(start, stop)
 
     def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Any]]:
-        """Yield the rows block by block; the next block is announced before this one is used."""
+        """Yield the rows block by block; the next block is read while this one is used."""
         length = self.block_length(entries)
-        for start in range(0, self.n, length):
-            stop = min(start + length, self.n)
-            block = self._fetch(start, stop)
-            if self._ahead is not None and stop < self.n:
-                self._ahead(stop, min(stop + length, self.n))
-            yield slice(start, stop), block
+        places = [(start, min(start + length, self.n)) for start in range(0, self.n, length)]
+        return in_turn(self._read, places, length * self.entries / max(self.n, 1))
 
     def stretches(self, order: np.ndarray) -> Iterator[tuple[slice, Dense | Csr, np.ndarray, int]]:
         """Yield pieces of ``order`` that lie in one block each."""
@@ -118,52 +115,48 @@ class PartedRows(Rows):
             block = self._fetch(first, min(first + length, self.n))
             yield slice(start, stop), block.arrays, order[start:stop] - first, first
 
-    def _chosen(self, indices: np.ndarray) -> Iterator[tuple[np.ndarray, DenseRows | CsrRows]]:
-        """Yield places in ``indices`` and the rows there, block by block."""
-        indices = np.asarray(indices)
-        if indices.dtype == bool:
-            indices = np.flatnonzero(indices)
+    def _windows(
+        self, numbers: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, DenseRows | CsrRows, np.ndarray]]:
+        """Yield places in ``numbers``, a window with the rows there, and their places in it."""
         length = self.block_length()
-        sequence = np.argsort(indices, kind="stable")
-        home = indices[sequence] // length
+        sequence = np.argsort(numbers, kind="stable")
+        home = numbers[sequence] // length
         for part in np.split(sequence, np.flatnonzero(np.diff(home)) + 1):
             if len(part):
-                low, high = int(indices[part[0]]), int(indices[part[-1]]) + 1
-                yield part, self._fetch(low, high).select(indices[part] - low)
+                low, high = int(numbers[part[0]]), int(numbers[part[-1]]) + 1
+                yield part, self._fetch(low, high), numbers[part] - low
 
     def take(self, indices: np.ndarray) -> np.ndarray:
         """A few rows by index, dense, as doubles."""
-        out = np.empty((len(np.arange(self.n)[indices]), self.d))
-        for places, rows in self._chosen(indices):
-            out[places] = rows.take(np.arange(rows.n))
+        numbers = _numbers(indices)
+        out = np.empty((len(numbers), self.d))
+        for places, window, local in self._windows(numbers):
+            out[places] = window.take(local)
         return out
 
     def select(self, indices: np.ndarray) -> Rows:
         """Rows by index: copied into memory if they are few, else fetched from here each time."""
-        indices = np.arange(self.n)[indices]
-        share = self.entries * len(indices) / max(self.n, 1)
-        if share > room():
-            fetch = self._selected(indices)
-            shape = len(indices), self.d
-            return PartedRows(fetch, shape, int(share), self.is_sparse, largest=self._largest)
-        return self._copied(indices)
+        numbers = _numbers(indices)
+        share = self.entries * len(numbers) / max(self.n, 1)
+        return self.copied(numbers) if share <= room() else SelectedRows(self, numbers, int(share))
 
-    def _selected(self, indices: np.ndarray) -> Fetch:
-        return lambda start, stop: self._copied(indices[start:stop])
-
-    def _copied(self, indices: np.ndarray) -> DenseRows | CsrRows:
-        parts = list(self._chosen(indices))
+    def copied(self, numbers: np.ndarray) -> DenseRows | CsrRows:
+        """Rows by number, in memory; the file is read in its order, once."""
         if not self.is_sparse:
-            kind = self._fetch(0, min(1, self.n)).arrays[0].dtype
-            X = np.empty((len(indices), self.d), dtype=kind)
-            for places, rows in parts:
-                X[places] = rows.arrays[0]
+            X = np.empty((len(numbers), self.d), self._fetch(0, min(1, self.n)).arrays[0].dtype)
+            for places, window, local in self._windows(numbers):
+                X[places] = window.arrays[0][local]
             return DenseRows(X)
+        parts = [(places, window.select(local)) for places, window, local in self._windows(numbers)]
         if not parts:
             return CsrRows.from_matrix(sparse.csr_array((0, self.d)))
         stack = sparse.vstack([rows.matrix for _, rows in parts], format="csr")  # type: ignore[union-attr]
-        back = np.empty(len(indices), dtype=np.int64)
-        back[np.concatenate([places for places, _ in parts])] = np.arange(len(indices))
+        sequence = np.concatenate([places for places, _ in parts])
+        if np.array_equal(sequence, np.arange(len(sequence))):  # in order already: no second copy
+            return CsrRows.from_matrix(stack)
+        back = np.empty_like(sequence)
+        back[sequence] = np.arange(len(sequence))
         return CsrRows.from_matrix(sparse.csr_array(stack)[back])
 
     def times(self, V: np.ndarray) -> np.ndarray:
@@ -199,6 +192,38 @@ class PartedRows(Rows):
             (self.n, self.d + more),
             self.entries + more * self.n,
             self.is_sparse,
-            self._ahead,
+            lambda start, stop: change(self._read(start, stop)),
             largest=self._largest,
         )
+
+
+class SelectedRows(PartedRows):
+    """Some rows of others, too many to be copied: the first ones are, as far as there is room."""
+
+    def __init__(self, origin: PartedRows, numbers: np.ndarray, entries: int) -> None:
+        shape = len(numbers), origin.d
+        near = origin.copied(numbers[: len(numbers) * room() // max(entries, 1)])
+        self._origin, self._numbers, self._near = origin, numbers, near
+
+        def fetch(start: int, stop: int) -> DenseRows | CsrRows:
+            return near.between(start, stop) if stop <= near.n else origin.copied(numbers[start:stop])
+
+        super().__init__(fetch, shape, entries, origin.is_sparse, largest=origin._largest)
+
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """A few rows by index, dense, as doubles."""
+        indices = _numbers(indices)
+        out, far = np.empty((len(indices), self.d)), indices >= self._near.n
+        out[~far] = self._near.take(indices[~far])
+        out[far] = self._origin.take(self._numbers[indices[far]])
+        return out
+
+    def select(self, indices: np.ndarray) -> Rows:
+        """Rows by index: copied into memory if they are few, else fetched each time."""
+        return self._origin.select(self._numbers[_numbers(indices)])
+
+
+def _numbers(indices: np.ndarray) -> np.ndarray:
+    """The numbers of rows chosen by number or by a mask."""
+    indices = np.asarray(indices)
+    return np.flatnonzero(indices) if indices.dtype == bool else indices

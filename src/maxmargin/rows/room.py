@@ -18,10 +18,17 @@ NUMBER = 8  # bytes
 CGROUP = Path("/sys/fs/cgroup")
 
 
-def room() -> int:
-    """Return how many numbers a copy of rows may hold."""
+def room(beside: int = 0) -> int:
+    """Return how many numbers a copy of rows may hold, with so many to be stored beside it.
+
+    In rough steps, the same for the same limit: what is copied at a time decides last digits of sums.
+    """
     left = allowance()
-    return MOST if left is None else int(min(MOST, max(LEAST, left // (SHARE * NUMBER))))
+    if left is None:
+        return MOST
+    free = max(0, left - NUMBER * beside) // (SHARE * NUMBER)
+    step = 1 << max(0, free.bit_length() - 3)
+    return min(MOST, max(LEAST, free // step * step))
 
 
 def allowance() -> int | None:

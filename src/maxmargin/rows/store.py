@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import zlib
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.rows.filerows import FileRows, Section, map_section
+from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.mapping import Section, map_section
+from maxmargin.rows.workplace import Workplace
 
 __all__ = ["StoreWriter", "read_store"]
 
@@ -28,6 +29,7 @@ MAGIC = b"maxmargin rows 1\n"
 ALIGN = 4096
 TAIL = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magic word again
 CHUNK = 1 << 24  # bytes at a time
+MOST_FEATURES = np.iinfo(np.int32).max  # columns are 32-bit numbers; row ends are 64-bit ones
 
 
 class StoreWriter:
@@ -47,7 +49,7 @@ class StoreWriter:
         self._labels: list[np.ndarray] = []
         self._ends: list[np.ndarray] = []
         self._n = self._d = self._nonzeros = 0
-        self._folder = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
+        self._place = Workplace(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +63,7 @@ class StoreWriter:
         finally:
             for part in self._parts.values():
                 part.file.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._place.remove()
 
     def add(self, X: Any, labels: np.ndarray | None = None) -> None:
         """Add a block: a dense matrix, or a CSR matrix; always of the same kind."""
@@ -72,6 +74,11 @@ class StoreWriter:
         if not sparse.issparse(X):
             self._part("X").write(X)
             return
+        if self._d > MOST_FEATURES:
+            raise InputError(
+                f"{self.path}: sparse rows must have at most {MOST_FEATURES:,} features. Got "
+                f"{self._d:,} instead. Number them without gaps, or hash them."
+            )
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
@@ -83,7 +90,7 @@ class StoreWriter:
 
     def _part(self, name: str) -> _Part:
         if name not in self._parts:
-            self._parts[name] = _Part(self._folder / name)
+            self._parts[name] = _Part(self._place.path / name)
         return self._parts[name]
 
     def _finish(self) -> None:
@@ -94,7 +101,7 @@ class StoreWriter:
             classes, codes = np.unique(np.concatenate(self._labels), return_inverse=True)
             self._part("codes").write(codes.astype(np.int32))
             head["classes"] = {"dtype": classes.dtype.str, "values": classes.tolist()}
-        whole = self._folder / "whole"
+        whole = self._place.path / "whole"
         with whole.open("wb") as out:
             out.write(MAGIC)
             head["arrays"] = {name: self._append(out, part) for name, part in self._parts.items()}

@@ -18,7 +18,7 @@ from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.room import room
 from maxmargin.solvers.products import Products
 
-__all__ = ["CHUNK", "TOO_WIDE", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
+__all__ = ["TOO_WIDE", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
 
 SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
 SAMPLED = 1 << 22  # entries of these rows, at most
@@ -26,6 +26,7 @@ DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster
 UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
 TOO_WIDE = 1 << 24  # entries of sparse rows that are not made dense
 CHUNK = 4_096  # rows taken at a time
+VECTORS = 12  # numbers per row that a solver keeps beside the rows: margins, multipliers, …
 
 
 class NotFiniteError(ArithmeticError):
@@ -98,6 +99,16 @@ class Frame:
         return Products(self.n, self.d)
 
     @cached_property
+    def most(self) -> int:
+        """How many rows a working set may hold: all, or what a copy of rows in a file has room for."""
+        return self.n if self.rows.resident else max(1, room(VECTORS * self.n) // self.d)
+
+    @cached_property
+    def chunk(self) -> int:
+        """How many rows are taken at a time."""
+        return CHUNK if self.rows.resident else min(CHUNK, 1 + self.rows.block_length() // 2)
+
+    @cached_property
     def reach(self) -> np.ndarray:
         """max_i |a_ij| for every feature j, or somewhat more."""
         reach = self.rows.column_reach
@@ -133,8 +144,8 @@ class Frame:
             total = self.rows.select(which).combine(signed[None])[0]
             return np.asarray(total - float(signed.sum()) * self.scene.centre) / self.scene.scale
         total = np.zeros(self.d)
-        for start in range(0, len(which), CHUNK):
-            part = slice(start, start + CHUNK)
+        for start in range(0, len(which), self.chunk):
+            part = slice(start, start + self.chunk)
             total += alpha[part] @ self.take(which[part])
         return total
 
@@ -149,7 +160,7 @@ class Frame:
     def restricted(self, which: np.ndarray) -> Frame:
         """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
         y, pad = self.y[which], self.pad
-        if not self.rows.resident and len(which) * self.d > room():
+        if len(which) > self.most:
             return Frame(self.rows.select(which), y, pad, self.scene)
         if self.rows.is_sparse:
             rows = self.rows.select(which)
@@ -157,8 +168,8 @@ class Frame:
                 _check(rows.arrays[0])
                 return Frame(rows, y, pad, self.scene)
         A = np.empty((len(which), self.d))
-        for start in range(0, len(which), CHUNK):
-            part = slice(start, start + CHUNK)
+        for start in range(0, len(which), self.chunk):
+            part = slice(start, start + self.chunk)
             A[part] = self.take(which[part])
         _check(A)
         return Frame(DenseRows(A), y, pad, self.scene, ready=True)

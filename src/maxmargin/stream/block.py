@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.files.options import at_line
 
 __all__ = ["NO_LABEL", "Block"]
 
@@ -26,7 +27,12 @@ class Block:
     codes: np.ndarray  # which of them each example has, or NO_LABEL
     lines: np.ndarray  # the line of each example
     next_line: int  # the line after the text, if all of it was read
+    shown: str  # the name of the source
     error: InputError | None = None
+
+    def where(self, i: int) -> str:
+        """The place of example i, for errors."""
+        return at_line(self.shown, int(self.lines[i]))
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.files.scratch import Scratch
 from maxmargin.kernels.columns import find_columns, hash_numbers, put_names, tidy_rows
 from maxmargin.stream.block import Block
 from maxmargin.stream.hashing import bucket
@@ -30,10 +31,15 @@ class Features:
 
     def __init__(self, model: Any, bits: int | None) -> None:
         self.model, self.bits = model, bits
-        self._space = NO_SPACE
-        self._table(FIRST_SIZE)
+        self._scratch, self._space = Scratch(), NO_SPACE
+        index = getattr(model, "feature_index_", {})
+        numbers = {n: int(n) for n in index if n.isascii() and n.isdigit() and len(n) <= 10}
+        known = {n: j for n, j in numbers.items() if str(j) == n}  # 007 is a name and no number
+        self._keys = np.array(list(known.values()), dtype=np.int64)
+        self._places = np.array([index[n] for n in known], dtype=np.int64)
+        self._table(max(FIRST_SIZE, 2 * len(known)))
 
-    def _scratch(self, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _sorting(self, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Space for sorting, kept from block to block."""
         if not 0 < width <= MARKED:
             width = 0
@@ -48,30 +54,33 @@ class Features:
     ) -> np.ndarray:
         """Return the columns of entries, sorted in each row; data and indptr are changed to match.
 
+        They are good until the next call.
+
         Unknown features are left out where a row does not grow the dictionary (``grows``); entries that
         share a column are added up.
         """
         columns = self._found(block, part, data, indptr, grows)
-        tidy_rows(columns, data, indptr, *self._scratch(self.model._state.Z.shape[1] - 1))
+        tidy_rows(columns, data, indptr, *self._sorting(self.model._state.Z.shape[1] - 1))
         return columns
 
     def _found(
         self, block: Block, part: slice, data: np.ndarray, indptr: np.ndarray, grows: np.ndarray
     ) -> np.ndarray:
-        columns = np.empty(len(data), dtype=np.int64)
+        columns = self._scratch.array("columns", len(data), np.int64)
         if block.numbers is not None:
             numbers = block.numbers[part]
             if self.bits is not None:
                 hash_numbers(numbers, data, (1 << self.bits) - 1, columns)
                 return columns
             known = len(self.model.feature_index_)
-            if 2 * (known + len(numbers)) > len(self._keys):
-                self._table(4 * (known + len(numbers)))
+            most = known + min(len(numbers), int(numbers.max(initial=-1)) + 1)
+            if 2 * most > len(self._keys):
+                self._table(2 * most)
             counts = np.empty(len(grows), dtype=np.int64)
-            fresh = np.empty(len(numbers), dtype=np.int64)
+            fresh = self._scratch.array("fresh", len(numbers), np.int64)
             table = self._keys, self._places, known
             new = find_columns(numbers, data, indptr, grows, *table, columns, counts, fresh)
-            self._grow([str(name) for name in fresh[:new].tolist()], counts)
+            self._grow(list(map(str, fresh[:new].tolist())), counts)
             return columns
         assert block.names is not None
         names = block.names[part]
@@ -114,7 +123,7 @@ class Features:
         """Take in new names; make as much room as one example after the other would have made."""
         model = self.model
         index = model.feature_index_
-        index.update({name: len(index) + j for j, name in enumerate(fresh)})
+        index.update(zip(fresh, range(len(index), len(index) + len(fresh)), strict=True))
         model.n_features_in_ = len(index)
         now = room = model._state.Z.shape[1] - 1
         while len(counts) and counts[-1] > room:
@@ -123,12 +132,10 @@ class Features:
             model._resize(room)
 
     def _table(self, size: int) -> None:
-        """A larger table of the feature numbers known."""
-        index = getattr(self.model, "feature_index_", {})
-        numbers = {int(n): j for n, j in index.items() if n.isascii() and n.isdigit() and len(n) <= 10}
-        names = np.array([n for n in numbers if str(n) in index], dtype=np.int64)
-        columns = np.array([index[str(n)] for n in names.tolist()], dtype=np.int64)
-        size = 1 << max(size, 4 * len(names)).bit_length()
+        """A table of this size or larger, with the feature numbers known."""
+        used = np.flatnonzero(self._keys >= 0)
+        names, columns = self._keys[used], self._places[used]
+        size = 1 << size.bit_length()
         self._keys = np.full(size, -1, dtype=np.int64)
         self._places = np.zeros(size, dtype=np.int64)
         put_names(self._keys, self._places, names, columns)

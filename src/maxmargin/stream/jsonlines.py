@@ -21,8 +21,8 @@ from maxmargin.stream.block import NO_LABEL, Block
 __all__ = ["read_lines"]
 
 
-def read_lines(text: bytes, line: int) -> Block:
-    """Read whole lines, the first of which has this number."""
+def read_lines(text: bytes, line: int, shown: str = "-") -> Block:
+    """Read whole lines, the first of which has this number, of a source with this name."""
     names: list[str] = []
     values: list[float] = []
     ends, codes, lines = [0], [], []
@@ -34,7 +34,7 @@ def read_lines(text: bytes, line: int) -> Block:
         if not raw.strip():
             continue
         try:
-            x, y = _example(raw, at_line("-", number))
+            x, y = _example(raw, at_line(shown, number))
         except InputError as problem:
             error = problem
             break
@@ -56,6 +56,7 @@ def read_lines(text: bytes, line: int) -> Block:
         codes=np.array(codes, dtype=np.int64),
         lines=np.array(lines, dtype=np.int64),
         next_line=line + len(texts) - 1,
+        shown=shown,
         error=error,
     )
 

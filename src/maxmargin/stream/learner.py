@@ -14,7 +14,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, random_generator
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.stream import ONLINE
-from maxmargin.files.options import at_line
+from maxmargin.files.scratch import Scratch
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.kernels.progressive import progress
 from maxmargin.rows import Csr, CsrRows
@@ -50,6 +50,7 @@ class Learner:
         if not self._begun and labels is not None:
             self._begin(np.array(sorted(labels.values())))
         self.features = Features(model, bits)
+        self._scratch = Scratch()
 
     @property
     def _begun(self) -> bool:
@@ -98,7 +99,7 @@ class Learner:
                 new = seen[codes[stop - row]]
                 predicted = self._advance(block, stop, stop + 1, np.array([NO_LABEL]))
                 yield predicted, np.array([1]), [classes[0], new]
-                self._meet(new, int(block.lines[stop]))
+                self._meet(new, block.where(stop))
                 code = np.array([self._classes.index(new)])
                 self._advance(block, stop, stop + 1, code)
                 stop += 1
@@ -112,11 +113,15 @@ class Learner:
             return label
         return self.labels.get(text_of_label(label), _Unknown(label))
 
-    def _meet(self, label: Any, line: int) -> None:
+    def _meet(self, label: Any, where: str) -> None:
+        first = self._classes[0]
         try:
             self.model._meet(label)
-        except InputError as error:
-            raise InputError(f"{at_line('-', line)}: {error} Or name them with --labels.") from None
+        except InputError:
+            raise InputError(
+                f"{where}: labels must be all numbers or all words. Got {first!r} and {label!r} "
+                "instead. Name them with --labels."
+            ) from None
 
     def _usable(self, block: Block, seen: list[Any]) -> tuple[int, InputError | None]:
         """How many examples can be taken, and what is wrong with the next."""
@@ -125,8 +130,8 @@ class Learner:
         if len(large):
             good = int(np.searchsorted(block.indptr, large[0], side="right")) - 1
             error = InputError(
-                f"{at_line('-', int(block.lines[good]))}: feature values must be at most {LARGEST:.1e} "
-                f"in size. Got {float(block.data[large[0]])!r} instead. Scale the feature."
+                f"{block.where(good)}: feature values must be at most {LARGEST:.1e} in size. "
+                f"Got {float(block.data[large[0]])!r} instead. Scale the feature."
             )
         met = self._classes if self._begun else []
         new = [k for k, label in enumerate(seen) if label not in met]
@@ -134,23 +139,24 @@ class Learner:
             if i >= good:
                 break
             if len(met) >= 2 or isinstance(seen[k], _Unknown):
-                return i, self._strange(seen[k], met, int(block.lines[i]))
+                return i, self._strange(seen[k], met, block.where(i))
             met.append(seen[k])
         return good, error
 
-    def _strange(self, label: Any, classes: list[Any], line: int) -> InputError:
+    def _strange(self, label: Any, classes: list[Any], where: str) -> InputError:
         given = label.label if isinstance(label, _Unknown) else label
         some = ", ".join(sorted(map(text_of_label, classes))[:20])
         return InputError(
-            f"{at_line('-', line)}: the label must be one of {some}. Got {text_of_label(given)!r} "
-            "instead. Name all labels with --labels."
+            f"{where}: the label must be one of {some}. Got {text_of_label(given)!r} instead. "
+            "Name all labels with --labels."
         )
 
     def _advance(self, block: Block, low: int, high: int, codes: np.ndarray) -> np.ndarray:
         """Predict and learn examples low … high − 1; return the codes predicted."""
         model = self.model
         first, last = block.indptr[low], block.indptr[high]
-        data = block.data[first:last].copy()
+        data = self._scratch.array("data", int(last - first))
+        data[:] = block.data[first:last]
         indptr = block.indptr[low : high + 1] - first
         part = slice(int(first), int(last))
         columns = self.features.columns(block, part, data, indptr, codes != NO_LABEL)

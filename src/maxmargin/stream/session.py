@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from maxmargin.core.errors import InputError
+from maxmargin.files.textsource import LINE
 from maxmargin.stream import jsonlines, svmlight
 from maxmargin.stream.block import Block
 from maxmargin.stream.learner import Learner
@@ -23,7 +25,7 @@ __all__ = ["Session", "as_seconds", "same_parameters"]
 
 DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
 UNITS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
-LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)")
+WORTH = 1 << 16  # bytes from which on a thread is worth its start
 
 
 class Session:
@@ -62,37 +64,68 @@ class Session:
     ) -> None:
         self.state, self.learner, self.lines, self.predictions = state, learner, lines, predictions
         self.say, self.report, self.checkpoint, self.every = say, report, checkpoint, every
-        self._read: Callable[[bytes, int], Block] | None = None
+        self._read: Callable[[bytes, int, str], Block] | None = None
+        self._work: Future[None] | None = None
         self._last = time.monotonic()
 
     def take(self, text: bytes) -> None:
-        """Predict and learn some lines; if one is wrong, those before it, and raise its error."""
-        read = self._reader(text)
+        """Predict and learn some lines; if one is wrong, those before it, and raise its error.
+
+        If more can be read already, a thread learns, so that the next lines can be taken meanwhile; its
+        error is raised by the next call.
+        """
+        read, line = self._reader(text), self.lines.line
         if read is None:
-            self.lines.done(text, self.lines.line + text.count(b"\n"))
+            self.lines.line += text.count(b"\n")
+            self.lines.done(text)
             return
-        block = read(text, self.lines.line)
+        block = read(text, line, self.lines.shown)
+        self.lines.line = block.next_line
+        self._wait()
+        if len(text) < WORTH or block.error is not None or not self.lines.ready():
+            self._learn(text, line, block)
+            return
+        pool = ThreadPoolExecutor(1)
+        self._work = pool.submit(self._learn, text, line, block)
+        pool.shutdown(wait=False)  # the thread ends with its work
+
+    def save(self) -> None:
+        """Write a checkpoint after all that was taken."""
+        try:
+            self._wait()
+        except InputError:
+            self._save()
+            raise
+        self._save()
+
+    def _wait(self) -> None:
+        """Wait for the thread, and raise its error."""
+        work, self._work = self._work, None
+        if work is not None:
+            work.result()
+
+    def _learn(self, text: bytes, line: int, block: Block) -> None:
+        """Predict and learn the examples of a text that begins with this line."""
         tally = self.state.tally
         before = tally.examples
         try:
             for predicted, codes, labels in self.learner.take(block):
                 self.predictions.add(predicted, codes, labels)
-                for line in tally.add(predicted, codes, self.report):
-                    self.say(line)
+                for report in tally.add(predicted, codes, self.report):
+                    self.say(report)
         except InputError:
-            self._done_until(text, block, tally.examples - before)
+            self._done_until(text, line, block, tally.examples - before)
             raise
-        self.lines.done(text, block.next_line)
+        self.lines.done(text)
         self.predictions.flush()
         if self.checkpoint is not None and time.monotonic() - self._last >= self.every:
             try:
-                self.save()
+                self._save()
             except InputError as error:
                 self.say(f"Warning: {error} The stream goes on, and tries again.")
             self._last = time.monotonic()
 
-    def save(self) -> None:
-        """Write a checkpoint."""
+    def _save(self) -> None:
         if self.checkpoint is None:
             return
         state, lines = self.state, self.lines
@@ -100,25 +133,25 @@ class Session:
         state.read, state.checksum = lines.consumed, lines.checksum
         write_state(state, self.checkpoint)
 
-    def _reader(self, text: bytes) -> Callable[[bytes, int], Block] | None:
+    def _reader(self, text: bytes) -> Callable[[bytes, int, str], Block] | None:
         """Tell JSON from svmlight by the first line that is not blank."""
         if self._read is None:
             start = text.lstrip()
             if start:
-                self._read = jsonlines.read_lines if start[:1] == b"{" else svmlight.read_lines
+                self._read = jsonlines.read_lines if start[:1] == b"{" else svmlight.line_reader()
         return self._read
 
-    def _done_until(self, text: bytes, block: Block, count: int) -> None:
+    def _done_until(self, text: bytes, line: int, block: Block, count: int) -> None:
         """Count as consumed the lines up to the example that was learned last."""
         self.predictions.flush()
         if not count:
             return
-        line, place = self.lines.line, 0
+        place = 0
         for match in LINE.finditer(text):
             place, line = match.end(), line + 1
             if line > block.lines[count - 1]:
                 break
-        self.lines.done(text[:place], line)
+        self.lines.done(text[:place])
 
 
 def as_seconds(text: str) -> float:

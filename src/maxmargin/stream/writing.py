@@ -43,7 +43,10 @@ class Predictions:
             table = [NOTHING if p == NO_LABEL else text_of_label(labels[p]) for p in _codes(labels)]
             chosen = predicted % width
         lines = [(line + "\n").encode("utf-8") for line in table]
-        self.file.write(b"".join([lines[k] for k in chosen.tolist()]))
+        lengths = np.array(list(map(len, lines)))
+        letters = np.array(lines).view(np.uint8).reshape(len(lines), -1)
+        used = np.arange(letters.shape[1]) < lengths[:, None]
+        self.file.write(letters[chosen][used[chosen]].tobytes())
 
     def __enter__(self) -> Predictions:
         return self

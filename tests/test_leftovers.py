@@ -1,0 +1,107 @@
+"""What a killed conversion leaves beside the data is swept away at the next opening; nothing else is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import maxmargin as mm
+from maxmargin.rows import workplace
+from maxmargin.rows.workplace import Workplace, sweep
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks are those of POSIX")
+
+WRITING = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from maxmargin.rows.store import StoreWriter
+
+with StoreWriter(Path(sys.argv[1])) as out:
+    out.add(np.ones((5, 2)))
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process in the middle of a conversion."""
+    command = [sys.executable, "-c", WRITING, str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "writing\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -> None:
+    source = tmp_path / "data.csv"
+    source.write_text("1,2,a\n3,4,b\n")
+    with writing(tmp_path / "data.csv.0123456789ab.rows") as process:
+        (folder,) = tmp_path.glob(".data.csv.*")
+        assert mm.open_rows(source).n == 2
+        assert (folder / "X").exists()
+        process.kill()  # -9: nothing is tidied up
+        process.wait()
+        assert (folder / "X").exists()
+        assert mm.open_rows(source).n == 2
+    assert not folder.exists()
+    assert len(list(tmp_path.iterdir())) == 2  # the source, and what it was converted to
+
+
+def test_a_folder_killed_before_it_was_locked_goes(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "data.rows")
+    empty = place.path.with_name(place.path.name[:-1] + "_")
+    empty.mkdir()
+    sweep(tmp_path, "data.")
+    assert not empty.exists()
+    assert place.path.exists()
+    place.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_folders_and_other_machines_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / ".data.notes"
+    own.mkdir()
+    monkeypatch.setattr(workplace.platform, "node", lambda: "elsewhere")
+    place = Workplace(tmp_path / "data.rows")
+    monkeypatch.undo()
+    sweep(tmp_path, "data.")
+    assert own.exists()
+    assert place.path.exists()
+    place.remove()
+
+
+def test_a_folder_swept_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    mkdtemp = workplace.tempfile.mkdtemp
+
+    def swept(**given: object) -> str:
+        made.append(mkdtemp(**given))
+        if len(made) == 1:
+            sweep(tmp_path, "data.")
+        return made[-1]
+
+    monkeypatch.setattr(workplace.tempfile, "mkdtemp", swept)
+    place = Workplace(tmp_path / "data.rows")
+    assert len(made) == 2
+    assert [str(place.path)] == [str(p) for p in tmp_path.iterdir()] == made[1:]
+    place.remove()
+
+
+def test_names_of_any_script_leave_room_for_what_is_made_from_them(tmp_path: Path) -> None:
+    source = tmp_path / ("ü" * 120 + ".csv")
+    source.write_text("1,2,a\n3,4,b\n")
+    assert mm.open_rows(source).n == 2

@@ -1,0 +1,53 @@
+"""The soft margin where few rows fit into memory, and where only rounding is left of a balance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from maxmargin.rows import DenseRows, PartedRows, as_rows, room
+from maxmargin.solvers import softmargin
+from maxmargin.solvers.frame import Frame, Scene
+from maxmargin.solvers.multipliers import Iterate, Reduced, _Run
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_a_working_set_is_as_large_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, noise: float
+) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((12_000, 3))
+    y = X.sum(axis=1) + noise * rng.standard_normal(len(X)) > 0
+    near = mm.SoftMarginSVC(C=0.1).fit(X, y)
+    monkeypatch.setattr(room, "allowance", lambda: 0)
+    monkeypatch.setattr(room, "LEAST", 3 * 1_200)
+    sizes: list[int] = []
+    solve = softmargin._solve
+
+    def watched(frame: Frame, C: np.ndarray, now: object, which: np.ndarray, *more: object) -> object:
+        if frame.n == len(X):
+            sizes.append(len(which))
+        return solve(frame, C, now, which, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(softmargin, "_solve", watched)
+    rows = as_rows(X)
+    far = mm.SoftMarginSVC(C=0.1).fit(PartedRows(rows.between, X.shape, X.size, False, largest=1_000), y)
+    assert far.certificate_.relative_gap <= far.tol
+    assert far.certificate_.primal == pytest.approx(near.certificate_.primal, rel=2e-6)
+    assert set(sizes) - {len(X)}  # some working sets were smaller than the data
+    assert max(set(sizes) - {len(X)}) <= 1_200
+
+
+def test_rounding_in_the_balance_does_not_end_a_round() -> None:
+    """All multipliers are zero on the way, and Σ α_i y_i is not quite: the plane must move, not b."""
+    y = np.array([1.0, -1.0])
+    scene = Scene(np.zeros(1), 1.0)
+    frame = Frame(DenseRows(np.ones((2, 1))), y, 1.0, scene, ready=True)
+    problem = Reduced(frame, np.ones(2), np.zeros(1), s0=1e-15)
+    run = _Run(problem, Iterate(np.array([10.0]), 0.0, np.array([0.5, 0.5]), 1.0))
+    assert not len(run.inside)
+    run.round(math.inf)
+    assert run.w[0] == pytest.approx(1.0, abs=0.5)
