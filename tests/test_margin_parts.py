@@ -114,7 +114,7 @@ def test_an_epoch_of_coordinate_descent_by_plain_code(form):
         balance += (new - alpha[i]) * y[i]
         alpha[i] = new
     got_w, got = np.zeros(6), np.zeros(40)
-    state = np.array([0.0, 0.2, np.inf, -np.inf])
+    state = np.array([0.0, 0.2, np.inf, -np.inf, 0.0, 0.0])
     assert descend(rows.arrays, y, order.copy(), got, C, got_w, q, rho, state) == 40
     np.testing.assert_allclose(got, alpha, atol=1e-12)
     np.testing.assert_allclose(got_w, w, atol=1e-12)
@@ -124,7 +124,7 @@ def test_an_epoch_of_coordinate_descent_by_plain_code(form):
 def test_rows_at_a_bound_are_set_aside():
     X, y = data()
     order = np.arange(40)
-    state = np.array([0.0, 0.0, -2.0, -np.inf])  # every gradient is above −2, and every α is zero
+    state = np.array([0.0, 0.0, -2.0, -np.inf, 0.0, 0.0])  # every gradient is above −2, and every α is zero
     args = as_rows(X).arrays, y, order, np.zeros(40), np.ones(40), np.zeros(6), np.ones(40), 1.0, state
     assert descend(*args) == 0
     assert sorted(order.tolist()) == list(range(40))

@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.rows import Rows
 
-__all__ = ["Point", "certificate"]
+__all__ = ["Point", "certificate", "certificate_with_slack"]
 
 SMALL = 10_000  # rows that may be taken in any case
 FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
@@ -47,9 +47,20 @@ class Summary(NamedTuple):
     least: float  # min m_i
 
 
-def certificate(rows: Rows, point: Point, problem: str, passes: int) -> Certificate:
-    """Judge a point; ``passes`` were spent on finding it."""
-    parts = rows.map(lambda where, block: _summary(block, where, point))
+def certificate_with_slack(
+    rows: Rows, point: Point, problem: str, passes: int
+) -> tuple[Certificate, np.ndarray]:
+    """Judge a point with the least slacks its plane needs, and return them too."""
+    slack = np.zeros(rows.n)
+    point = point._replace(slack=slack)
+    return certificate(rows, point, problem, passes, find_slack=True), slack
+
+
+def certificate(
+    rows: Rows, point: Point, problem: str, passes: int, find_slack: bool = False
+) -> Certificate:
+    """Judge a point; ``passes`` were spent on finding it. With ``find_slack`` its slacks are filled in."""
+    parts = rows.map(lambda where, block: _summary(block, where, point, find_slack))
     s = _total(parts)
     hard = bool(np.isinf(point.C[0])) if len(point.C) else False
     square = float(point.w @ point.w)
@@ -77,12 +88,14 @@ def certificate(rows: Rows, point: Point, problem: str, passes: int) -> Certific
     )
 
 
-def _summary(rows: Rows, where: slice, point: Point) -> Summary:
+def _summary(rows: Rows, where: slice, point: Point, find_slack: bool) -> Summary:
     y, alpha, slack, C = point.y[where], point.alpha[where], point.slack[where], point.C[where]
     m = rows.times(point.w[:, None])[:, 0]
     m += point.b
     m *= y
     excess = m - 1.0
+    if find_slack:
+        np.maximum(-excess, 0.0, out=slack)
     excess += slack
     hard = bool(np.isinf(C[0]))  # no bounds, and no slack
     some = np.flatnonzero(alpha)

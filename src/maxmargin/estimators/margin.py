@@ -7,14 +7,16 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from threading import Lock
+from contextlib import closing
+from functools import partial
+from threading import Event, Lock
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.utils.validation import _check_sample_weight
 
-from maxmargin.certificates.measure import Point, certificate
+from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.keeping import is_kept
@@ -34,6 +36,7 @@ from maxmargin.solvers.keptmargin import solve_stage
 from maxmargin.solvers.margin import Pass, Solved, Start, Task, Way
 from maxmargin.solvers.passes import Budget, MarginPoint, Plane
 from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.sidebyside import in_threads
 
 __all__ = ["MarginClassifier"]
 
@@ -163,7 +166,7 @@ class MarginClassifier(MarginAttributes):
             deadline = time.perf_counter() + self.max_seconds
         passes = math.inf if self.max_passes is None else self.max_passes
         alone = len(machines) == 1
-        lock = Lock()
+        lock, halt = Lock(), Event()
 
         def report(point: MarginPoint, plane: Plane | None) -> bool:
             note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
@@ -185,7 +188,7 @@ class MarginClassifier(MarginAttributes):
                     start = Start(start.w, start.b, start.alpha[members])
                 tasks.append(Task(machine.signs(own), self._bounds(machine, own, heavy), start))
             way = Way(self.solver, jobs if together else 1)
-            budget = Budget(passes, end, report)
+            budget = Budget(passes, end, report, halt=halt)
             results, end = solve_stage(part, tasks, self._pad, self.tol, budget, way)
             zipped = zip(group, tasks, results, strict=True)
             return [self._found(*one, part, rows, weight) for one in zipped], end
@@ -197,9 +200,13 @@ class MarginClassifier(MarginAttributes):
                 more, deadline = solve(group, deadline)
                 found += more
             return found
-        pairs = (delayed(solve)(group, deadline) for group in groups)
-        done = Parallel(n_jobs=jobs, prefer="threads")(pairs)
-        return [one for more, _ in done for one in more]
+        calls = {k: partial(solve, group, deadline) for k, group in enumerate(groups)}
+        with closing(in_threads(calls, jobs, halt)) as threads:
+            while True:
+                try:
+                    next(threads)
+                except StopIteration as end:
+                    return [one for more, _ in end.value.values() for one in more]
 
     def _found(
         self, machine: Machine, task: Task, result: Solved, part: Rows, rows: Rows, weight: np.ndarray
@@ -243,20 +250,19 @@ class MarginClassifier(MarginAttributes):
     def _machine(
         self, machine: Machine, task: Task, result: Solved, rows: Rows, n: int
     ) -> MarginMachine:
-        y, C = task.y, task.C
-        slack = np.broadcast_to(0.0, rows.n)
-        w, b, passes = result.w, result.b, result.passes
-        if C is not None:
-            m = y * (rows.times(w[:, None])[:, 0] + b)
-            passes += 1
-            least = float(m.min())
-            shorter = 0.5 * float(w @ w) + float(C @ np.maximum(1.0 - m, 0.0))
-            if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < shorter:
-                w, b, m = w / least, b / least, m / least  # no slack at all is cheaper
-            slack = np.maximum(1.0 - m, 0.0)
+        w, b, C = result.w, result.b, task.C
         bounds = np.broadcast_to(math.inf, rows.n) if C is None else C
-        point = Point(w, b, y, result.alpha, slack, bounds, self.fit_intercept)
-        proof = certificate(rows, point, self._problem(), passes)
+        none = np.broadcast_to(0.0, rows.n)
+        point = Point(w, b, task.y, result.alpha, none, bounds, self.fit_intercept)
+        if C is None:
+            slack, proof = none, certificate(rows, point, self._problem(), result.passes)
+        else:
+            proof, slack = certificate_with_slack(rows, point, self._problem(), result.passes)
+            least = 1.0 - float(slack.max())
+            if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < proof.primal:
+                w, b = w / least, b / least  # no slack at all is cheaper
+                point = point._replace(w=w, b=b)
+                proof, slack = certificate_with_slack(rows, point, self._problem(), proof.n_passes)
         support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
         alpha = result.alpha[support]
         return MarginMachine(

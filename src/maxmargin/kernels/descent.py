@@ -19,11 +19,23 @@ import numpy as np
 from maxmargin.kernels.jit import jit
 from maxmargin.kernels.primitives import add_row, dot, norm_squared, prefetch_row
 
-__all__ = ["ABOVE", "BALANCE", "BELOW", "BIAS", "GAP", "add_rows", "descend", "dots", "lengths"]
+__all__ = [
+    "ABOVE",
+    "BALANCE",
+    "BELOW",
+    "BIAS",
+    "CHANGED",
+    "GAP",
+    "add_rows",
+    "descend",
+    "dots",
+    "lengths",
+    "shuffle",
+]
 
-# Places in ``state``: Σ α_i y_i, b_k, the gradients beyond which rows at a bound are set aside, and the
-# gap as the rows were visited (bounds at infinity count as 0).
-BALANCE, BIAS, ABOVE, BELOW, GAP = 0, 1, 2, 3, 4
+# Places in ``state``: Σ α_i y_i, b_k, the gradients beyond which rows at a bound are set aside, the gap
+# as the rows were visited (bounds at infinity count as 0), and how many came to a bound or left one.
+BALANCE, BIAS, ABOVE, BELOW, GAP, CHANGED = 0, 1, 2, 3, 4, 5
 AHEAD = 3  # rows fetched before they are visited
 
 
@@ -34,7 +46,7 @@ def descend(
     """Visit the rows in ``order``; return how many are left, the ones set aside at its end."""
     balance, b = state[BALANCE], state[BIAS]
     above, below = state[ABOVE], state[BELOW]
-    highest, lowest, gap = 0.0, 0.0, 0.0
+    highest, lowest, gap, changed = 0.0, 0.0, 0.0, 0
     n = order.shape[0]
     k = 0
     while k < n:
@@ -62,12 +74,27 @@ def descend(
         step = (new - old) * y[i]
         if step != 0.0:
             alpha[i] = new
+            if (0.0 < old < C[i]) != (0.0 < new < C[i]):
+                changed += 1
             balance += step
             add_row(rows, i, step, w)
     state[BALANCE] = balance
     state[BIAS] = b + rho * balance
-    state[ABOVE], state[BELOW], state[GAP] = highest, lowest, gap
+    state[ABOVE], state[BELOW] = highest, lowest
+    state[GAP], state[CHANGED] = gap, changed
     return n
+
+
+@jit
+def shuffle(order: Any, seed: int) -> None:
+    """Bring rows into a random order (Fisher and Yates), by Marsaglia's xorshift generator."""
+    s = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
+    for k in range(order.shape[0] - 1, 0, -1):
+        s ^= s << np.uint64(13)
+        s ^= s >> np.uint64(7)
+        s ^= s << np.uint64(17)
+        j = np.int64(np.float64(s >> np.uint64(11)) * 2.0**-53 * (k + 1))
+        order[k], order[j] = order[j], order[k]
 
 
 @jit

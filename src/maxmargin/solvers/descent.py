@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin.kernels.descent import ABOVE, BALANCE, BELOW, BIAS, GAP, descend
+from maxmargin.kernels.descent import ABOVE, BALANCE, BELOW, BIAS, CHANGED, GAP, descend, shuffle
 from maxmargin.solvers.duel import Duel
 from maxmargin.solvers.passes import State
 
@@ -36,19 +36,18 @@ class Descent:
     def __init__(self, duel: Duel) -> None:
         self.duel = duel
         self.alpha, self.w = np.zeros(duel.n), np.zeros(duel.d)
-        self.changed = duel.n  # multipliers that went to a bound or came from one in the last epoch
         self.left = duel.n  # rows that are not set aside: the first ones of the order
         self.epochs = 0
         self._order = np.arange(duel.n)
         self._rho = CENTRE * float(duel.q.mean()) * duel.pad
         self._q = duel.q + (TINY * float(duel.q.max(initial=0.0)) + 1e-300)
-        self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0])
+        self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0, 0.0])
 
     def begin(self) -> None:
         """The first epochs, with smaller bounds."""
         duel = self.duel
         size = 1.0 if duel.hard else float(np.mean(duel.C * duel.q))
-        for stage in range(min(STAGES, math.ceil(math.log(max(size, 1.0), FACTOR))), 0, -1):
+        for stage in range(min(STAGES, round(math.log(max(size, 1.0), FACTOR))), 0, -1):
             bounds = duel.C / FACTOR**stage
             for _ in range(EACH):
                 self.epoch(bounds)
@@ -82,27 +81,28 @@ class Descent:
         duel, state, y = self.duel, self._state, self.duel.y
         C = duel.C if bounds is None else bounds
         order = self._order[: self.left]
-        order[:] = np.random.default_rng(self.epochs).permutation(order)
         self.epochs += 1
+        shuffle(order, self.epochs)
         duel.visits += self.left
-        before = self.free(C)
-        kept, aside, gap = [], [], 0.0
+        kept, aside, gap, changed = [], [], 0.0, 0.0
         for part in self._pieces(order):
             count = descend(duel.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state)
             kept.append(part[:count])
             aside.append(part[count:])
             gap += state[GAP]
+            changed += state[CHANGED]
         if len(kept) > 1:
             order[:] = np.concatenate(kept + aside)
         self.left = sum(map(len, kept))
-        state[GAP] = gap
+        state[GAP], state[CHANGED] = gap, changed
         state[ABOVE] = state[ABOVE] if state[ABOVE] > 0.0 else math.inf
         state[BELOW] = state[BELOW] if state[BELOW] < 0.0 else -math.inf
-        self.changed = int(np.count_nonzero(self.free(C) != before))
 
-    def free(self, C: np.ndarray) -> np.ndarray:
-        """Which multipliers are strictly between their bounds."""
-        return (self.alpha > 0.0) & (self.alpha < C)
+    @property
+    def restless(self) -> float:
+        """How many multipliers came to a bound or left one in the last epoch, against the free ones."""
+        free = int(np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.duel.C)))
+        return max(float(self._state[CHANGED]) - 1.0, 0.0) / max(free, 1)
 
     @property
     def bias(self) -> float:

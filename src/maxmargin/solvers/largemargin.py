@@ -136,9 +136,7 @@ def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
     """Whether descent needs many more epochs, and the free rows hardly change any more."""
     if len(history) <= MEMORY or not math.isfinite(history[-1 - MEMORY]):
         return False
-    if len(history) < PATIENCE:
-        free = int(np.count_nonzero(walk.free(walk.duel.C)))
-        if walk.changed > STEADY * free + 1:
-            return False
     rate = (history[-1] / history[-1 - MEMORY]) ** (1.0 / MEMORY)
-    return rate >= 1.0 or math.log(tol / history[-1]) / math.log(rate) > SOON
+    if rate < 1.0 and math.log(tol / history[-1]) / math.log(rate) <= SOON:
+        return False
+    return len(history) >= PATIENCE or walk.restless <= STEADY
