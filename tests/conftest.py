@@ -1,11 +1,12 @@
 """Fresh kernels and repeatable examples for every run of the suite."""
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from thorough import PROFILE, THOROUGH
 
 PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
 
@@ -19,15 +20,16 @@ for name, examples in {"bounded": 60, "thorough": 3000}.items():
         max_examples=examples,
         suppress_health_check=[HealthCheck.too_slow],
     )
-settings.load_profile(os.environ.get("MAXMARGIN_TESTS", "bounded"))
+settings.load_profile(PROFILE)
 
 
 def pytest_configure(config):
-    """Drop compiled kernels that are older than their sources.
+    """Name the marker, and drop compiled kernels that are older than their sources.
 
     Numba notices a change in the file of a kernel, not in the files it imports. Under xdist only the
     controlling process does this, before its workers start.
     """
+    config.addinivalue_line("markers", "thorough: one more case of the same thing, for `make test-all`")
     if hasattr(config, "workerinput"):
         return
     cached = [p for kind in ("nbi", "nbc") for p in PACKAGE.glob(f"**/__pycache__/*.{kind}")]
@@ -38,6 +40,15 @@ def pytest_configure(config):
     if any(p.stat().st_mtime > oldest for p in sources):
         for p in cached:
             p.unlink(missing_ok=True)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is marked as thorough, unless all is asked for."""
+    if THOROUGH:
+        return
+    further = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=further)
+    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
+from thorough import THOROUGH
 
 # These checks fit clouds of points that no plane separates: the error is the right answer.
 OVERLAPPING = [
@@ -37,13 +38,15 @@ ESTIMATORS = [
     mm.Perceptron(),
     mm.Perceptron(order="shuffled", average=True, normalize=True, multi_class="ovo"),
     mm.BatchPerceptron(),
-    mm.BatchPerceptron(step=1.0, multi_class="ovo"),
     mm.PocketPerceptron(max_updates=200),
-    mm.PocketPerceptron(max_updates=200, multi_class="ovo", polish=False),
     mm.HardMarginSVC(),
     mm.SoftMarginSVC(),
-    mm.SoftMarginSVC(C=10.0, multi_class="ovo", class_weight="balanced"),
     mm.SoftMarginSVCCV(Cs=3, cv=3),
+]
+FURTHER = [  # the same machines once more, a pair of classes at a time
+    mm.BatchPerceptron(step=1.0, multi_class="ovo"),
+    mm.PocketPerceptron(max_updates=200, multi_class="ovo", polish=False),
+    mm.SoftMarginSVC(C=10.0, multi_class="ovo", class_weight="balanced"),
 ]
 
 
@@ -54,6 +57,6 @@ def expected_failed_checks(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(ESTIMATORS + FURTHER * THOROUGH, expected_failed_checks=expected_failed_checks)
 def test_sklearn_contract(estimator, check):
     check(estimator)

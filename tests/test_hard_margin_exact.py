@@ -1,7 +1,6 @@
 """The hard margin on thousands of small integer problems, against rational arithmetic."""
 
 import math
-import os
 import warnings
 from fractions import Fraction
 
@@ -10,8 +9,9 @@ import pytest
 
 import maxmargin as mm
 from exact import hard_margin, meeting_weights
+from thorough import THOROUGH
 
-MANY = 20 if os.environ.get("MAXMARGIN_TESTS") == "thorough" else 1
+EACH, PAIRS = (800, 2000) if THOROUGH else (40, 60)  # problems
 CLOSE = 1e-9  # relative gap that is asked for
 THIN = 1e5  # size of the data against the margin, beyond which rounding may be in the way of it
 ROUNDING = 1e-13  # gap that rounding may leave, for each unit of that ratio
@@ -225,7 +225,7 @@ def failures(problems, intercept):
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
 def test_small_integer_problems(family, d, intercept):
     rng = np.random.default_rng([FAMILIES.index(family), d, intercept])
-    problems = (family(rng, int(rng.integers(2, 10)), d) for _ in range(40 * MANY))
+    problems = (family(rng, int(rng.integers(2, 10)), d) for _ in range(EACH))
     wrong, separable, count = failures(problems, intercept)
     assert not wrong, f"{len(wrong)} of {count} problems:\n" + "\n".join(wrong[:5])
     assert separable < count or family in (one_sided, on_the_edges, thousands)
@@ -274,7 +274,7 @@ def test_awkward_problems(X, y, intercept):
 
 def test_the_two_rational_methods_agree():
     rng = np.random.default_rng(5)
-    for k in range(100 * MANY):
+    for k in range(PAIRS):
         X, y = FAMILIES[k % len(FAMILIES)](rng, int(rng.integers(2, 7)), 1 + k % 3)
         for intercept in (True, False):
             best = hard_margin(X.tolist(), y.tolist(), intercept)

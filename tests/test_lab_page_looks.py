@@ -8,6 +8,7 @@ from lab_driver import browser, kept, lab_url, opened
 from lab_driver import shared as lab
 from lab_library import preset
 from maxmargin.laboratory.engine import answer
+from thorough import THOROUGH
 
 SEPARABLE = preset("separable", n=24, margin=0.25, seed=3)
 THREE = preset("three blobs", n=30)
@@ -93,9 +94,12 @@ def test_nothing_scrolls_at_1280_by_720(lab, algorithm):
         assert size["width"] >= 280 and size["height"] >= 280
 
 
+WINDOWS = [(820, 1180), (600, 960), (1920, 1080), *([(1180, 820), (1024, 768)] if THOROUGH else [])]
+
+
 def test_other_windows(browser, lab_url):
     with opened(browser, lab_url, kept=True) as lab:
-        for width, height in [(820, 1180), (1180, 820), (1024, 768), (600, 960), (1920, 1080)]:
+        for width, height in WINDOWS:
             lab.page.set_viewport_size({"width": width, "height": height})
             fits(lab.open(SEPARABLE), width)
 

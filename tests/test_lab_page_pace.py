@@ -10,6 +10,7 @@ import pytest
 from lab_driver import Lab, browser, lab, lab_url, opened
 from lab_library import fitted, machines, preset
 from maxmargin.laboratory.engine import answer
+from thorough import further
 
 PARTS = ("points", "labels", "names")
 COUNT = """() => {
@@ -65,7 +66,7 @@ def counted(lab):
     return lab
 
 
-@pytest.mark.parametrize("algorithm", ["perceptron", "soft"])
+@pytest.mark.parametrize("algorithm", ["soft", further("perceptron")])
 def test_a_thousand_drags_leave_no_backlog(counted, algorithm):
     lab = counted
     lab.open(preset("overlapping", n=200), algorithm=algorithm)
@@ -93,7 +94,7 @@ def test_a_thousand_drags_leave_no_backlog(counted, algorithm):
     print(f"{algorithm}: {told['answered']} refits for 1000 moves, {waited:.3f} s after the last")
 
 
-@pytest.mark.parametrize("name", ["separable", "overlapping"])
+@pytest.mark.parametrize("name", ["overlapping", further("separable")])
 def test_refits_follow_the_hand(counted, name):
     lab = counted
     lab.open(preset(name, n=200))

@@ -11,6 +11,7 @@ from lab_driver import shared as lab
 from lab_library import fitted, machines, preset, rows_of, signs_of, trained
 from lab_words import number, share
 from maxmargin.laboratory.engine import answer
+from thorough import further
 
 SEPARABLE = preset("separable", n=24, margin=0.25, seed=3)
 OVERLAPPING = preset("overlapping", n=40, noise=0.8)
@@ -159,7 +160,7 @@ def test_the_arithmetic_of_an_update(lab, algorithm, intercept):
         assert f"Look {update.step}:" in sentence
 
 
-@pytest.mark.parametrize(("algorithm", "C"), [("hard", 1), ("soft", 0.1), ("soft", 30)])
+@pytest.mark.parametrize(("algorithm", "C"), [("hard", 1), ("soft", 0.1), further("soft", 30)])
 @pytest.mark.parametrize("held", [False, True])
 def test_the_certificate_of_a_margin_machine(lab, algorithm, C, held):
     data = SEPARABLE if algorithm == "hard" else OVERLAPPING

@@ -10,6 +10,7 @@ from lab_driver import shared as lab
 from lab_library import signs_of, trained
 from lab_words import number, numbers, share
 from maxmargin.laboratory.engine import answer
+from thorough import further
 
 STATE = {"points": [[-2, -1, 0, 0], [-1, 1.5, 0, 0], [2, 1.3, 1, 0], [1, -1, 1, 0], [0.8, 2, 1, 0]]}
 TABS = ("w", "3d", "section")
@@ -218,7 +219,7 @@ def test_w_space_zooms_and_shows_all_again(lab):
     assert lab.js("__lab.view('w').window()") == pytest.approx(window)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", further("dark")])
 def test_no_canvas_is_blank(browser, lab_url, scheme):
     made = answer({"ask": "preset", "name": "separable", "n": 30})
     state = {key: made[key] for key in ("points", "labels", "names")}

@@ -311,7 +311,7 @@ def test_all_wrong_rows_are_in_hand_in_a_batch():
 def test_no_line_of_the_caption_is_wider_than_the_picture():
     X, y = overlapping(d=5)
     X = X * 1234.567
-    painter, _, images = painted(recorded(X, y, normalize=True).trace_, X, y)
+    painter, _, images = painted(recorded(X, y, normalize=True).trace_, X, y, shown=40)
     for _ in images:
         edges = [text.get_window_extent() for text in painter.texts]
         assert max(edge.x1 for edge in edges) <= painter.figure.bbox.x1

@@ -127,5 +127,5 @@ def _png(figure: Figure) -> bytes:
     low, high = inked[[0, -1]] + [-int(PAD * DPI), int(PAD * DPI)]
     image = Image.fromarray(np.ascontiguousarray(pixels[max(low, 0) : high]))
     buffer = io.BytesIO()
-    image.quantize(SHADES, dither=Image.Dither.NONE).save(buffer, format="PNG", optimize=True)
+    image.quantize(SHADES, dither=Image.Dither.NONE).save(buffer, format="PNG")
     return buffer.getvalue()
