@@ -7,8 +7,9 @@ stay within the range of doubles. In these coordinates the margin of row i is m_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.room import room
 from maxmargin.solvers.products import Products
 
-__all__ = ["TOO_WIDE", "Frame", "NotFiniteError", "Scene", "draw", "set_scene"]
+__all__ = ["TOO_WIDE", "Frame", "Frames", "NotFiniteError", "Scene", "draw", "set_scene"]
 
 SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
 SAMPLED = 1 << 22  # entries of these rows, at most
@@ -173,6 +174,24 @@ class Frame:
             A[part] = self.take(which[part])
         _check(A)
         return Frame(DenseRows(A), y, pad, self.scene, ready=True)
+
+
+class Frames(Sequence[Frame]):
+    """The same rows for several machines; the scene is set when the first frame is asked for."""
+
+    def __init__(self, rows: Rows, labels: Sequence[np.ndarray], pad: float) -> None:
+        self._rows, self._labels, self._pad = rows, labels, pad
+
+    @cached_property
+    def scene(self) -> Scene:
+        """One for all."""
+        return set_scene(self._rows, self._pad)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __getitem__(self, k: Any) -> Any:
+        return Frame(self._rows, self._labels[k], self._pad, self.scene)
 
 
 def _check(values: np.ndarray) -> None:

@@ -27,8 +27,8 @@ def solve_stage(
     deadline = budget.deadline if found is None else time.perf_counter() + found["left"]
 
     def record(states: Sequence[State | Solved | None]) -> State:
-        logs = [[list(line) for line in task.log] for task in tasks]
-        logs = [[] if state is None else log for state, log in zip(states, logs, strict=True)]
+        ends = [_lines(state) for state in states]
+        logs = [[list(line) for line in task.log[:end]] for task, end in zip(tasks, ends, strict=True)]
         return {"machines": list(states), "logs": logs, "left": deadline - time.perf_counter()}
 
     def offer(states: Sequence[State | Solved | None]) -> None:
@@ -46,3 +46,10 @@ def solve_stage(
     solved = solve_margins(rows, tasks, pad, tol, budget, way, machines, offer)
     stage.finish(record(solved))
     return solved, deadline
+
+
+def _lines(state: State | Solved | None) -> int | None:
+    """How many lines a machine had written down when this was its state."""
+    if state is None:
+        return 0
+    return state["lines"] if isinstance(state, dict) else None

@@ -26,8 +26,8 @@ from maxmargin.solvers.witness import growing_rows
 __all__ = ["Reached", "large_margin"]
 
 WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
-FIRST = 4  # epochs after which to look at all rows, in any case; then
-OFTEN = 2.0  # each time there have been so many times more
+FIRST = 8  # passes after which to look at all rows, in any case; then
+OFTEN = 2  # each time there have been so many times more
 SOON = 30  # epochs that descent may still need
 STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
 PATIENCE = 200  # epochs until it is tried in any case
@@ -48,7 +48,7 @@ class Search:
 
     best: MarginPoint
     epochs: int = 0  # since it last began
-    look: int = FIRST
+    look: int = FIRST  # passes at which to look again
     factor: float = 1.0  # gap against estimate, at the last look
     patience: int = 0
     history: list[float] = field(default_factory=list)
@@ -88,7 +88,8 @@ def large_margin(
         if search.patience and not search.best.gap < before:
             return Reached(search.best, False)
         walk.start(search.best.alpha, search.best.v, walk.bias)
-        search.epochs, search.look, search.factor, search.history = 0, FIRST, 1.0, []
+        search.epochs, search.factor, search.history = 0, 1.0, []
+        search.look = duel.passes + FIRST
         search.patience = 2 * (search.patience or PATIENCE)
 
 
@@ -100,7 +101,8 @@ def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Gener
         walk.epoch()
         search.epochs += 1
         history.append(walk.estimate)
-        if search.factor * history[-1] <= tol or search.epochs >= search.look:
+        soon = search.factor * history[-1] <= tol
+        if soon or duel.passes >= search.look or budget.is_up(duel.passes):
             point, _ = duel.measure(walk.w, walk.alpha)
             search.best = search.best.joined(point)
             if search.best.gap <= tol or budget.ended(search.best):
@@ -111,12 +113,12 @@ def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Gener
             if search.factor > WRONG:
                 walk.wake()
                 search.factor = 1.0
-            search.look = max(math.ceil(OFTEN * search.epochs), search.look)
+            search.look = max(OFTEN * duel.passes, search.look)
             yield {"walk": walk.state(), "search": {**vars(search), "history": list(history)}}
         if duel.hard and search.best.primal == math.inf:
             if search.epochs >= HOPELESS:
                 return False
-        elif search.epochs >= max(search.patience, FIRST) and _is_slow(walk, history, tol):
+        elif search.epochs >= search.patience and _is_slow(walk, history, tol):
             return False
 
 

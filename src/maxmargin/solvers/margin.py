@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
-from threading import Event
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from maxmargin.solvers.balance import balanced, to_scale
 from maxmargin.solvers.choice import choose_solver
 from maxmargin.solvers.duel import Duel, square_lengths
 from maxmargin.solvers.finish import Reached, finish
-from maxmargin.solvers.frame import Frame, Scene, set_scene
+from maxmargin.solvers.frame import Frame, Frames
 from maxmargin.solvers.gram import gram_frames, worth_gram
 from maxmargin.solvers.hardmargin import hard_margin
 from maxmargin.solvers.largemargin import large_margin
@@ -47,34 +47,42 @@ def solve_margins(
     ``offer`` is told now and then where they are; given as ``saved``, they go on from there.
     """
     solver = choose_solver(rows, tasks[0].C is None, way.solver)
-    q = square_lengths(rows) if solver != "newton" else np.empty(0)
-    scene = set_scene(rows, pad) if solver != "descent" else Scene(np.zeros(rows.d), _unit(q))
-    frames = [Frame(rows, task.y, pad, scene) for task in tasks]
-    budget = replace(budget, outside=scene.outside, halt=Event())
     saved = saved or [None] * len(tasks)
-    work = frames
+    parts = [one["part"] if isinstance(one, dict) else one for one in saved]
+    frames: Sequence[Frame] = Frames(rows, [task.y for task in tasks], pad)
     if solver != "newton":
-        machines = zip(frames, tasks, saved, strict=True)
-        courses = [_large(solver, q, *machine, tol, budget) for machine in machines]
+        q = square_lengths(rows)
+        duels = [Duel(rows, task.y, task.C, pad, q) for task in tasks]
+        each = zip(duels, range(len(tasks)), tasks, parts, strict=True)
+        courses = [_large(solver, frames, *machine, tol, budget) for machine in each]
     else:
-        if worth_gram(frames[0]):
-            work = gram_frames(frames)
+        outer = frames = list(frames)
+        budget = replace(budget, outside=outer[0].scene.outside)
+        if worth_gram(outer[0]):
+            frames = gram_frames(outer)
             budget = replace(budget, outside=None)
-        each = zip(work, frames, tasks, saved, strict=True)
-        courses = [_course(*machine, tol, budget) for machine in each]
-    together = run_together(work, courses, saved, way.jobs, budget.halt)
-    while True:
-        try:
-            offer(next(together))
-        except StopIteration as end:
-            solved: list[Solved] = end.value
-            return solved
+        machines = zip(frames, outer, tasks, parts, strict=True)
+        courses = [_course(*machine, tol, budget) for machine in machines]
+    courses = [_counted(course, task) for course, task in zip(courses, tasks, strict=True)]
+    with closing(run_together(frames, courses, saved, way.jobs, budget.halt)) as together:
+        while True:
+            try:
+                offer(next(together))
+            except StopIteration as end:
+                solved: list[Solved] = end.value
+                return solved
+
+
+def _counted(course: Course[Solved], task: Task) -> Course[Solved]:
+    """Let each state tell how many lines had been written then."""
+    return (yield from within(course, lambda part: {"part": part, "lines": len(task.log)}))
 
 
 def _large(
     solver: str,
-    q: np.ndarray,
-    frame: Frame,
+    frames: Sequence[Frame],
+    duel: Duel,
+    k: int,
     task: Task,
     saved: State | Solved | None,
     tol: float,
@@ -84,7 +92,6 @@ def _large(
     if isinstance(saved, Solved):
         return saved
     if saved is None or "descent" in saved:
-        duel = Duel(frame.rows, frame.y, task.C, frame.pad, q)
         start = None
         if task.start is not None and task.C is not None:
             alpha = np.clip(task.start.alpha, 0.0, task.C)
@@ -98,7 +105,9 @@ def _large(
         saved = {"point": point, "newton": None}
         yield saved
     reached: MarginPoint = saved["point"]
+    frame = frames[k]
     unit = frame.scene.scale**2
+    budget = replace(budget, outside=frame.scene.outside)
     if task.C is None:
         steps = hard_margin(frame, tol, _logging(budget, task, unit), saved["newton"])
     else:
@@ -109,12 +118,6 @@ def _large(
         steps = soft_margin(frame, C, tol, _logging(budget, task, unit), start, kept)
     last = yield from within(steps, lambda part: {"point": reached, "newton": part})
     return replace(_outside(frame, task, last, combined=False), solver="mixed")
-
-
-def _unit(q: np.ndarray) -> float:
-    """The power of two next to the length of the longest row."""
-    longest = math.sqrt(float(q.max(initial=0.0)))
-    return float(2.0 ** np.round(np.log2(longest))) if longest > 0.0 else 1.0
 
 
 def _solved(duel: Duel, point: MarginPoint) -> Solved:

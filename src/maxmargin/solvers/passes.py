@@ -88,11 +88,15 @@ class Budget:
         if self.halt.is_set():
             raise HaltedError
 
+    def is_up(self, passes: int) -> bool:
+        """Whether so many passes are enough, or the time is over."""
+        return passes >= self.passes or time.perf_counter() > self.deadline
+
     def ended(self, point: MarginPoint) -> bool:
         """Tell how it is going after a pass; whether the budget is used up, or a stop is asked for."""
         plane = None if self.outside is None else self.outside(point.w, point.b)
         stop = self.report(point, plane)
-        return stop or point.passes >= self.passes or time.perf_counter() > self.deadline
+        return stop or self.is_up(point.passes)
 
 
 def run_together(
@@ -133,6 +137,8 @@ def run_together(
                 working.append(k)
             else:
                 wanted[k] = wish
+        if working:
+            yield states
     return [results[k] for k in range(len(courses))]
 
 

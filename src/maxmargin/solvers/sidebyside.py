@@ -6,14 +6,19 @@ course computes does not depend on the others: the results are the same for any 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from copy import deepcopy
+from functools import partial
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["HaltedError", "advance"]
+from maxmargin.core.keeping import is_kept
+
+__all__ = ["HaltedError", "advance", "in_threads"]
 
 MOMENT = 0.1  # seconds between looks at the threads
+T = TypeVar("T")
 
 
 class HaltedError(Exception):
@@ -35,6 +40,8 @@ def advance(
         found = {}
         for k in turn:
             while True:
+                if halt.is_set():
+                    raise HaltedError
                 ended, wish = _next(courses[k])
                 if ended or not isinstance(wish, dict):
                     break
@@ -48,18 +55,32 @@ def advance(
             ended, wish = _next(courses[k])
             if ended or not isinstance(wish, dict):
                 return ended, wish
-            states[k] = wish
+            states[k] = deepcopy(wish) if kept else wish  # the course goes on while it is written
         raise HaltedError
 
+    kept = is_kept()
+    for k in turn if kept else ():
+        states[k] = deepcopy(states[k])
+    return (yield from in_threads({k: partial(run, k) for k in turn}, jobs, halt, states))
+
+
+def in_threads(
+    calls: Mapping[int, Callable[[], T]], jobs: int, halt: Event, tell: Any = None
+) -> Generator[Any, None, dict[int, T]]:
+    """Run calls side by side, and yield ``tell`` now and then.
+
+    If one fails, or whoever waits for them does, ``halt`` is set, and all have ended when the error
+    comes out.
+    """
     with ThreadPoolExecutor(jobs) as pool:
-        futures: dict[int, Future[tuple[bool, Any]]] = {k: pool.submit(run, k) for k in turn}
+        futures: dict[int, Future[T]] = {k: pool.submit(call) for k, call in calls.items()}
         try:
             pending = set(futures.values())
             while pending:
                 done, pending = wait(pending, MOMENT, FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                yield states
+                yield tell
         except BaseException:
             halt.set()
             for future in futures.values():
