@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.kernels.descent import add_rows, lengths
 from maxmargin.rows import Rows
 from maxmargin.solvers.balance import balanced
@@ -25,7 +26,8 @@ def square_lengths(rows: Rows) -> np.ndarray:
     """‖x_i‖² of rows in memory."""
     q = np.empty(rows.n)
     lengths(rows.arrays, q)
-    if not np.isfinite(q.sum()):
+    longest = math.sqrt(float(q.max(initial=0.0)))
+    if not np.isfinite(q.sum()) or not (longest == 0.0 or SMALLEST <= longest <= LARGEST):
         raise NotFiniteError
     return q
 
@@ -70,7 +72,7 @@ class Duel:
         least, half = float(m.min()), 0.5 * float(w @ w)
         primal, scale = math.inf, 1.0
         if least > 0.0:  # without any slack
-            primal, scale = half / least**2, 1.0 / least
+            primal, scale = half / least / least, 1.0 / least
         if not self.hard and (slack := half + float(self.C @ np.maximum(1.0 - m, 0.0))) <= primal:
             primal, scale = slack, 1.0
         alpha, v, dual = self._feasible(w, x)
@@ -88,7 +90,7 @@ class Duel:
         if self.pad and abs(float(alpha @ self.y)) > UNBALANCED * total:
             return alpha, v, -math.inf
         if self.hard:
-            return alpha, v, 0.5 * total**2 / length if length > 0.0 else -math.inf
+            return alpha, v, 0.5 * total * (total / length) if length > 0.0 else -math.inf
         return alpha, v, total - 0.5 * length
 
     def _bias(self, f: np.ndarray) -> float:

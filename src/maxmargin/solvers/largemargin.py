@@ -28,10 +28,11 @@ __all__ = ["Reached", "large_margin"]
 WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
 FIRST = 8  # passes after which to look at all rows, in any case; then
 OFTEN = 2  # each time there have been so many times more
-SOON = 30  # epochs that descent may still need
+SOON = 16  # passes over all rows that descent may still need
+TURN = 1_000  # rows that could be visited in the time it takes to begin an epoch
 STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
 PATIENCE = 200  # epochs until it is tried in any case
-MEMORY = 4  # epochs over which progress is measured
+MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
 HOPELESS = 500  # epochs without any plane that separates
 
 
@@ -79,8 +80,11 @@ def large_margin(
         walk.begin()
     while True:
         done = yield from _descend(walk, search, tol, budget)
-        if done or not exact:
-            return Reached(search.best, done)
+        if not (done or exact):
+            point, _ = duel.measure(walk.w, walk.alpha)
+            return Reached(search.best.joined(point), False)
+        if done:
+            return Reached(search.best, True)
         before = search.best.gap
         search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget)
         if done:
@@ -135,10 +139,12 @@ def _grows(walk: Descent, search: Search) -> bool:
 
 
 def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
-    """Whether descent needs many more epochs, and the free rows hardly change any more."""
-    if len(history) <= MEMORY or not math.isfinite(history[-1 - MEMORY]):
+    """Whether descent needs many more passes, and the free rows hardly change any more."""
+    back = max(MEMORY, len(history) // MEMORY)
+    if len(history) <= back or not math.isfinite(history[-1 - back]):
         return False
-    rate = (history[-1] / history[-1 - MEMORY]) ** (1.0 / MEMORY)
-    if rate < 1.0 and math.log(tol / history[-1]) / math.log(rate) <= SOON:
+    rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
+    epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
+    if epochs * (walk.left + TURN) <= SOON * walk.duel.n:
         return False
     return len(history) >= PATIENCE or walk.restless <= STEADY
