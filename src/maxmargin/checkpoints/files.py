@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
+from maxmargin.rows.workplace import sweep
 from maxmargin.saving.atomic import write_atomically
 from maxmargin.saving.sealed import seal, unseal
 
-__all__ = ["read_sealed", "remove_leftovers", "write_sealed"]
+__all__ = ["read_sealed", "write_sealed"]
 
 
 def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content: dict[str, Any]) -> None:
@@ -24,7 +23,8 @@ def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content:
 
 def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any] | None:
     """Return the content of a file of this kind; None if there is no file."""
-    remove_leftovers(path)
+    target = Path(os.path.realpath(path))
+    sweep(target.parent, target.name)
     try:
         text = Path(path).read_bytes()
     except FileNotFoundError:
@@ -42,26 +42,3 @@ def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[s
             "instead. Update maxmargin."
         )
     return content
-
-
-def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove what processes left that were killed while they wrote this file."""
-    target = Path(os.path.realpath(path))
-    left = re.compile(re.escape(f".{target.name}.") + r"(\d+)-\d+\.new")
-    with contextlib.suppress(OSError):
-        for other in target.parent.iterdir():
-            match = left.fullmatch(other.name)
-            if match and not _alive(int(match[1])):
-                other.unlink(missing_ok=True)
-
-
-def _alive(pid: int) -> bool:
-    if os.name != "posix":
-        return True  # to be on the safe side
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import threading
 from pathlib import Path
 
 from maxmargin.core.errors import InputError
+from maxmargin.rows.workplace import Workplace, sweep
 
 __all__ = ["write_atomically"]
 
@@ -16,7 +16,9 @@ __all__ = ["write_atomically"]
 def write_atomically(
     path: str | os.PathLike[str], content: bytes, *, whole: str | os.PathLike[str] | None = None
 ) -> None:
-    """Write a file under a temporary name in the same folder, bring it to the disk, then rename it.
+    """Write a file in a folder beside it, bring it to the disk, then rename it.
+
+    What processes left that were killed while they wrote this file is removed.
 
     Parameters
     ----------
@@ -45,8 +47,10 @@ def write_atomically(
 
 
 def _replace(target: Path, content: bytes) -> None:
-    beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_native_id()}.new")
+    sweep(target.parent, target.name)
+    work = Workplace(target)
     try:
+        beside = work.path / target.name
         with beside.open("wb") as file:
             file.write(content)
             file.flush()
@@ -54,10 +58,8 @@ def _replace(target: Path, content: bytes) -> None:
         if target.exists():
             shutil.copymode(target, beside)
         os.replace(beside, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
+    finally:
+        work.remove()
     with contextlib.suppress(OSError):  # not every system lets a folder be synchronised
         folder = os.open(target.parent, os.O_RDONLY)
         try:
