@@ -296,7 +296,7 @@ def test_clone_and_parameters():
     assert twin.get_params() == model.get_params()
     assert set(model.get_params()) == {
         "Cs", "cv", "scoring", "fit_intercept", "multi_class", "class_weight", "tol",
-        "max_passes", "max_seconds", "n_jobs", "verbose",
+        "max_passes", "max_seconds", "solver", "n_jobs", "verbose",
     }  # fmt: skip
     assert not hasattr(twin, "C_")
     with pytest.raises(NotFittedError):

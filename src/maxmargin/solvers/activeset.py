@@ -29,6 +29,7 @@ STEPS = 200  # of conjugate residuals in a round
 LESS = 0.03  # the residual a round leaves, against the one it found
 SPARE = 0.2  # or the part of the tolerance it may take
 BAD = 4  # rounds without a better gap
+ENDLESS = Budget()
 
 
 def settle(
@@ -43,7 +44,7 @@ def settle(
         F = np.flatnonzero(face)
         if not len(F):
             break
-        _solve(duel, x, w, F, best.primal, tol)
+        _solve(duel, x, w, F, best.primal, tol, budget)
         point, f = duel.measure(w, x)
         before = best.gap
         best = best.joined(point)
@@ -64,10 +65,19 @@ def settle(
     return best, False
 
 
-def _solve(duel: Duel, x: np.ndarray, w: np.ndarray, F: np.ndarray, primal: float, tol: float) -> None:
+def _solve(
+    duel: Duel,
+    x: np.ndarray,
+    w: np.ndarray,
+    F: np.ndarray,
+    primal: float,
+    tol: float,
+    budget: Budget = ENDLESS,
+) -> None:
     """Move the multipliers of the rows F, and w with them, to where these rows have margin 1."""
     rows, y, k = duel.rows.arrays, duel.y[F], len(F)
     u, out = np.zeros(duel.d), np.empty(k)
+    unit = float(duel.q[F].max()) or 1.0  # K is divided by it: its products stay within range
 
     def project(r: np.ndarray) -> np.ndarray:
         return r - y * (float(y @ r) / k) if duel.pad else r
@@ -77,7 +87,7 @@ def _solve(duel: Duel, x: np.ndarray, w: np.ndarray, F: np.ndarray, primal: floa
         add_rows(rows, F, p * y, u)
         dots(rows, F, u, out)
         duel.visits += 2 * k
-        return project(y * out)
+        return project(y * out) / unit
 
     def size(r: np.ndarray) -> float:
         """About what the residual adds to the relative gap."""
@@ -102,9 +112,9 @@ def _solve(duel: Duel, x: np.ndarray, w: np.ndarray, F: np.ndarray, primal: floa
         if not (rKr > 0.0 and length > 0.0):
             break
         t = rKr / length
-        moved += t * p
+        moved += (t / unit) * p
         r -= t * Kp
-        if size(r) <= goal:
+        if size(r) <= goal or budget.is_up(duel.passes):
             break
         Kr = product(r)
         new = float(r @ Kr)

@@ -13,7 +13,7 @@ the dual value grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -43,13 +43,15 @@ class Descent:
         self._q = duel.q + (TINY * float(duel.q.max(initial=0.0)) + 1e-300)
         self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0, 0.0])
 
-    def begin(self) -> None:
-        """The first epochs, with smaller bounds."""
+    def begin(self, is_up: Callable[[int], bool]) -> None:
+        """The first epochs, with smaller bounds; fewer if so many passes are enough."""
         duel = self.duel
         size = 1.0 if duel.hard else float(np.mean(duel.C * duel.q))
         for stage in range(min(STAGES, round(math.log(max(size, 1.0), FACTOR))), 0, -1):
             bounds = duel.C / FACTOR**stage
             for _ in range(EACH):
+                if is_up(duel.passes + 1):
+                    return
                 self.epoch(bounds)
             self._stretch(bounds * FACTOR)
 
@@ -71,9 +73,11 @@ class Descent:
         self._order, self._state = saved["order"].copy(), saved["places"].copy()
         self.left, self.epochs, self.duel.visits = saved["left"], saved["epochs"], saved["visits"]
 
-    def wake(self) -> None:
-        """Let all rows take part again."""
+    def wake(self, b: float | None = None) -> None:
+        """Let all rows take part again, with another bias if one is given."""
         self.left = self.duel.n
+        if b is not None:
+            self._state[BIAS] = b
         self._state[ABOVE], self._state[BELOW] = math.inf, -math.inf
 
     def epoch(self, bounds: np.ndarray | None = None) -> None:
@@ -85,18 +89,21 @@ class Descent:
         shuffle(order, self.epochs)
         duel.visits += self.left
         kept, aside, gap, changed = [], [], 0.0, 0.0
+        above, below, highest, lowest = state[ABOVE], state[BELOW], 0.0, 0.0
         for part in self._pieces(order):
+            state[ABOVE], state[BELOW] = above, below
             count = descend(duel.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state)
             kept.append(part[:count])
             aside.append(part[count:])
             gap += state[GAP]
             changed += state[CHANGED]
+            highest, lowest = max(highest, state[ABOVE]), min(lowest, state[BELOW])
         if len(kept) > 1:
             order[:] = np.concatenate(kept + aside)
         self.left = sum(map(len, kept))
         state[GAP], state[CHANGED] = gap, changed
-        state[ABOVE] = state[ABOVE] if state[ABOVE] > 0.0 else math.inf
-        state[BELOW] = state[BELOW] if state[BELOW] < 0.0 else -math.inf
+        state[ABOVE] = highest if highest > 0.0 else math.inf
+        state[BELOW] = lowest if lowest < 0.0 else -math.inf
 
     @property
     def restless(self) -> float:

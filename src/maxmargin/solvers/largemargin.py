@@ -31,6 +31,7 @@ OFTEN = 2  # each time there have been so many times more
 SOON = 16  # passes over all rows that descent may still need
 TURN = 1_000  # rows that could be visited in the time it takes to begin an epoch
 STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
+WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
 PATIENCE = 200  # epochs until it is tried in any case
 MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
 HOPELESS = 500  # epochs without any plane that separates
@@ -77,7 +78,7 @@ def large_margin(
     elif start is not None:
         walk.start(start.alpha, start.v, start.b)
     else:
-        walk.begin()
+        walk.begin(budget.is_up)
     while True:
         done = yield from _descend(walk, search, tol, budget)
         if not (done or exact):
@@ -89,7 +90,7 @@ def large_margin(
         search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget)
         if done:
             return Reached(search.best, True)
-        if search.patience and not search.best.gap < before:
+        if search.patience and not search.best.gap < WORTH * before:
             return Reached(search.best, False)
         walk.start(search.best.alpha, search.best.v, walk.bias)
         search.epochs, search.factor, search.history = 0, 1.0, []
@@ -115,7 +116,7 @@ def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Gener
                 return True
             search.factor = search.best.gap / history[-1] if history[-1] > 0.0 else math.inf
             if search.factor > WRONG:
-                walk.wake()
+                walk.wake(None if duel.hard else point.b)  # far from where the epochs think it is
                 search.factor = 1.0
             search.look = max(OFTEN * duel.passes, search.look)
             yield {"walk": walk.state(), "search": {**vars(search), "history": list(history)}}
@@ -143,6 +144,8 @@ def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
     back = max(MEMORY, len(history) // MEMORY)
     if len(history) <= back or not math.isfinite(history[-1 - back]):
         return False
+    if not (history[-1] > 0.0 and history[-1 - back] > 0.0):
+        return False  # all rows at rest: the bias is on its way
     rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
     epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
     if epochs * (walk.left + TURN) <= SOON * walk.duel.n:

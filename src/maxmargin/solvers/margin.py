@@ -63,8 +63,10 @@ def solve_margins(
             budget = replace(budget, outside=None)
         machines = zip(frames, outer, tasks, parts, strict=True)
         courses = [_course(*machine, tol, budget) for machine in machines]
+    newton = solver == "newton" or any(isinstance(one, dict) and "newton" in one for one in parts)
+    jobs = 1 if newton else way.jobs  # matrix products have threads of their own
     courses = [_counted(course, task) for course, task in zip(courses, tasks, strict=True)]
-    with closing(run_together(frames, courses, saved, way.jobs, budget.halt)) as together:
+    with closing(run_together(frames, courses, saved, jobs, budget.halt)) as together:
         while True:
             try:
                 offer(next(together))

@@ -110,7 +110,7 @@ def run_together(
 
     Yields, whenever one of them offers a state, where all machines are: their last states, or results;
     ``saved`` tells where they begin. All wait until each wants a plane: so the same planes are measured
-    together wherever a run began.
+    together wherever a run began. Until then they run side by side, so many ``jobs`` at a time.
     """
     results: dict[int, T] = {}
     working: list[int] = list(range(len(courses)))
@@ -123,7 +123,7 @@ def run_together(
                 states[k] = results[k] = wish
             else:
                 wanted[k] = wish
-        asked, wanted, working = dict(sorted(wanted.items())), {}, []
+        asked, wanted, working, jobs = dict(sorted(wanted.items())), {}, [], 1
         for k, margins in _measure(frames, asked) if asked else ():
             if not np.isfinite(margins.sum()):
                 raise NotFiniteError
