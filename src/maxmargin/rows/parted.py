@@ -19,7 +19,7 @@ from maxmargin.rows.arrays import Csr, Dense
 from maxmargin.rows.base import BLOCK_ENTRIES, Rows
 from maxmargin.rows.csr import CsrRows
 from maxmargin.rows.dense import DenseRows
-from maxmargin.rows.room import room
+from maxmargin.rows.room import in_memory, room
 
 __all__ = ["PartedRows"]
 
@@ -93,6 +93,12 @@ class PartedRows(Rows):
     def between(self, start: int, stop: int) -> DenseRows | CsrRows:  # type: ignore[override]
         """Rows start … stop−1, fetched now."""
         return self._fetch(start, stop)
+
+    def at_once(self) -> DenseRows | CsrRows | None:
+        """All rows as if in memory, if memory holds them: mapped, or fetched where there is room."""
+        if self._whole is not None and self._entries <= in_memory():
+            return self._whole
+        return self.between(0, self.n) if self._entries <= room() else None
 
     def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Any]]:
         """Yield the rows block by block; the next block is read while this one is used."""

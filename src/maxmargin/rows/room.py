@@ -6,10 +6,11 @@ and of its control group; where there are none, a fixed amount keeps copies smal
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
-__all__ = ["allowance", "room"]
+__all__ = ["allowance", "in_memory", "room"]
 
 MOST = 1 << 25  # numbers copied at a time, at most
 LEAST = 1 << 19  # and at least
@@ -29,6 +30,16 @@ def room(beside: int = 0) -> int:
     free = max(0, left - NUMBER * beside) // (SHARE * NUMBER)
     step = 1 << max(0, free.bit_length() - 3)
     return min(MOST, max(LEAST, free // step * step))
+
+
+def in_memory() -> int:
+    """Return how many numbers of a mapped file, with their columns, the system can keep in memory."""
+    try:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not known on this system
+        return MOST
+    left = allowance()
+    return (size if left is None else min(size, left)) // (2 * (NUMBER + 4))
 
 
 def allowance() -> int | None:

@@ -9,16 +9,23 @@ coordinate descent, then Newton steps: in between.
 from __future__ import annotations
 
 from maxmargin.core.errors import InputError
-from maxmargin.rows import Rows
+from maxmargin.rows import PartedRows, Rows
 from maxmargin.solvers.passes import SMALL
 
-__all__ = ["SOLVERS", "choose_solver"]
+__all__ = ["SOLVERS", "choose_solver", "within_reach"]
 
 SOLVERS = "auto", "newton", "mixed", "descent"
 NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
 FACTORISED = 4_000  # features up to which a Newton step is a matrix factorised
 ENOUGH = 500  # features from which on the hard margin of sparse rows is found by descent
 FEWER = 2  # rows against features below which the Gram matrix of dense rows is used
+
+
+def within_reach(rows: Rows) -> Rows:
+    """Sparse rows of a file as rows in memory, if it holds them: descent visits them in any order."""
+    if isinstance(rows, PartedRows) and rows.is_sparse:
+        return rows.at_once() or rows
+    return rows
 
 
 def choose_solver(rows: Rows, hard: bool, wish: str = "auto") -> str:

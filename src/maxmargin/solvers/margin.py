@@ -15,7 +15,7 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.solvers.balance import balanced, to_scale
-from maxmargin.solvers.choice import choose_solver
+from maxmargin.solvers.choice import choose_solver, within_reach
 from maxmargin.solvers.duel import Duel, square_lengths
 from maxmargin.solvers.finish import Reached, finish
 from maxmargin.solvers.frame import Frame, Frames
@@ -46,6 +46,7 @@ def solve_margins(
 
     ``offer`` is told now and then where they are; given as ``saved``, they go on from there.
     """
+    rows = within_reach(rows)
     solver = choose_solver(rows, tasks[0].C is None, way.solver)
     saved = saved or [None] * len(tasks)
     parts = [one["part"] if isinstance(one, dict) else one for one in saved]
