@@ -3,13 +3,9 @@
 import errno
 import io
 import itertools
-import json
 import os
 import resource
 import signal
-import subprocess
-import sys
-import threading
 import time
 from pathlib import Path
 
@@ -17,12 +13,14 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
+from forks import programs as programs
 from maxmargin.cli.stream import run
 from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
 from maxmargin.stream import run as run_examples
 from maxmargin.stream.state import read_state
 from streaming import Pieces, example, svmlight
+from thorough import THOROUGH
 
 TESTS = Path(__file__).parent
 KILLED = {  # options, and whether writes are slow
@@ -50,23 +48,14 @@ def whole(folder, content, options):
 
 
 @pytest.mark.parametrize(("options", "slow"), KILLED.values(), ids=KILLED)
-def test_a_stream_killed_again_and_again_gives_the_same_bits(options, slow, tmp_path):
+def test_a_stream_killed_again_and_again_gives_the_same_bits(options, slow, programs, tmp_path):
     classes = len(options.get("labels", "01"))
-    content = "\n".join(svmlight(500, classes=classes)).encode()
+    content = "\n".join(svmlight(500 if THOROUGH else 200, classes=classes)).encode()
     expected = whole(tmp_path / "whole", content, options)
     folder = tmp_path / "killed"
     folder.mkdir()
     (folder / "input.svm").write_bytes(content)
-    given = json.dumps([str(folder), 7, files(folder, **options), slow])
-    done = subprocess.run(
-        [sys.executable, str(TESTS / "streaming.py"), given],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    kills, writing = json.loads(done.stdout)
+    kills, writing = programs.ask("kill a stream", str(folder), 7, files(folder, **options), slow)
     assert kills >= 3
     assert writing or not slow  # some died with a checkpoint half written
     found = [(folder / name).read_bytes() for name in ("state.json", "predictions.txt")]
@@ -210,53 +199,24 @@ def test_a_full_disk_leaves_the_old_checkpoint_and_says_so(tmp_path, monkeypatch
     assert out.getvalue().count(b"\n") == content[half:].count(b"\n")
 
 
-LIMITED = """
-import io, resource, signal, sys
-from maxmargin.cli.stream import run
-from maxmargin.core.errors import InputError
-run(stdin=io.BytesIO(b"1 2:1\\n0 1:1 2:1\\n"), stdout=io.BytesIO(), every="0s")  # compile
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
-try:
-    run(checkpoint=sys.argv[1])
-except InputError as error:
-    print(error, file=sys.stderr)
-    sys.exit(2)
-"""
+@pytest.fixture
+def live(programs, tmp_path):
+    """A stream with a checkpoint, in a process of its own."""
+    return programs.start("stream", "--checkpoint", tmp_path / "state.json")
 
 
-def test_a_file_that_may_not_grow_leaves_the_old_checkpoint(tmp_path):
+def test_a_file_that_may_not_grow_leaves_the_old_checkpoint(programs, tmp_path):
     lines, path = svmlight(200, d=400), tmp_path / "state.json"
     few = "\n".join(lines[:5]).encode() + b"\n"
     run(stdin=io.BytesIO(few), stdout=io.BytesIO(), checkpoint=str(path))
     before = path.read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(path), str(len(before) + 100)],
-        input="\n".join(lines).encode(),
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert b"File too large. The file that was there is as it was" in done.stderr
+    limited = programs.start("stream", "--checkpoint", path, largest=len(before) + 100)
+    limited.stdin.write("\n".join(lines).encode())
+    limited.stdin.close()
+    assert b"File too large. The file that was there is as it was" in limited.stderr.read()
+    assert limited.wait() == 2
     assert path.read_bytes() == before
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != len(before) + 100
-
-
-LIVE = "import sys; from maxmargin.cli.stream import run; sys.exit(run(checkpoint=sys.argv[1]))"
-
-
-@pytest.fixture
-def live(tmp_path):
-    """A stream in a process of its own, and a way to read its predictions with patience."""
-    command = [sys.executable, "-c", LIVE, str(tmp_path / "state.json")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes) as child:
-        guard = threading.Timer(100, child.kill)
-        guard.start()
-        yield child
-        guard.cancel()
-        child.kill()
 
 
 def test_each_prediction_comes_at_once(live):
@@ -266,7 +226,7 @@ def test_each_prediction_comes_at_once(live):
         assert live.stdout.readline().strip() in ((b"?",) if not k else (b"0", b"1"))
     live.stdin.close()
     assert live.stdout.read() == b""
-    assert live.wait(60) == 0
+    assert live.wait() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -277,8 +237,8 @@ def test_a_signal_ends_a_stream_gently(live, number, tmp_path):
     for _ in lines:
         live.stdout.readline()
     time.sleep(0.2)
-    live.send_signal(number)
-    assert live.wait(60) == 0
+    os.kill(live.pid, number)
+    assert live.wait() == 0
     assert live.stderr.read().decode().startswith("5 examples learned")
     model = mm.Perceptron(random_state=0)
     for x, y in map(example, lines):

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import maxmargin as mm
+from forks import programs as programs
 from maxmargin.cli.main import main
 from maxmargin.saving import save
 
@@ -190,45 +191,38 @@ def test_debug_shows_the_traceback():
     assert err.splitlines()[-1].startswith("Error: none.csv")
 
 
-def test_ctrl_c_ends_with_130_and_no_traceback(broken):
+def test_ctrl_c_ends_with_130_and_no_traceback(broken, programs):
     assert broken(KeyboardInterrupt()) == (130, "", "Interrupted.\n")
     rng = np.random.default_rng(0)
     np.save("d.npy", np.column_stack([rng.normal(size=(20_000, 20)), rng.integers(0, 2, 20_000)]))
-    endless = ["fit", "d.npy", "--model", "perceptron", "--order", "shuffled", "--max-iter", str(10**9)]
-    started = subprocess.Popen(
-        [*PROGRAM, *endless], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
-    )
-    with started:
-        time.sleep(6)
-        started.send_signal(signal.SIGINT)
-        out, err = started.communicate(timeout=60)
-    assert (started.returncode, out) == (130, b"") and b"Traceback" not in err
+    endless = ["fit", "d.npy", "--model", "perceptron", "--order", "shuffled", "--max-iter", 10**9]
+    started = programs.start(*endless)
+    time.sleep(2)
+    os.kill(started.pid, signal.SIGINT)
+    assert started.wait() == 130
+    assert started.stdout.read() == b"" and b"Traceback" not in started.stderr.read()
 
 
-def test_a_reader_that_has_seen_enough_is_no_error():
+def test_a_reader_that_has_seen_enough_is_no_error(programs):
     X = np.arange(200_000.0)[:, None]
     np.save("d.npy", np.column_stack([X, X[:, 0] > 99_999.5]))
     save(
         mm.HardMarginSVC().fit(X[99_990:100_010], (X[99_990:100_010, 0] > 99_999.5).astype(int)),
         "m.json",
     )
-    command = [*PROGRAM, "predict", "m.json", "d.npy", "--scores"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
-    ) as started:
-        assert started.stdout.readline().startswith(b"0\t")
-        started.stdout.close()
-        err = started.stderr.read()
-        assert started.wait(60) == 0
+    started = programs.start("predict", "m.json", "d.npy", "--scores")
+    assert started.stdout.readline().startswith(b"0\t")
+    started.stdout.close()
+    err = started.stderr.read()
+    assert started.wait() == 0
     assert b"Traceback" not in err and b"Broken" not in err and b"Exception" not in err
 
 
-def test_progress_is_not_for_pipes():
+def test_progress_is_not_for_pipes(programs):
     write("d.csv", APART)
-    done = subprocess.run(
-        [*PROGRAM, "fit", "d.csv"], capture_output=True, text=True, env=ENVIRONMENT, check=True
-    )
-    assert done.stderr == "" and done.stdout.startswith("d.csv: 4 rows")
+    started = programs.start("fit", "d.csv")
+    assert started.stdout.read().startswith(b"d.csv: 4 rows")
+    assert started.stderr.read() == b"" and started.wait() == 0
 
 
 # Bad input, for every command that reads a file

@@ -160,6 +160,19 @@ def test_a_budget_of_time_is_told():
     assert code == 0 and "stopped before the relative gap was 1e-06" in out and "--max-seconds" in out
 
 
+def test_a_fit_with_a_checkpoint_goes_on():
+    np.savetxt("data.csv", np.column_stack([IRIS, KIND]), delimiter=",")
+    options = "data.csv", "--no-header", "--checkpoint", "fit.ckpt", "--every", "0ms"
+    assert run("fit", *options, "--jobs", "2", "--out", "one.json")[0] == 0
+    assert load("one.json").n_jobs == 2
+    assert run("fit", *options, "--out", "two.json")[0] == 0  # there is nothing left to do
+    np.testing.assert_array_equal(load("one.json").coef_, load("two.json").coef_)
+    code, _, error = run("fit", *options, "--C", "2")
+    assert code == 2 and "fit.ckpt: the checkpoint must be of this model" in error
+    code, _, error = run("fit", *options[:-1], "soon")
+    assert code == 2 and "--every must be a time such as 10s" in error
+
+
 def test_cross_validation_chooses_C():
     write("d.csv", MIXED, SIGNS)
     content, found = fitted("d.csv", "--cv")

@@ -15,6 +15,7 @@ from maxmargin.cli.needs import NEEDS
 from maxmargin.cli.options import MODELS
 from maxmargin.plots import machine as machines
 from maxmargin.plots.animation import animate
+from thorough import further
 
 mpl.use("Agg")
 # matplotlib 3.11 fills up faces of fewer corners with whatever was in memory, and multiplies that.
@@ -119,7 +120,9 @@ def test_what_is_drawn_of_three_classes(kind):
     )
 
 
-@pytest.mark.parametrize("name", ["four", "mixed", "tiny", "tiny-three", "one-feature", "numbered"])
+@pytest.mark.parametrize(
+    "name", ["four", "mixed", "tiny-three", "one-feature", further("tiny"), further("numbered")]
+)
 @pytest.mark.parametrize("model", MODELS)
 def test_x_space_is_drawn_for_all_data_and_models(name, model):
     soft = model == "hard-margin" and name in ("mixed", "tiny-three")

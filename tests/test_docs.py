@@ -13,8 +13,11 @@ from pkgutil import walk_packages
 from urllib.request import urlopen
 
 import pytest
+from click.testing import CliRunner
 
 import maxmargin
+from maxmargin.cli.main import main
+from thorough import THOROUGH
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(m.name for m in walk_packages(maxmargin.__path__, "maxmargin."))
@@ -58,25 +61,35 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_demo_tells_its_story_and_exits_zero():
-    result = run("demo", "--quick")
-    assert result.returncode == 0, result.stderr
+def test_demo_tells_its_story_and_exits_zero(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["demo", "--quick"])
+    assert result.exit_code == 0, result.output
     assert "All training points are correct" in result.stdout
     assert "repeat for ever" in result.stdout
     assert "polished" in result.stdout
 
 
-def test_shell_commands_of_the_readme_run(tmp_path):
+def test_shell_commands_of_the_readme_run(tmp_path, monkeypatch):
+    """The first of our program by the shell: it is installed. The others without a process for each."""
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
     commands = [line for block in blocks for line in block.splitlines() if not line.startswith("make ")]
     assert len(commands) >= 4
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    said = []
+    said, started = [], False
     for command in commands:
         if command.startswith("maxmargin lab"):
             said.append(opened_lab(command, tmp_path, path))
             continue
+        ours = command.startswith("maxmargin ")
+        if ours and started and not THOROUGH:
+            result = CliRunner().invoke(main, shlex.split(command)[1:])
+            assert result.exit_code == 0, (command, result.output)
+            said.append(result.stdout)
+            continue
+        started |= ours
         done = subprocess.run(
             command,
             shell=True,

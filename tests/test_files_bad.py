@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from maxmargin.core.errors import InputError
 from maxmargin.files import open_rows, read_data, textsource
+from thorough import THOROUGH
 
 CSV = b"a,b,y\n1,2,x\n3,4,z\n5,6,x\n"
 SVM = b"1 1:2 3:4\n-1 2:5\n1 1:0.5\n"
@@ -177,7 +178,7 @@ mixtures = st.one_of(st.binary(max_size=80), st.lists(pieces, max_size=60).map(b
 
 
 @given(st.sampled_from(["d.csv", "d.tsv", "d.svm"]), mixtures, st.sampled_from([1, 9, 1 << 20]))
-@settings(max_examples=300)
+@settings(max_examples=3000 if THOROUGH else 100)
 def test_random_text(tmp_path_factory, name, content, chunk):
     before, textsource.CHUNK = textsource.CHUNK, chunk
     try:
@@ -221,7 +222,7 @@ def seeds():
 
 
 @given(st.sampled_from(sorted(seeds())), st.data())
-@settings(max_examples=300)
+@settings(max_examples=3000 if THOROUGH else 100)
 def test_changed_bytes(tmp_path_factory, name, data):
     content = bytearray(seeds()[name])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -231,7 +232,7 @@ def test_changed_bytes(tmp_path_factory, name, data):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=100)
+@settings(max_examples=1000 if THOROUGH else 60)
 def test_changed_parquet(tmp_path_factory, seed):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet

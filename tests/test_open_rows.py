@@ -17,6 +17,7 @@ import pytest
 import maxmargin as mm
 from maxmargin.core.errors import InputError
 from maxmargin.files import cache, open_rows, read_data, textsource, write_svmlight
+from thorough import further
 
 CSV = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
 SVM = "no 1:0\nno 1:1 2:2.5\nyes 1:4 2:3\nyes 1:-5 2:90\n"
@@ -299,7 +300,7 @@ print(rows.n, float(sum(block.column_reach.sum() for _, block in rows.blocks()))
 @pytest.mark.skipif(
     not os.path.exists("/proc/self/statm"), reason="memory can be limited on Linux alone"
 )
-@pytest.mark.parametrize("kind", ["csv", "svm"])
+@pytest.mark.parametrize("kind", ["csv", further("svm")])
 def test_a_file_larger_than_memory_is_converted(tmp_path, kind):
     block = np.random.default_rng(0).normal(size=(2000, 20))
     if kind == "csv":

@@ -34,6 +34,7 @@ __all__ = ["CheckpointedFit", "checkpoint"]
 
 FORMAT, VERSION = "maxmargin-fit", 2
 SAMPLE = 64  # rows that tell one data set from another
+OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 T = TypeVar("T")
 
 
@@ -188,8 +189,8 @@ def _task(model: Any, X: Any, y: Any, given: Mapping[str, Any]) -> dict[str, Any
     parts = [_digest(clone(model), X), _digest(None, labels)]
     parts += [f"{name} {_digest(None, value)}" for name, value in sorted(given.items())]
     data = sha256("\n".join(parts).encode()).hexdigest()
-    parameters = plain(encode_parameters(model))
-    return {"class": type(model).__name__, "parameters": parameters, "data": data}
+    parameters = {k: v for k, v in encode_parameters(model).items() if k not in OUTSIDE}
+    return {"class": type(model).__name__, "parameters": plain(parameters), "data": data}
 
 
 def _digest(model: Any, value: Any) -> str:
@@ -197,7 +198,11 @@ def _digest(model: Any, value: Any) -> str:
     if model is not None or isinstance(value, Rows):
         rows = value if isinstance(value, Rows) else read_X(model, value, reset=True)
         some = np.unique(np.linspace(0, rows.n - 1, SAMPLE).astype(np.int64))
-        return f"{rows.n} {rows.d} {sha256(rows.take(some).tobytes()).hexdigest()}"
+        if rows.is_sparse:
+            content = b"".join(part.tobytes() for part in rows.select(some).arrays)
+        else:
+            content = rows.take(some).tobytes()
+        return f"{rows.n} {rows.d} {sha256(content).hexdigest()}"
     array = np.asarray(value)
     raw = repr(array.tolist()).encode() if array.dtype.kind == "O" else array.tobytes()
     return f"{array.shape} {sha256(raw).hexdigest()}"

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from maxmargin.checkpoints import checkpoint
 from maxmargin.cli.fitted import describe, sentences
 from maxmargin.cli.inputs import Table, check_target, open_table
 from maxmargin.cli.matching import read_validation
@@ -20,6 +21,7 @@ from maxmargin.cli.wishes import Wishes, estimator
 from maxmargin.cli.words import counted, finite, key, share, some, spoken
 from maxmargin.core.errors import BudgetWarning, NotSeparableError
 from maxmargin.saving import save, to_liblinear, to_onnx
+from maxmargin.stream.session import as_seconds
 
 __all__ = ["run"]
 
@@ -28,6 +30,7 @@ def run(file: Source, wishes: Wishes) -> int:
     """Fit and print; return 1 if the hard margin has no solution, else 0."""
     for option in ("out", "onnx", "liblinear"):
         check_target(getattr(wishes, option), f"--{option}")
+    every = as_seconds(wishes.every)
     table = open_table(file)
     labels = labels_of(table.y, file.path)
     other = None
@@ -35,7 +38,9 @@ def run(file: Source, wishes: Wishes) -> int:
         other = read_validation(wishes.validate, file, table, labels)
     began = time.perf_counter()
     try:
-        model = _fit(estimator(wishes, table.y, file.path), table, other)
+        model = estimator(wishes, table.y, file.path)
+        fitting = model if wishes.checkpoint is None else checkpoint(model, wishes.checkpoint, every)
+        model = _fit(fitting, table, other, hasattr(model, "stop"))
     except NotSeparableError as error:
         _say_not_separable(error, wishes)
         return 1
@@ -73,11 +78,11 @@ def run(file: Source, wishes: Wishes) -> int:
     return 0
 
 
-def _fit(model: Any, table: Table, other: Table | None) -> Any:
+def _fit(model: Any, table: Table, other: Table | None, watches: bool) -> Any:
     X, y = table.X, table.y
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BudgetWarning)  # what is printed says it
-        if other is not None and hasattr(model, "stop"):  # perceptrons watch the validation error
+        if other is not None and watches:  # perceptrons watch the validation error
             return model.fit(X, y, X_val=other.X, y_val=other.y)
         return model.fit(X, y)
 

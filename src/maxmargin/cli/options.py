@@ -13,6 +13,7 @@ __all__ = [
     "Source",
     "as_json",
     "from_file",
+    "kept",
     "names",
     "online",
     "two_features",
@@ -90,6 +91,15 @@ def with_model(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def kept(command: F) -> F:
+    """The options of work that can be ended and go on."""
+    every = click.option(
+        "--every", default="10s", show_default=True, help="Time between checkpoints: 10s, 500ms, 2m."
+    )
+    what = "Keep the state in this file, and go on from it."
+    return click.option("--checkpoint", type=click.Path(), help=what)(every(command))
 
 
 def as_json(command: F) -> F:

@@ -38,6 +38,9 @@ class Wishes(NamedTuple):
     max_iter: int
     max_updates: int
     max_seconds: float | None
+    jobs: int
+    checkpoint: str | None
+    every: str
     validate: str | None
     out: str | None
     onnx: str | None
@@ -53,7 +56,7 @@ def estimator(wishes: Wishes, y: np.ndarray, path: str) -> Any:
         "verbose": int(sys.stderr.isatty()),
     }
     if wishes.model in ("hard-margin", "soft-margin"):
-        common["max_seconds"] = wishes.max_seconds
+        common |= {"max_seconds": wishes.max_seconds, "n_jobs": wishes.jobs}
         if wishes.tol is not None:
             common["tol"] = wishes.tol
         if wishes.model == "hard-margin":

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from maxmargin.cli.commands.formulas import AUDIT, FIT
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import Source, as_json, from_file, online, with_model
+from maxmargin.cli.options import Source, as_json, from_file, kept, online, with_model
 
 __all__ = ["COMMANDS", "audit", "fit", "predict"]
 
@@ -25,6 +25,7 @@ OWN = {  # which models an option is for
     "seed": ("perceptron", "pocket"),
     "max_iter": ("perceptron", "batch-perceptron"),
     "max_updates": ("pocket",),
+    "jobs": MARGINS,
 }
 
 
@@ -73,6 +74,14 @@ OWN = {  # which models an option is for
     type=click.FloatRange(0, min_open=True),
     help="Budget of time, with --cv for all fits together. [default: none]",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Machines, or folds of --cv, side by side.",
+)
+@kept
 @click.option("--validate", type=click.Path(), help="A file of validation rows.")
 @click.option("--out", type=click.Path(), help="Write the model to this file (JSON).")
 @click.option("--onnx", type=click.Path(), help="Write it as an ONNX graph, too.")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import Source, as_json, from_file, names, online, two_features
+from maxmargin.cli.options import Source, as_json, from_file, kept, names, online, two_features
 
 __all__ = ["COMMANDS", "demo", "lab", "stream"]
 
@@ -22,10 +22,7 @@ __all__ = ["COMMANDS", "demo", "lab", "stream"]
 @click.option(
     "--report", type=click.IntRange(0), default=0, help="Report mistakes every so many examples."
 )
-@click.option("--checkpoint", type=click.Path(), help="Keep the state in this file, and go on from it.")
-@click.option(
-    "--every", default="10s", show_default=True, help="Time between checkpoints: 10s, 500ms, 2m."
-)
+@kept
 @click.option(
     "--resume",
     type=click.Choice(["skip", "go-on", "never"]),
