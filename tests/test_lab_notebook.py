@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits, load_iris
 from browser import browser  # noqa: F401 (a fixture)
 from maxmargin import InputError
 from maxmargin.cli import lab as cli
+from maxmargin.cli.options import Source
 from maxmargin.laboratory.bundle import PAGE, bundle, imports, styles
 from maxmargin.laboratory.latest import Latest
 from maxmargin.laboratory.messages import respond
@@ -124,10 +125,11 @@ def test_a_file_opens_the_page_of_the_command_line(tmp_path, monkeypatch, capsys
     (path := tmp_path / "digits.csv").write_text(big.to_csv(index=False))
     seen = {}
     monkeypatch.setattr("maxmargin.laboratory.server.serve", lambda *a, **k: seen.update(k) or 0)
-    assert cli.run("127.0.0.1", 0, False, str(path), "digit") == 0
+    file = Source(str(path), label="digit")
+    assert cli.run("127.0.0.1", 0, False, file) == 0
     assert len(seen["start"]["points"]) == 2000 and seen["start"]["labels"] == list("0123")
     assert "drawn at random" in capsys.readouterr().err
-    assert cli.run("127.0.0.1", 0, False, str(path), "digit", features=["20", "21"]) == 0
+    assert cli.run("127.0.0.1", 0, False, file, features=["20", "21"]) == 0
     assert seen["start"]["names"] == ["20", "21"] and not seen["open_browser"]
     assert cli.run("127.0.0.1", 0, True) == 0 and seen["start"] is None and seen["open_browser"]
 
