@@ -124,7 +124,8 @@ def test_an_epoch_of_coordinate_descent_by_plain_code(form):
 def test_rows_at_a_bound_are_set_aside():
     X, y = data()
     order = np.arange(40)
-    state = np.array([0.0, 0.0, -2.0, -np.inf, 0.0, 0.0])  # every gradient is above −2, and every α is zero
+    # Every gradient is above −2, and every α is zero.
+    state = np.array([0.0, 0.0, -2.0, -np.inf, 0.0, 0.0])
     args = as_rows(X).arrays, y, order, np.zeros(40), np.ones(40), np.zeros(6), np.ones(40), 1.0, state
     assert descend(*args) == 0
     assert sorted(order.tolist()) == list(range(40))
