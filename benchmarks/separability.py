@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linprog
 
 import maxmargin as mm
@@ -73,7 +74,24 @@ def rows() -> Iterator[Row]:
     yield at_most(f"{len(cases)} small tricky cases together", seconds, "1 s", 1.0, 1.0)
     right = all_tricky(cases)
     yield Row("… of which right", 0.0, "", 0.0, right, f"= {len(cases)}", right == len(cases))
+    yield from _wide()
     yield from _real()
+
+
+def _wide() -> Iterator[Row]:
+    """Text-like sparse rows with far more features than rows, without and with contradictions."""
+    rng = np.random.default_rng(0)
+    n, d, k = 10_000, 100_000, 60
+    words = np.minimum(d ** rng.random((n, k)), d - 1).astype(np.int64)
+    X = sparse.csr_array((np.full(n * k, k**-0.5), words.ravel(), np.arange(0, n * k + 1, k)), (n, d))
+    X.sum_duplicates()
+    f = X @ rng.standard_normal(d)
+    y = np.where(f > np.median(f), 1, -1)
+    Z, t = sparse.csr_array(sparse.vstack([X, X[:5]])), np.append(y, -y[:5])
+    for A, labels in ((X, y), (Z, t)):
+        verdict = mm.separability(A, labels)
+        best = best_of({"ours": partial(mm.separability, A, labels)}, rounds=2)
+        yield at_most(f"{verdict.kind} sparse 10,000×100,000, proven", best["ours"], "5 s", 5.0, 1)
 
 
 def _separable() -> Iterator[Row]:

@@ -13,13 +13,15 @@ Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side
 - optimum: the least ‖w‖ with a_i·z ≥ 1. For some α > 0, w = Σ α_i s_i x_i, with intercept also
   Σ α_i s_i = 0, and a_i·z = 1 for the rows of the sum (the conditions of Karush, Kuhn and Tucker).
 
-A double is an integer over a power of two, so that all this is computed in integers, without rounding.
+A double is an integer over a power of two, so that all this is computed in integers (and in a few
+fractions, where a plane has such), without rounding.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from hashlib import sha256
 from operator import eq, mul
 from struct import pack
@@ -27,7 +29,14 @@ from typing import Any
 
 from maxmargin.checker.files import Row, read
 from maxmargin.checker.form import parse
-from maxmargin.checker.words import Rejected, Unreadable, canonical, common_denominator, require
+from maxmargin.checker.words import (
+    Rejected,
+    Unreadable,
+    canonical,
+    common_denominator,
+    require,
+    with_fractions,
+)
 
 __all__ = [
     "Rejected",
@@ -53,10 +62,10 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> int:
     i = -1
     d, kind = proof["features"], proof["kind"]
     sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
-    z: list[int] = []
+    z: list[int | Fraction] = []
     one = 1  # z / one is (w, b)
     if "plane" in proof:
-        z, one = common_denominator([*proof["plane"]["w"], proof["plane"]["b"]])
+        z, one = with_fractions([*proof["plane"]["w"], proof["plane"]["b"]])
         require(proof["intercept"] or z.pop() == 0, "plane.b must be zero without intercept")
     flat = [common_denominator(u)[0] for u in proof["span"]["flat"]] if "span" in proof else []
     sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
@@ -179,9 +188,10 @@ def signed(side: int, columns: list[int], values: list[float]) -> Vector:
         return columns, [side * n * (scale // denominator) for n, denominator in ratios], scale
 
 
-def dot(a: Vector, z: Sequence[int]) -> int:
+def dot(a: Vector, z: Sequence[int | Fraction]) -> int | Fraction:
     """Return the scale of a times a·z."""
-    return sum(map(mul, a[1], map(z.__getitem__, a[0])))
+    total: int | Fraction = sum(map(mul, a[1], map(z.__getitem__, a[0])))
+    return total
 
 
 def weighted_sum(part: Mapping[str, Any], kept: Mapping[int, Vector]) -> tuple[dict[int, int], int]:

@@ -55,14 +55,14 @@ def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Itera
                     label_at, features_at = _places(path, proof, label, names if header else [], width)
                     if header:
                         continue
-                where = f"{path}, line {lines.line_num}"
+                where = f"{path}:{lines.line_num}"
                 if len(fields) != width:
                     raise Unreadable(
                         f"{where}: must have {width} fields. Got {len(fields)}. Correct the file."
                     )
                 yield fields[label_at], _features(enumerate(fields[k] for k in features_at), where)
         except csv.Error as error:
-            raise Unreadable(f"{path}, line {lines.line_num}: {error}. Correct the file.") from None
+            raise Unreadable(f"{path}:{lines.line_num}: {error}. Correct the file.") from None
 
 
 def _read_svmlight(path: str, proof: Mapping[str, Any], label: str | None) -> Iterator[Row]:
@@ -70,7 +70,7 @@ def _read_svmlight(path: str, proof: Mapping[str, Any], label: str | None) -> It
     first = proof.get("first_index", 1)
     with open(path, encoding="utf-8-sig") as file:
         for line_number, line in enumerate(file, 1):
-            where = f"{path}, line {line_number}"
+            where = f"{path}:{line_number}"
             label, *pairs = line.partition("#")[0].split() or [""]
             if not label:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "common_denominator",
     "is_number",
     "require",
+    "with_fractions",
 ]
 
 
@@ -70,12 +72,23 @@ def integer(digits: str) -> int:
 
 def common_denominator(texts: Iterable[str]) -> tuple[list[int], int]:
     """Return integers and one positive denominator for numbers in text."""
-    ratios = []
-    for text in texts:
-        if rational := RATIONAL.fullmatch(text):
-            sign, numerator, denominator = rational.groups("1")
-            ratios.append((integer(numerator) * (-1 if sign == "-" else 1), integer(denominator)))
-        else:
-            ratios.append(float.fromhex(text).as_integer_ratio())
+    ratios = list(map(ratio, texts))
     common = math.lcm(*(denominator for _, denominator in ratios))
     return [numerator * (common // denominator) for numerator, denominator in ratios], common
+
+
+def with_fractions(texts: Iterable[str]) -> tuple[list[int | Fraction], int]:
+    """Return the same, but let fractions that are few stay such, lest they make all integers long."""
+    ratios = list(map(ratio, texts))
+    plain = [denominator for _, denominator in ratios if not denominator & (denominator - 1)]
+    few = len(ratios) - len(plain) < len(ratios) / 8
+    common = math.lcm(*(plain if few else (denominator for _, denominator in ratios)))
+    return [n * (common // d) if common % d == 0 else Fraction(n * common, d) for n, d in ratios], common
+
+
+def ratio(text: str) -> tuple[int, int]:
+    """Return numerator and positive denominator of a number in text."""
+    if rational := RATIONAL.fullmatch(text):
+        sign, numerator, denominator = rational.groups("1")
+        return integer(numerator) * (-1 if sign == "-" else 1), integer(denominator)
+    return float.fromhex(text).as_integer_ratio()

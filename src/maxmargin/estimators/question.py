@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.door import check_exact, check_finite, read_Xy
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.verdict import Finding
-from maxmargin.solvers.exact.whole import ExactRows, primitive
+from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers, primitive
 from maxmargin.solvers.problem import Machine
 
 __all__ = [
@@ -34,7 +33,7 @@ __all__ = [
     "in_integers",
     "integer_text",
     "read_labelled",
-    "user_integers",
+    "user_numbers",
     "write_proof",
 ]
 
@@ -178,18 +177,21 @@ def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:
     return {"w": [float(v).hex() for v in w], "b": float(b).hex()}
 
 
-def in_integers(rows: ExactRows, z: Sequence[int]) -> dict[str, Any]:
-    """A plane of the exact rows as text, in the coordinates of the user."""
-    numbers = user_integers(rows, z)
-    b = integer_text(numbers[rows.d]) if rows.pad else "0"
-    return {"w": [integer_text(v) for v in numbers[: rows.d]], "b": b}
+def in_integers(rows: ExactRows, z: Sequence[Number]) -> dict[str, Any]:
+    """A plane of the exact rows as text, in the coordinates of the user, in integers."""
+    return _text(rows, as_integers(user_numbers(rows, z)))
 
 
-def user_integers(rows: ExactRows, z: Sequence[int]) -> list[int]:
+def user_numbers(rows: ExactRows, z: Sequence[Number]) -> list[Number]:
     """A plane of the exact rows in the coordinates of the user, up to a positive factor."""
     most = max([0, *rows.powers])
-    scaled = [v << most - k for v, k in zip(z, rows.powers, strict=False)]
-    return primitive([*scaled, *(v << most for v in z[rows.d :])])
+    scaled = [v * (1 << most - k) for v, k in zip(z, [*rows.powers, 0], strict=False)]
+    return primitive(scaled) if all(isinstance(v, int) for v in scaled) else scaled
+
+
+def _text(rows: ExactRows, numbers: Sequence[Number]) -> dict[str, Any]:
+    w = [fraction_text(v) for v in numbers[: rows.d]]
+    return {"w": w, "b": fraction_text(numbers[rows.d]) if rows.pad else "0"}
 
 
 def integer_text(value: int) -> str:
@@ -197,10 +199,10 @@ def integer_text(value: int) -> str:
     return str(fmpz(value))
 
 
-def fraction_text(value: Fraction) -> str:
-    """A fraction as text."""
-    p, q = integer_text(value.numerator), integer_text(value.denominator)
-    return p if q == "1" else f"{p}/{q}"
+def fraction_text(value: Number) -> str:
+    """A whole number or a fraction as text."""
+    p, q = integer_text(value.numerator), value.denominator
+    return p if q == 1 else f"{p}/{integer_text(q)}"
 
 
 def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: dict[str, Any]) -> Proof:
@@ -210,17 +212,19 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
     if plane:
         content["plane"] = plane
     if finding.kind == "touching":
+        assert finding.plane is not None
+        content["plane"] = _text(rows, user_numbers(rows, finding.plane))  # shorter with fractions
         content["on_plane"] = question.numbered(finding.on_plane).tolist()
     if finding.witness:
         content["witness"] = _sum(question, finding.witness)
     if finding.kind == "overlapping":
         assert finding.face is not None
-        weights, flats = finding.face.weights, list[list[int]]()
-        if finding.face.Q and rows.n <= 2 * rows.D:
+        weights, flats = finding.face.weights, list[list[Number]]()
+        if len(finding.face.Q) and rows.n <= 2 * rows.D:
             weights = finding.face.with_all_rows()  # then nothing is left to be spanned
-        elif finding.face.Q:
-            flats = [user_integers(rows, u) for u in finding.face.flats()]
-        flat = [[integer_text(v) for v in u] for u in flats]
+        elif len(finding.face.Q):
+            flats = [user_numbers(rows, u) for u in finding.face.flats()]
+        flat = [[fraction_text(v) for v in u] for u in flats]
         content["span"] = {**_sum(question, weights), "flat": flat}
     proof = question.proof(content)
     named = dict(finding.witness)

@@ -8,10 +8,13 @@ this linear system by non-negative least squares has no more positive weights th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 from scipy.optimize import nnls
 
-from maxmargin.rows import DenseRows
+from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.duel import Duel
 from maxmargin.solvers.frame import Frame, Scene
 
@@ -62,14 +65,40 @@ def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
     some = np.flatnonzero(growth > GROWING * float(growth.max()))
     if len(some) > FEW:
         return None
-    columns = np.flatnonzero(duel.rows.select(some).column_reach)
-    A = np.zeros((len(some), max(len(columns), 1)))
-    for k, i in enumerate(some):  # one by one: a row may be wide
-        A[k, : len(columns)] = duel.rows.take(np.array([i]))[0, columns]
-    frame = Frame(DenseRows(A), duel.y[some], duel.pad, Scene(np.zeros(A.shape[1]), 1.0))
+    part = duel.rows.select(some)
+    A = part.matrix if isinstance(part, CsrRows) else sparse.csr_array(part.take(np.arange(part.n)))
+    kept = _may_cancel(A, duel.y[some], bool(duel.pad))
+    some, A = some[kept], A[kept]
+    columns = np.unique(A.indices) if A.nnz else np.arange(1)
+    if not len(some):
+        return None
+    frame = Frame(
+        DenseRows(np.asarray(A[:, columns].toarray(), dtype=np.float64)),
+        duel.y[some],
+        duel.pad,
+        Scene(np.zeros(len(columns)), 1.0),
+    )
     found = meeting_weights(frame, np.arange(len(some)), growth[some])
     if found is None:
         return None
     weights = np.zeros(duel.n)
     weights[some] = found
     return weights
+
+
+def _may_cancel(A: Any, y: np.ndarray, pad: bool) -> np.ndarray:
+    """Rows left after those are dropped, again and again, that have a column of one sign: y_i x_ij."""
+    kept = np.arange(A.shape[0])
+    while len(kept):
+        B = sparse.csr_array(A[kept].astype(np.float64))
+        sign = np.sign(B.data) * np.repeat(y[kept], np.diff(B.indptr))
+        up = np.bincount(B.indices[sign > 0], minlength=A.shape[1]) > 0
+        down = np.bincount(B.indices[sign < 0], minlength=A.shape[1]) > 0
+        bad = (up != down)[B.indices] & (sign != 0)
+        alone = np.bincount(np.repeat(np.arange(len(kept)), np.diff(B.indptr))[bad], minlength=len(kept))
+        if pad and len(set(y[kept].tolist())) < 2:
+            return kept[:0]
+        if not np.any(alone):
+            return kept
+        kept = kept[alone == 0]
+    return kept

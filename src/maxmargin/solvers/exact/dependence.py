@@ -84,13 +84,10 @@ def cancel(
     """
     given = given or {}
     which = [*free, *support]
-    found = rows.whole(which)
-    A = [ints for ints, _ in found]
-    scales = [m for _, m in found]
+    _, A, scales = rows.compact([*which, *given])
     if given:
-        target, scale = _combined(rows, given)
-        A.append(target)
-        scales.append(scale)
+        target, scale = _combined(A[len(which) :], scales[len(which) :], list(given.values()))
+        A, scales = [*A[: len(which)], target], [*scales[: len(which)], scale]
     weights = dependency(A)
     if weights is None:
         return None
@@ -108,12 +105,11 @@ def cancel(
     return total, dict(zip(free, weights, strict=False))
 
 
-def _combined(rows: ExactRows, given: dict[int, int]) -> tuple[list[int], int]:
+def _combined(A: list[list[int]], scales: list[int], weights: list[int]) -> tuple[list[int], int]:
     """Σ c_i a_i as integers and an exponent."""
-    found = rows.whole(given)
-    scale = max(m for _, m in found)
-    total = [0] * rows.D
-    for c, (ints, m) in zip(given.values(), found, strict=True):
+    scale = max(scales)
+    total = [0] * len(A[0])
+    for c, ints, m in zip(weights, A, scales, strict=True):
         factor = c << scale - m
         total = [t + factor * v for t, v in zip(total, ints, strict=True)]
     return total, scale

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 import numpy as np
 
-from maxmargin.solvers.exact.signs import Signs, ratio, signs
-from maxmargin.solvers.exact.whole import ExactRows, as_integers
+from maxmargin.solvers.exact.signs import Signs, ratio, signs, size
+from maxmargin.solvers.exact.whole import ExactRows, Number, primitive
 
 __all__ = ["DoublePlane", "from_doubles", "nearest", "to_doubles"]
 
@@ -22,11 +21,13 @@ DoublePlane = tuple[np.ndarray, float]
 
 def from_doubles(rows: ExactRows, w: np.ndarray, b: float) -> list[int]:
     """The plane in the coordinates of the exact rows, as whole numbers."""
-    z = [Fraction(v) * Fraction(2) ** k for v, k in zip(w.tolist(), rows.powers, strict=True)]
-    return as_integers([*z, Fraction(b)] if rows.pad else z)
+    ratios = [v.as_integer_ratio() for v in (*w.tolist(), *([b] if rows.pad else []))]
+    places = [k - q.bit_length() + 1 for (_, q), k in zip(ratios, [*rows.powers, 0], strict=False)]
+    low = min(e for (p, _), e in zip(ratios, places, strict=True) if p)
+    return primitive([p << e - low if p else 0 for (p, _), e in zip(ratios, places, strict=True)])
 
 
-def to_doubles(rows: ExactRows, z: Sequence[int]) -> tuple[DoublePlane, list[int], Signs] | None:
+def to_doubles(rows: ExactRows, z: Sequence[Number]) -> tuple[DoublePlane, list[int], Signs] | None:
     """The plane in the coordinates of the user, with what its doubles are exactly, and all signs > 0."""
     for w, b in _candidates(rows, z):
         if not (np.all(np.isfinite(w)) and np.isfinite(b) and np.any(w)):
@@ -38,14 +39,14 @@ def to_doubles(rows: ExactRows, z: Sequence[int]) -> tuple[DoublePlane, list[int
     return None
 
 
-def nearest(rows: ExactRows, z: Sequence[int]) -> DoublePlane:
+def nearest(rows: ExactRows, z: Sequence[Number]) -> DoublePlane:
     """The plane rounded to doubles, whether it does as well or not."""
     return next(_candidates(rows, z))
 
 
-def _candidates(rows: ExactRows, z: Sequence[int]) -> Iterator[DoublePlane]:
+def _candidates(rows: ExactRows, z: Sequence[Number]) -> Iterator[DoublePlane]:
     exponents = [*(-k for k in rows.powers), 0]
-    sizes = [v.bit_length() + e for v, e in zip(z, exponents, strict=False) if v]
+    sizes = [size(v) + e for v, e in zip(z, exponents, strict=False) if v]
     # The largest number is about one, unless that makes the smallest too small.
     shift = max(sizes) if max(sizes) - min(sizes) < -LOW else min(sizes) - LOW
     shift = max(shift, max(sizes) - HIGH)
@@ -54,6 +55,7 @@ def _candidates(rows: ExactRows, z: Sequence[int]) -> Iterator[DoublePlane]:
         yield np.array(numbers[: rows.d]), numbers[rows.d] if rows.pad else 0.0
 
 
-def _rounded(value: int, exponent: int) -> float:
+def _rounded(value: Number, exponent: int) -> float:
     """Value · 2^exponent as a double."""
-    return ratio(value << exponent, 1) if exponent >= 0 else ratio(value, 1 << -exponent)
+    p, q = value.numerator, value.denominator
+    return ratio(p << exponent, q) if exponent >= 0 else ratio(p, q << -exponent)

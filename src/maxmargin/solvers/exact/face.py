@@ -5,27 +5,35 @@ the whole span of S. What is left is to separate the other rows by planes that c
 quotient space. With independent rows F of S, solved for some columns P, these are
 
     z_P = −M z_Q,  M = F_P^-1 F_Q,  with z_Q free,  and  a_i·z = (a_iQ − a_iP M)·z_Q.
+
+M is zero outside the columns U of Q in which a row of S is not zero: of sparse rows, few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import cached_property
+from operator import mul
 from typing import Any
 
 import numpy as np
 from flint import nmod_mat
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 from maxmargin.rows.room import room
 from maxmargin.solvers.exact.dependence import PRIMES, cancel, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
-from maxmargin.solvers.exact.whole import ExactRows, primitive
+from maxmargin.solvers.exact.whole import ExactRows, Number, Whole, primitive, spread
 
 __all__ = ["Face"]
 
 CHUNK = 1 << 19  # numbers of rows taken at a time
+LONG = 300  # bits of a common denominator that a plane may have
+FEW = 8  # fractions are at most one number in so many
 NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
@@ -36,23 +44,25 @@ class Face:
         self.rows = rows
         self.weights = weights
         which = sorted(weights)
-        A = [ints for ints, _ in rows.whole(which)]
-        chosen = independent(A) if A else []
+        used, A, _ = rows.compact(which)
+        chosen = independent(A) if used else []
         self.free = [which[k] for k in chosen]
-        self._F = [A[k] for k in chosen]
-        self.P = self._columns() if chosen else []
-        self.Q = sorted(set(range(rows.D)) - set(self.P))
+        F = [A[k] for k in chosen]
+        held = self._columns(used, F) if chosen else []
+        self.P = [used[k] for k in held]
+        self.Q = np.delete(np.arange(rows.D), self.P)
+        rest = [k for k in range(len(used)) if k not in set(held)] if chosen else []
+        self._U = [used[k] for k in rest]  # the other columns that are not zero in all rows of S
+        self._F_P = [[row[k] for k in held] for row in F]
+        self._F_U = [[row[k] for k in rest] for row in F]
 
-    def _columns(self) -> list[int]:
+    def _columns(self, used: list[int], F: list[list[int]]) -> list[int]:
         """Columns to solve for: of sparse rows those with fewest entries, so that few rows change."""
-        used = [j for j, column in enumerate(zip(*self._F, strict=True)) if any(column)]
-        if self.rows.rows.is_sparse:
-            count = np.zeros(self.rows.D, dtype=np.int64)
-            for _, block in self.rows.rows.blocks():
-                count += np.bincount(block.arrays[1], minlength=self.rows.D)
-            count[self.rows.d :] = self.rows.n
-            used.sort(key=lambda j: (int(count[j]), j))
-        return [used[k] for k in pivots([[row[j] for j in used] for row in self._F])]
+        order = list(range(len(used)))
+        if self.rows.given.is_sparse:
+            count = self.rows.column_counts
+            order.sort(key=lambda k: (int(count[used[k]]), k))
+        return [order[k] for k in pivots([[row[k] for k in order] for row in F])]
 
     @property
     def rank(self) -> int:
@@ -70,33 +80,52 @@ class Face:
         return Face(self.rows, dict(zip(total, values, strict=True)))
 
     @cached_property
-    def _M(self) -> tuple[list[list[int]], int]:
-        """The integers N and the scale q > 0 with M = N/q."""
-        if not self.free or not self.Q:
-            return [[0] * len(self.Q) for _ in self.P], 1
-        F_P = [[row[j] for j in self.P] for row in self._F]
-        return solve(F_P, [[row[j] for j in self.Q] for row in self._F])
+    def _M(self) -> list[tuple[list[int], int]]:
+        """For each column of P the row of M, which is zero outside U: integers, and their scale > 0.
+
+        Rows that share no column of P are solved for apart, so that their numbers stay short.
+        """
+        M: list[tuple[list[int], int]] = [([], 1)] * len(self.P)
+        if not self._U:
+            return M
+        joint = sparse.csr_array(np.array([[v != 0 for v in row] for row in self._F_P], dtype=bool))
+        count, home = connected_components(sparse.block_array([[None, joint], [joint.T, None]]))
+        for c in range(count):
+            r = np.flatnonzero(home[: len(self.P)] == c).tolist()
+            k = np.flatnonzero(home[len(self.P) :] == c).tolist()
+            F_P = [[self._F_P[i][j] for j in k] for i in r]
+            N, scale = solve(F_P, [self._F_U[i] for i in r])
+            for j, row in zip(k, N, strict=True):
+                M[j] = row, scale
+        return M
 
     @cached_property
     def _M_rounded(self) -> np.ndarray:
-        N, scale = self._M
-        rounded = [[ratio(n, scale) for n in row] for row in N]
-        return np.array(rounded).reshape(len(self.P), len(self.Q))
+        rounded = [[ratio(n, scale) for n in row] for row, scale in self._M]
+        return np.array(rounded).reshape(len(self.P), len(self._U))
 
-    def lift(self, u: Sequence[int]) -> list[int]:
-        """The plane with z_Q = u."""
-        N, scale = self._M
-        z = [0] * self.rows.D
-        for j, v in zip(self.Q, u, strict=True):
-            z[j] = v * scale
-        for j, row in zip(self.P, N, strict=True):
-            z[j] = -sum(n * v for n, v in zip(row, u, strict=True))
-        return primitive(z)
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where the columns U stand in Q."""
+        return np.searchsorted(self.Q, self._U)
 
-    def flats(self) -> list[list[int]]:
+    def lift(self, u: Sequence[int]) -> list[Number]:
+        """The plane with z_Q = u: in whole numbers, or with a few fractions if that is much shorter."""
+        common = math.lcm(*(scale for _, scale in self._M))
+        apart = common.bit_length() > LONG and FEW * len(self.P) < len(self.Q)
+        z: list[Number] = [0] * self.rows.D
+        for j, v in zip(self.Q.tolist(), u, strict=True):
+            z[j] = v if apart else v * common
+        at = [u[k] for k in self._places]
+        for j, (row, scale) in zip(self.P, self._M, strict=True):
+            total = -sum(map(mul, row, at))
+            z[j] = Fraction(total, scale) if apart else total * (common // scale)
+        return z if apart else primitive(z)
+
+    def flats(self) -> list[list[Number]]:
         """Independent planes that span all those that contain S, but for columns that are zero."""
         k = len(self.Q)
-        used = [j for j, column in enumerate(self.Q) if self.rows.used[column]]
+        used = np.flatnonzero(self.rows.used[self.Q]).tolist()
         return [self.lift([int(i == j) for i in range(k)]) for j in used]
 
     def with_all_rows(self) -> dict[int, int]:
@@ -110,29 +139,53 @@ class Face:
 
     def quotient(self, A: np.ndarray) -> np.ndarray:
         """a_Q − a_P M in floating point."""
-        with np.errstate(all="ignore"):  # what leaves the range of doubles is noticed
-            return np.asarray(A[:, self.Q] - A[:, self.P] @ self._M_rounded)
+        G = A[:, self.Q]
+        if self.P:
+            with np.errstate(all="ignore"):  # what leaves the range of doubles is noticed
+                G[:, self._places] -= A[:, self.P] @ self._M_rounded
+        return np.asarray(G)
 
     def quotient_rows(self, which: np.ndarray) -> Rows:
         """The same for some rows of the data, sparse where these are."""
         rows = self.rows.rows
         entries = int(rows.entries * len(which) / max(rows.n, 1))
         if rows.resident or entries <= room():
-            return self._quotient_rows(which)
+            if not rows.is_sparse:
+                return self._quotient_rows(which)
+            parts = [self._quotient_rows(part).matrix for part in self._parts(which)]  # type: ignore[union-attr]
+            return CsrRows.from_matrix(sparse.csr_array(sparse.vstack(parts, format="csr")))
         shape = len(which), len(self.Q)
         fetch = lambda start, stop: self._quotient_rows(which[start:stop])  # noqa: E731
         return PartedRows(fetch, shape, entries, rows.is_sparse)
 
     def _quotient_rows(self, which: np.ndarray) -> DenseRows | CsrRows:
-        rows, step = self.rows, max(1, CHUNK // self.rows.D)
-        if rows.rows.is_sparse:
+        rows = self.rows
+        if rows.given.is_sparse:
             A = rows.sparse_block(which)
-            M = sparse.csr_array(self._M_rounded)
-            return CsrRows.from_matrix((A[:, self.Q] - A[:, self.P] @ M).tocsr())
+            if self.P:
+                A = sparse.csr_array(A - A[:, self.P] @ self._change)  # no entries are left in P
+                place = np.cumsum(~np.isin(np.arange(rows.D), self.P), dtype=A.indices.dtype) - 1
+                A = sparse.csr_array((A.data, place[A.indices], A.indptr), (len(which), len(self.Q)))
+            return CsrRows.from_matrix(A)
+        step = max(1, CHUNK // rows.D)
         G = np.empty((len(which), len(self.Q)))
         for start in range(0, len(which), step):
             G[start : start + step] = self.quotient(rows.block(which[start : start + step]))
         return DenseRows(G)
+
+    @cached_property
+    def _change(self) -> Any:
+        """What a row loses for each entry in P: that entry, and the row of M."""
+        r = len(self.P)
+        columns = np.array([*self.P, *self._U], dtype=np.int64)
+        numbers = np.hstack([np.eye(r), self._M_rounded])
+        i, k = np.nonzero(numbers)
+        return sparse.csr_array((numbers[i, k], (i, columns[k])), shape=(r, self.rows.D))
+
+    def _parts(self, which: np.ndarray) -> Iterator[np.ndarray]:
+        """A few rows at a time."""
+        step = max(1, CHUNK // self.rows.terms)
+        return (which[start : start + step] for start in range(0, len(which), step))
 
     def outside(self, which: np.ndarray) -> np.ndarray:
         """The rows that are not in the span of S.
@@ -140,13 +193,12 @@ class Face:
         Rows that floating point sees in it are looked at exactly if it is not sure, and they are not
         too many; a row that stays unseen does no harm, since all signs are decided in the end.
         """
-        step = max(1, CHUNK // self.rows.D)
-        parts = (which[start : start + step] for start in range(0, len(which), step))
-        reach = np.concatenate([_row_reach(self._quotient_rows(part)) for part in parts])
+        parts = [_row_reach(self._quotient_rows(part)) for part in self._parts(which)]
+        reach = np.concatenate([np.empty(0), *parts])
         near = reach <= NEAR
-        small = len(which) * self.rows.D <= CHUNK // 8
+        small = len(which) * self.rows.terms <= CHUNK // 8
         doubt = near if small or self.rows.rows is not self.rows.given else near & (reach > 0.0)
-        if np.count_nonzero(doubt) * self.rows.D <= CHUNK:
+        if np.count_nonzero(doubt) * self.rows.terms <= CHUNK:
             doubtful = np.flatnonzero(doubt)
             near[doubtful] = self.contains(which[doubtful])
         return which[~near]
@@ -154,29 +206,31 @@ class Face:
     def lift_rounded(self, u: np.ndarray) -> np.ndarray:
         """The plane with z_Q = u in floating point."""
         z = np.empty(self.rows.D)
-        z[self.Q], z[self.P] = u, -(self._M_rounded @ u)
+        z[self.Q], z[self.P] = u, -(self._M_rounded @ u[self._places])
         return z
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""
-        if not len(which) or not self.free:
-            return np.array([not any(ints) for ints, _ in self.rows.whole(which.tolist())], dtype=bool)
-        if not self.Q:
-            return np.ones(len(which), dtype=bool)
-        N, scale = self._M
-        prime = next(p for p in PRIMES if scale % p)
-        inverse = pow(scale, -1, prime)
-        M = nmod_mat([[n * inverse % prime for n in row] for row in N], prime)
-        inside: list[bool] = []
+        inside = np.zeros(len(which), dtype=bool)
         for start in range(0, len(which), 1_000):
-            part: Any = [ints for ints, _ in self.rows.whole(which[start : start + 1_000].tolist())]
-            A_P = nmod_mat([[row[j] % prime for j in self.P] for row in part], prime)
-            A_Q = nmod_mat([[row[j] % prime for j in self.Q] for row in part], prime)
-            left = A_Q - A_P * M
-            k = len(self.Q)
-            entries = [int(v) for v in left.entries()]
-            inside += [not any(entries[r * k : (r + 1) * k]) for r in range(len(part))]
-        return np.array(inside, dtype=bool)
+            part = self.rows.integers(which[start : start + 1_000].tolist())
+            here = set(self.P) | set(self._U)
+            some = [k for k, a in enumerate(part) if all(j in here or not v for j, v in a.entries())]
+            inside[[start + k for k in some]] = self._spans([part[k] for k in some])
+        return inside
+
+    def _spans(self, rows: list[Whole]) -> np.ndarray:
+        """The same for rows that are zero outside P and U."""
+        if not rows or not self._U:
+            return np.ones(len(rows), dtype=bool)
+        prime = next(p for p in PRIMES if all(scale % p for _, scale in self._M))
+        inverses = [pow(scale, -1, prime) for _, scale in self._M]
+        numbers = [[n * f % prime for n in row] for (row, _), f in zip(self._M, inverses, strict=True)]
+        M: Any = nmod_mat(numbers, prime)
+        A_P = nmod_mat([[v % prime for v in spread(a, self.P)] for a in rows], prime)
+        A_U = nmod_mat([[v % prime for v in spread(a, self._U)] for a in rows], prime)
+        left, k = [int(v) for v in (A_U - A_P * M).entries()], len(self._U)
+        return np.array([not any(left[r * k : (r + 1) * k]) for r in range(len(rows))], dtype=bool)
 
 
 def _row_reach(rows: Rows) -> np.ndarray:

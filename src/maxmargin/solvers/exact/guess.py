@@ -13,9 +13,11 @@ import numpy as np
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.margin import Solved, Task, solve_margins
-from maxmargin.solvers.passes import Budget
+from maxmargin.solvers.passes import SMALL, Budget
 
 __all__ = ["Guess", "guess_inside", "guess_plane"]
+
+ROUGH = 0.5  # gap that will do for a plane through a face
 
 
 class Guess(NamedTuple):
@@ -45,8 +47,11 @@ def _guess(solved: Solved) -> Guess:
 
 
 def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
-    """The same among the planes that contain a face, for the rows that are left."""
+    """The same among the planes that contain a face, for the rows that are left.
+
+    Large rows need no more than some plane, since it has no margin to be reported.
+    """
     G = face.quotient_rows(alive)
     if not np.all(np.isfinite(G.column_reach)):
         return None
-    return guess_plane(G, np.ones(len(alive)), 0.0, tol)
+    return guess_plane(G, np.ones(len(alive)), 0.0, tol if G.entries <= SMALL else max(tol, ROUGH))

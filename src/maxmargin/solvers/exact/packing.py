@@ -8,11 +8,13 @@ are left. Each is exact.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
 
+from maxmargin.solvers.exact.equal import contradictions
 from maxmargin.solvers.exact.verdict import find_witness
 from maxmargin.solvers.exact.whole import ExactRows
 from maxmargin.solvers.frame import draw
@@ -50,27 +52,20 @@ def _equal_rows(rows: ExactRows, wrong: np.ndarray) -> Iterator[dict[int, int]]:
     """Pairs of equal rows on different sides; a plane has one of each pair wrong."""
     if not len(wrong):
         return
-    # Equal rows have equal decision values, so partners are found by any plane's values.
-    z = np.random.default_rng(0).standard_normal(rows.D)
-    values = rows.values(z) * rows.y
-    order = np.argsort(values, kind="stable")
-    ranked = values[order]
-    used: set[int] = set()
-    for i in wrong.tolist():
-        if i in used:
-            continue
-        near = order[np.searchsorted(ranked, values[i]) : np.searchsorted(ranked, values[i], "right")]
-        near = near[rows.y[near] != rows.y[i]]
-        row = rows.given.take(np.array([i]))
-        if not rows.pad and not np.any(row):  # on every plane through the origin
-            used.add(i)
-            yield {i: 1}
-            continue
-        for j in near.tolist():
-            if j not in used and np.array_equal(rows.given.take(np.array([j])), row):
-                used |= {i, j}
-                yield {i: 1, j: 1}
-                break
+    if not rows.pad:  # rows of zeros are on every plane through the origin
+        zero = [i for i in wrong.tolist() if not any(rows.integers([i])[0].ints)]
+        yield from ({i: 1} for i in zero)
+        wrong = np.setdiff1d(wrong, zero)
+    for same in contradictions(rows):
+        left = {s: deque(same[rows.y[same] == s].tolist()) for s in (1.0, -1.0)}
+        used: set[int] = set()
+        for i in np.intersect1d(wrong, same).tolist():
+            others = left[-float(rows.y[i])]
+            while others and others[0] in used:
+                others.popleft()
+            if others and i not in used:
+                used |= {i, others[0]}
+                yield {i: 1, others.popleft(): 1}
 
 
 def _some(rows: ExactRows, free: np.ndarray, first: np.ndarray | None = None) -> np.ndarray:

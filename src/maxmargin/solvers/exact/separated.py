@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from maxmargin.solvers.exact.guess import Guess
 from maxmargin.solvers.exact.optimum import exact_hard_margin
 from maxmargin.solvers.exact.signs import signs
 from maxmargin.solvers.exact.verdict import Finding
-from maxmargin.solvers.exact.whole import ExactRows, as_integers
+from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers
 from maxmargin.solvers.frame import draw
 
 __all__ = ["Separated", "separated", "uniform", "within_reach"]
@@ -28,7 +29,7 @@ class Separated(NamedTuple):
 
     w: np.ndarray
     b: float
-    plane: list[int]  # in the coordinates of the exact rows
+    plane: Sequence[Number]  # in the coordinates of the exact rows
     doubles: bool  # w and b are that plane exactly
     lower: float
     upper: float

@@ -1,9 +1,10 @@
 """On which side of a plane each row lies, decided exactly.
 
 First in floating point: with |a_ij| ≤ 1 the computed value of a_i·z differs from the true one by less
-than γ_{D+4} Σ|z_j|, where γ_k = ku/(1 − ku) and u = 2^-53, whatever the order of the sum (Higham 2002,
-section 3.1), plus what underflow may take. Rows nearer to the plane than that are decided in integers:
-all at once where the numbers are so small that sums of doubles are exact, else one by one.
+than γ_{k+4} Σ|z_j|, where k is the number of terms, γ_k = ku/(1 − ku) and u = 2^-53, whatever the order
+of the sum (Higham 2002, section 3.1), plus what underflow may take. Rows nearer to the plane than that
+are decided in integers: all at once where the numbers are so small that sums of doubles are exact, else
+one by one.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.exact.whole import ExactRows
+from maxmargin.solvers.exact.whole import ExactRows, Number
 
-__all__ = ["Signs", "error_bound", "ratio", "rounded", "signs"]
+__all__ = ["Signs", "error_bound", "ratio", "rounded", "signs", "size"]
 
 UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
 TINY = 2.0**-900
+LIMIT = 1 << 53  # whole numbers below it are doubles
 CHUNK = 4_096
+FEW = 50  # rows with fewer than one entry in so many are not made dense
 
 
 class Signs(NamedTuple):
@@ -33,10 +36,15 @@ class Signs(NamedTuple):
     bound: float  # of their errors
 
 
-def rounded(z: Sequence[int]) -> np.ndarray:
-    """The integers as doubles, scaled by a power of two to at most one, each rounded once."""
-    scale = 1 << max(v.bit_length() for v in z)
-    return np.array([ratio(v, scale) for v in z])
+def rounded(z: Sequence[Number]) -> np.ndarray:
+    """The numbers as doubles, scaled by a power of two to at most one, each rounded once."""
+    scale = 1 << max(0, *map(size, z))
+    return np.array([ratio(v.numerator, v.denominator * scale) for v in z])
+
+
+def size(v: Number) -> int:
+    """An exponent e with |v| ≤ 2^e: of a whole number, its bits."""
+    return v.numerator.bit_length() - v.denominator.bit_length() + 1
 
 
 def ratio(p: int, q: int) -> float:
@@ -47,17 +55,20 @@ def ratio(p: int, q: int) -> float:
         return math.inf if (p > 0) == (q > 0) else -math.inf
 
 
-def error_bound(z: np.ndarray) -> float:
-    """Bound on the error of ``ExactRows.values`` if each z_j is within a relative 2^-52 of the truth."""
-    k = (len(z) + 6) * 2.0**-53
+def error_bound(z: np.ndarray, terms: int) -> float:
+    """Bound on the error of ``ExactRows.values`` if each z_j is within a relative 2^-52 of the truth.
+
+    A value is a sum of at most so many terms that are not zero.
+    """
+    k = (terms + 6) * 2.0**-53
     return float(np.sum(np.abs(z))) * (1.0 + 1e-9) * k / (1.0 - k) + UNDERFLOW
 
 
-def signs(rows: ExactRows, z: Sequence[int], offset: int = 0) -> Signs:
+def signs(rows: ExactRows, z: Sequence[Number], offset: int = 0) -> Signs:
     """Return the sign of a_i·z − offset for every row."""
     *plane, shift = rounded([*z, offset]).tolist()
     values = rows.values(np.array(plane)) - shift
-    bound = error_bound(np.array([*plane, shift]))
+    bound = error_bound(np.array([*plane, shift]), rows.terms + 1)
     of = np.sign(values).astype(np.int8)
     near = np.flatnonzero(np.abs(values) <= bound)
     for start in range(0, len(near), CHUNK):
@@ -66,7 +77,7 @@ def signs(rows: ExactRows, z: Sequence[int], offset: int = 0) -> Signs:
     return Signs(of, len(near), values, bound)
 
 
-def _exactly(rows: ExactRows, which: np.ndarray, z: Sequence[int], offset: int) -> np.ndarray:
+def _exactly(rows: ExactRows, which: np.ndarray, z: Sequence[Number], offset: int) -> np.ndarray:
     """The same for a few rows, in integers."""
     used = [j for j, v in enumerate(z) if v]
     few = _small_integers(rows, which, z, used, offset)
@@ -74,17 +85,28 @@ def _exactly(rows: ExactRows, which: np.ndarray, z: Sequence[int], offset: int) 
         return np.asarray(np.sign(few), dtype=np.int8)
     weights = [z[j] for j in used]
     result = []
-    for ints, m in rows.whole(which.tolist()):
-        total = sum(map(mul, weights, [ints[j] for j in used])) - (offset << m)
+    for columns, ints, m in rows.integers(which.tolist()):
+        if rows.given.is_sparse:
+            total = sum(map(mul, ints, map(z.__getitem__, columns)))
+        else:
+            total = sum(map(mul, weights, map(ints.__getitem__, used)))
+        total -= offset << m
         result.append((total > 0) - (total < 0))
     return np.array(result, dtype=np.int8)
 
 
 def _small_integers(
-    rows: ExactRows, which: np.ndarray, z: Sequence[int], used: list[int], offset: int
+    rows: ExactRows, which: np.ndarray, z: Sequence[Number], used: list[int], offset: int
 ) -> np.ndarray | None:
     """Numbers with the signs of the values, by sums of doubles that are whole numbers below 2^53."""
-    if not used or offset or max(abs(z[j]) for j in used) >= 1 << 53 or rows.rows is not rows.given:
+    if (
+        not used
+        or offset
+        or any(z[j] >= LIMIT or z[j] <= -LIMIT for j in used)
+        or rows.rows is not rows.given
+    ):
+        return None
+    if rows.given.entries * FEW < rows.n * rows.d or not all(isinstance(z[j], int) for j in used):
         return None
     A = rows.block(which)[:, used]
     features = [j for j in used if j < rows.d]

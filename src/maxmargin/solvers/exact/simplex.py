@@ -21,7 +21,7 @@ from flint import fmpz, fmpz_mat
 
 from maxmargin.solvers.exact.dependence import pivots
 from maxmargin.solvers.exact.signs import error_bound, rounded
-from maxmargin.solvers.exact.whole import ExactRows, primitive
+from maxmargin.solvers.exact.whole import ExactRows, Number, primitive
 
 __all__ = ["Outcome", "meet_or_separate"]
 
@@ -31,7 +31,7 @@ PATIENCE = 20  # steps without progress before Bland's rule (1977), which cannot
 class Outcome(NamedTuple):
     """Either a plane (strictly positive on the rows asked for) or weights with which rows cancel."""
 
-    plane: list[int] | None
+    plane: Sequence[Number] | None
     weights: dict[int, int]  # λ_i > 0, in proportion to the rows a_i
     free: dict[int, int]  # μ_i of the rows F, of any sign
     pivots: int
@@ -125,7 +125,7 @@ class _Simplex:
         z, t = p[:-1], p[-1]
         many = 8 * len(asked) > self.rows.n
         values = self.rows.values(z)[asked] if many else self.rows.block(asked) @ z
-        bound = error_bound(p)
+        bound = error_bound(p, self.rows.terms + 1)
         best = int(np.argmax(values))
         if values[best] > bound and not bland:
             return int(asked[best])

@@ -11,19 +11,22 @@ or if the data is small, the simplex method in integers answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 
+from maxmargin.core.errors import InputError
 from maxmargin.solvers.exact.dependence import cancel
 from maxmargin.solvers.exact.doubles import from_doubles
+from maxmargin.solvers.exact.equal import opposites
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.guess import Guess, guess_inside, guess_plane
 from maxmargin.solvers.exact.signs import Signs, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
-from maxmargin.solvers.exact.whole import ExactRows, as_integers
+from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers
 from maxmargin.solvers.exact.widest import widest
 
 __all__ = ["Finding", "find_verdict", "find_witness"]
@@ -31,7 +34,10 @@ __all__ = ["Finding", "find_verdict", "find_witness"]
 SMALL, FEW = 1 << 13, 12  # entries and features of data that goes to the simplex method at once
 BITS = 12, 24, 53  # of the coordinates of a plane through a face
 LEAST = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
+MOST = 2_000  # unknowns that the simplex method may have
 EVEN = 10  # bits between the scales of columns that the machine takes as they are
+
+Plane = Sequence[Number]
 
 
 @dataclass
@@ -49,7 +55,7 @@ class Finding:
     """The verdict in the coordinates of the exact rows."""
 
     kind: str
-    plane: list[int] | None = None
+    plane: Plane | None = None
     on_plane: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     witness: dict[int, int] = field(default_factory=dict)
     face: Face | None = None
@@ -86,6 +92,10 @@ class _Ladder:
         face = Face(rows, {})
         alive = np.arange(rows.n)
         witness: dict[int, int] = {}
+        pairs = opposites(rows) if rows.given.is_sparse and not self.exact else {}
+        if pairs:
+            witness = dict(islice(pairs.items(), 2))
+            face, alive = self._wider(face, alive, pairs, {})
         while True:
             if not len(alive):
                 alive = self._strays(face)
@@ -116,18 +126,20 @@ class _Ladder:
         wider = face.joined(weights, free)
         if wider.rank == face.rank:  # rows that only seemed to be outside
             return face, alive[~face.contains(alive)]
-        if not wider.Q:
+        if not len(wider.Q):
             return wider, alive[:0]
         return wider, wider.outside(alive)
 
     def _strays(self, face: Face) -> np.ndarray:
-        """Rows outside the span of the face, exactly."""
+        """Rows outside the span of the face: exactly, unless the proof shows them all to cancel."""
+        if face.rows.n <= 2 * face.rows.D:
+            return np.flatnonzero(~face.contains(np.arange(self.rows.n)))
         outside = np.zeros(self.rows.n, dtype=bool)
         for u in face.flats():
             outside |= self._signs(u).of != 0
         return np.flatnonzero(outside)
 
-    def _signs(self, plane: list[int]) -> Signs:
+    def _signs(self, plane: Plane) -> Signs:
         found = signs(self.rows, plane)
         self.work.exact_rows = max(self.work.exact_rows, found.exact)
         return found
@@ -142,7 +154,16 @@ class _Ladder:
             better, _ = self._ask_floats(face, alive)  # a plane in the middle, not at a corner
             return outcome if better is None or better.plane is None else better
         answer, hint = self._ask_floats(face, alive)
-        return answer or meet_or_separate(self.rows, alive, face.free, hint)
+        if answer is not None:
+            return answer
+        size = min(self.rows.D, len(alive) + face.rank)
+        if size > MOST:
+            raise InputError(
+                f"X must have at most {MOST:,} rows or features where floating point finds neither a "
+                f"plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} features "
+                "instead. Ask about fewer rows, or fewer features."
+            )
+        return meet_or_separate(self.rows, alive, face.free, hint)
 
     def _ask_floats(self, face: Face, alive: np.ndarray) -> tuple[Outcome | None, list[int]]:
         """What floating point finds, if exact arithmetic confirms it; and rows to try first if not."""
@@ -166,7 +187,7 @@ class _Ladder:
                     return Outcome(plane, {}, {}, 0), []
         return None, hint
 
-    def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[list[int]]]]:
+    def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[Plane]]]:
         """Guesses, each with its plane in the coordinates of the exact rows, in fewer or more bits."""
         rows = self.rows
         if len(alive) < rows.n or face.weights:

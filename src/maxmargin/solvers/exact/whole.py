@@ -6,21 +6,37 @@ factor on a row does not change the sign of a_i·z. In these coordinates every |
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 from math import gcd
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
+from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
-__all__ = ["ExactRows", "as_integers", "primitive"]
+__all__ = ["ExactRows", "Number", "Whole", "as_integers", "primitive", "spread"]
 
 COMFORT = 300  # exponents of columns that floating point takes as they are
 KEPT = 1 << 22  # numbers kept as integers
 CHUNK = 256  # rows taken at a time
+
+Number = int | Fraction  # of a plane: whole, or a fraction in a few places
+
+
+class Whole(NamedTuple):
+    """A row in integers: a_ij = integer · 2^-m in these columns, zero in the others."""
+
+    columns: Sequence[int]  # all of them where rows are dense
+    ints: list[int]
+    m: int
+
+    def entries(self) -> Iterator[tuple[int, int]]:
+        """The integers with their columns."""
+        return zip(self.columns, self.ints, strict=True)
 
 
 class ExactRows:
@@ -47,12 +63,30 @@ class ExactRows:
         else:
             self.rows, self.fold = _scaled(rows, -exponents), np.ones(self.d)
         self.powers: list[int] = exponents.tolist()
-        self._kept: dict[int, tuple[list[int], int]] = {}
+        self._kept: dict[int, Whole] = {}
+        self._size = 0  # integers in it
 
     @property
     def used(self) -> np.ndarray:
         """Which columns are not zero in all rows."""
         return np.append(self.given.column_reach > 0, [True] * int(self.pad))
+
+    @cached_property
+    def terms(self) -> int:
+        """How many numbers other than zero a row a_i has at most."""
+        if not self.given.is_sparse or not self.given.resident:
+            return self.D
+        counts = np.diff(self.given.arrays[-1])
+        return int(counts.max(initial=0)) + int(self.pad)
+
+    @cached_property
+    def column_counts(self) -> np.ndarray:
+        """In how many rows of sparse ones each column has an entry."""
+        count = np.zeros(self.D, dtype=np.int64)
+        for _, block in self.given.blocks():
+            count += np.bincount(block.arrays[1], minlength=self.D)
+        count[self.d :] = self.n
+        return count
 
     def restricted(self, which: np.ndarray) -> ExactRows:
         """Only some rows."""
@@ -87,27 +121,61 @@ class ExactRows:
             return A
         return sparse.csr_array(sparse.hstack([A, sparse.csr_array(self.y[which][:, None])]))
 
-    def whole(self, which: Iterable[int]) -> list[tuple[list[int], int]]:
-        """For each row integers and an exponent m with a_i = integers · 2^-m, exactly."""
+    def integers(self, which: Iterable[int]) -> list[Whole]:
+        """Each of these rows in integers, exactly."""
         which = [int(i) for i in which]
         fresh = [i for i in which if i not in self._kept]
         for start in range(0, len(fresh), CHUNK):
             part = fresh[start : start + CHUNK]
-            for i, row in zip(part, self.given.take(np.array(part)).tolist(), strict=True):
-                self._kept[i] = self._integers(row, 1 if self.y[i] > 0 else -1)
+            for i, columns, row in self._numbers(part):
+                self._kept[i] = self._integers(columns, row, 1 if self.y[i] > 0 else -1)
         found = [self._kept[i] for i in which]
-        if len(self._kept) * self.D > KEPT:
+        self._size += sum(len(self._kept[i].ints) for i in fresh)
+        if self._size > KEPT:
             self._kept.clear()
+            self._size = 0
         return found
 
-    def _integers(self, row: list[float], sign: int) -> tuple[list[int], int]:
+    def whole(self, which: Iterable[int]) -> list[tuple[list[int], int]]:
+        """For each row D integers and an exponent m with a_i = integers · 2^-m, exactly."""
+        found, every = self.integers(which), range(self.D)
+        return [(spread(a, every) if self.given.is_sparse else a.ints, a.m) for a in found]
+
+    def compact(self, which: Iterable[int]) -> tuple[list[int], list[list[int]], list[int]]:
+        """The columns in which some of these rows are not zero, the integers there, the exponents."""
+        found = self.integers(which)
+        used = {j for a in found for j, v in a.entries() if v}
+        columns = sorted(used)
+        return columns, [spread(a, columns) for a in found], [a.m for a in found]
+
+    def _numbers(self, which: list[int]) -> Iterator[tuple[int, Sequence[int], list[float]]]:
+        """For each row its number, columns and features there."""
+        if not self.given.is_sparse:
+            for i, row in zip(which, self.given.take(np.array(which)).tolist(), strict=True):
+                yield i, range(self.d), row
+            return
+        some = self.given.select(np.array(which)).between(0, len(which)).arrays
+        assert isinstance(some, Csr)
+        for i, (start, stop) in zip(which, pairwise(some.indptr.tolist()), strict=True):
+            row = some.data[start:stop].astype(np.float64).tolist()
+            yield i, some.indices[start:stop].tolist(), row
+
+    def _integers(self, columns: Sequence[int], row: list[float], sign: int) -> Whole:
         pairs = [v.as_integer_ratio() for v in row]
-        lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, self.powers, strict=True)]
+        powers = map(self.powers.__getitem__, columns)
+        lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, powers, strict=True)]
         m = max([0, *(low for low, (p, _) in zip(lows, pairs, strict=True) if p)])
         ints = [sign * p << m - low if p else 0 for low, (p, _) in zip(lows, pairs, strict=True)]
         if self.pad:
+            columns = range(self.D) if isinstance(columns, range) else [*columns, self.d]
             ints.append(sign << m)
-        return ints, m
+        return Whole(columns, ints, m)
+
+
+def spread(a: Whole, columns: Sequence[int]) -> list[int]:
+    """The integers of a row in the given columns, zeros included."""
+    value = dict(a.entries())
+    return [value.get(j, 0) for j in columns]
 
 
 def _scaled(rows: Rows, exponents: np.ndarray) -> Rows:
@@ -134,7 +202,7 @@ def as_integers(z: Sequence[Fraction | int]) -> list[int]:
     return primitive([v.numerator * (common // v.denominator) for v in z])
 
 
-def primitive(z: Sequence[int]) -> list[int]:
+def primitive(z: Sequence[Any]) -> list[Any]:
     """Whole numbers divided by their greatest common divisor."""
     g = gcd(*z) or 1
     return [v // g for v in z]
