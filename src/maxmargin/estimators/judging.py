@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import fmpz
 
 from maxmargin.certificates.verdict import Verdict, Work
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.question import Question, in_doubles, in_integers, write_proof
+from maxmargin.estimators.question import Question, in_doubles, in_integers, user_numbers, write_proof
 from maxmargin.solvers.exact.doubles import nearest
 from maxmargin.solvers.exact.separated import separated
 from maxmargin.solvers.exact.verdict import Finding, find_verdict
-from maxmargin.solvers.exact.whole import ExactRows
+from maxmargin.solvers.exact.whole import ExactRows, Number
 
 __all__ = ["judge", "judged", "witness_of"]
 
@@ -37,7 +37,7 @@ def judged(question: Question, tol: float = 0.05) -> tuple[Verdict, Finding]:
     elif finding.plane is not None:
         w, b = nearest(rows, finding.plane)
         plane = in_integers(rows, finding.plane)
-        exact = _is_multiple(w, b, plane)
+        exact = _is_multiple(w, b, user_numbers(rows, finding.plane))
     proof = write_proof(question, rows, finding, plane)
     verdict = Verdict(
         kind=finding.kind,
@@ -64,12 +64,13 @@ def judged(question: Question, tol: float = 0.05) -> tuple[Verdict, Finding]:
     return verdict, finding
 
 
-def _is_multiple(w: np.ndarray, b: float, plane: dict[str, Any]) -> bool:
-    """Whether doubles are in exact proportion to a plane of integers."""
-    exact = [int(fmpz(text)) for text in (*plane["w"], plane["b"])]
-    given = [Fraction(float(v)) for v in (*w.tolist(), b)]
-    k = next(k for k, v in enumerate(exact) if v)
-    return all(p * exact[k] == given[k] * q for p, q in zip(given, exact, strict=True)) and given[k] != 0
+def _is_multiple(w: np.ndarray, b: float, plane: Sequence[Number]) -> bool:
+    """Whether doubles are in exact proportion to a plane."""
+    ratios = [float(v).as_integer_ratio() for v in (*w.tolist(), b)]
+    k = next(k for k, v in enumerate(plane) if v)
+    (p, q), one = ratios[k], plane[k]
+    pairs = zip(ratios, plane, strict=False)  # without an intercept there is no b
+    return p != 0 and all(u * q * one == p * v * e for (u, v), e in pairs)
 
 
 def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> Witness:
