@@ -1,6 +1,7 @@
 """Margin machines on sparse data by every solver: the same answers, with the same promises."""
 
 import contextlib
+import math
 import threading
 import time
 import tracemalloc
@@ -16,9 +17,9 @@ from sklearn.svm import SVC
 import exact
 import maxmargin as mm
 import planes
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.estimators.progress import Watch
-from maxmargin.rows import as_rows
+from maxmargin.rows import PartedRows, as_rows
 from maxmargin.solvers.choice import choose_solver
 from maxmargin.solvers.descent import Descent
 from texts import one_hot, text
@@ -286,7 +287,7 @@ def test_what_was_done_is_told():
     assert chosen.solver_ == "descent"
 
 
-def test_wrong_words_are_refused(tmp_path):
+def test_wrong_words_are_refused(tmp_path, monkeypatch):
     X, y = SMALL
     with pytest.raises(
         InputError, match=r"solver must be one of 'auto', 'newton', 'mixed', 'descent'\."
@@ -301,9 +302,39 @@ def test_wrong_words_are_refused(tmp_path):
             soft(n_jobs=jobs).fit(X, y)
     mm.write_svmlight(X, y, tmp_path / "a.svm")
     rows = mm.open_rows(tmp_path / "a.svm")
+    assert soft().fit(rows).solver_ == "descent"  # memory holds them
+    monkeypatch.setattr(PartedRows, "at_once", lambda self: None)
     with pytest.raises(InputError, match="solver must be 'auto' or 'newton' for rows in a file"):
         soft().fit(rows)
     assert soft(solver="auto").fit(rows).solver_ == "newton"
+
+
+def test_a_singular_face_is_not_trusted():
+    """No bias and two features: more rows on the margin than the plane has freedom, and large C."""
+    rng = np.random.default_rng(1425)
+    for _ in range(20):
+        X = rng.integers(-3, 4, (21, 2)).astype(float)
+        y = rng.choice([-1, 1], 21)
+        if len(set(y)) < 2:
+            continue
+        options = {"C": 400.0, "fit_intercept": False, "tol": 1e-5}
+        model = mm.SoftMarginSVC(**options, solver="descent").fit(X, y)
+        other = mm.SoftMarginSVC(**options, solver="newton").fit(X, y)
+        assert model.certificate_.primal <= other.certificate_.primal * (1 + 1e-5)
+
+
+def test_no_plane_and_no_time():
+    with pytest.warns(BudgetWarning):
+        model = mm.HardMarginSVC(solver="descent", max_passes=3).fit([[1.0], [1.0]], [1, -1])
+    assert model.certificate_.primal == math.inf
+
+
+def test_a_tolerance_below_rounding_ends():
+    X, y = np.random.default_rng(0).standard_normal((30, 5)), np.arange(30) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)
+        model = mm.SoftMarginSVC(C=1e-4, tol=1e-16, solver="descent").fit(X, y)
+    assert model.certificate_.relative_gap < 1e-14
 
 
 # --- side by side ----------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ STEPS = 200  # of conjugate residuals in a round
 LESS = 0.03  # the residual a round leaves, against the one it found
 SPARE = 0.2  # or the part of the tolerance it may take
 BAD = 4  # rounds without a better gap
+FLAT = 1e-13  # curvature, against the largest there is, that is nothing but rounding
 ENDLESS = Budget()
 
 
@@ -51,15 +52,14 @@ def settle(
         if best.gap <= tol or budget.ended(best):
             return best, True
         bad = bad + 1 if not best.gap < 0.9 * before else 0
-        if bad >= BAD or not np.isfinite(point.primal + float(w @ w)):
+        if bad >= BAD or not np.isfinite(float(w @ w)):
             break
         b = float(np.mean(duel.y[F] - f[F])) if duel.pad else 0.0
         m = duel.y * (f + b)
         inside = np.clip(x, 0.0, duel.C)
         leave = face & ((x <= 0.0) | (x >= duel.C))
         join = ~face & np.where(x >= duel.C, m > 1.0, m < 1.0)
-        out = np.flatnonzero(inside != x)
-        duel.add(out, (inside - x)[out], w)
+        w = duel.moved(w, x, inside)
         x = inside
         face = (face & ~leave) | join
     return best, False
@@ -109,7 +109,7 @@ def _solve(
     moved = np.zeros(k)
     for _ in range(STEPS):
         length = float(Kp @ Kp)
-        if not (rKr > 0.0 and length > 0.0):
+        if not (rKr > FLAT * float(r @ r) and length > 0.0):
             break
         t = rKr / length
         moved += (t / unit) * p

@@ -19,6 +19,7 @@ from maxmargin.solvers.passes import MarginPoint
 
 __all__ = ["Duel", "square_lengths"]
 
+FAR = 10.0  # multipliers so many times larger than their bounds let them be
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 
 
@@ -78,14 +79,21 @@ class Duel:
         alpha, v, dual = self._feasible(w, x)
         return MarginPoint(w * scale, b * scale, alpha, v, 0.0, self.passes, primal, dual), f
 
+    def moved(self, w: np.ndarray, x: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Return Σ α_i y_i x_i from w = Σ x_i y_i x_i."""
+        if float(np.abs(x).max(initial=0.0)) > FAR * float(alpha.max(initial=0.0)):
+            return self.pull(alpha)  # multipliers far outside their bounds have taken digits of w along
+        which = np.flatnonzero(alpha != x)
+        v = w.copy()
+        self.add(which, (alpha - x)[which], v)
+        return v
+
     def _feasible(self, w: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Multipliers near x within the bounds and in balance, their sum of rows, and their value."""
         alpha = np.clip(x, 0.0, self.C)
         if self.pad:
             alpha = balanced(alpha, self.y, self.C)
-        moved = np.flatnonzero(alpha != x)
-        v = w.copy()
-        self.add(moved, (alpha - x)[moved], v)
+        v = self.moved(w, x, alpha)
         total, length = float(alpha.sum()), float(v @ v)
         if self.pad and abs(float(alpha @ self.y)) > UNBALANCED * total:
             return alpha, v, -math.inf

@@ -21,9 +21,9 @@ from maxmargin.solvers.activeset import settle
 from maxmargin.solvers.descent import Descent
 from maxmargin.solvers.duel import Duel
 from maxmargin.solvers.passes import Budget, MarginPoint, State
-from maxmargin.solvers.witness import growing_rows
+from maxmargin.solvers.witness import growing_rows, opposite_twins
 
-__all__ = ["Reached", "large_margin"]
+__all__ = ["Approach", "large_margin"]
 
 WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
 FIRST = 8  # passes after which to look at all rows, in any case; then
@@ -34,10 +34,11 @@ STEADY = 0.02  # share of the free rows that may change in an epoch, for the act
 WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
 PATIENCE = 200  # epochs until it is tried in any case
 MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
+RESTING = 20  # epochs without a move
 HOPELESS = 500  # epochs without any plane that separates
 
 
-class Reached(NamedTuple):
+class Approach(NamedTuple):
     """The best point, and whether there is nothing more to do (or no time)."""
 
     point: MarginPoint
@@ -64,7 +65,7 @@ def large_margin(
     start: MarginPoint | None = None,
     saved: State | None = None,
     exact: bool = True,
-) -> Generator[State, None, Reached]:
+) -> Generator[State, None, Approach]:
     """Solve one machine on rows in memory; unless ``exact``, end where descent becomes slow.
 
     Yields states from which it can go on.
@@ -83,15 +84,15 @@ def large_margin(
         done = yield from _descend(walk, search, tol, budget)
         if not (done or exact):
             point, _ = duel.measure(walk.w, walk.alpha)
-            return Reached(search.best.joined(point), False)
+            return Approach(search.best.joined(point), False)
         if done:
-            return Reached(search.best, True)
+            return Approach(search.best, True)
         before = search.best.gap
         search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget)
         if done:
-            return Reached(search.best, True)
+            return Approach(search.best, True)
         if search.patience and not search.best.gap < WORTH * before:
-            return Reached(search.best, False)
+            return Approach(search.best, False)
         walk.start(search.best.alpha, search.best.v, walk.bias)
         search.epochs, search.factor, search.history = 0, 1.0, []
         search.look = duel.passes + FIRST
@@ -129,12 +130,14 @@ def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Gener
 
 def _grows(walk: Descent, search: Search) -> bool:
     """Whether the multipliers grow on rows that cancel; if so, their weights are the result."""
-    if search.earlier is not None:
+    if search.earlier is None:
+        weights = opposite_twins(walk.duel)
+    else:
         weights = growing_rows(walk.duel, walk.alpha - search.earlier)
-        if weights is not None:
-            zero = np.zeros(walk.duel.d)
-            search.best = MarginPoint(zero, 0.0, weights, zero, passes=walk.duel.passes, meets=True)
-            return True
+    if weights is not None:
+        zero = np.zeros(walk.duel.d)
+        search.best = MarginPoint(zero, 0.0, weights, zero, passes=walk.duel.passes, meets=True)
+        return True
     search.earlier = walk.alpha.copy()
     return False
 
@@ -145,7 +148,7 @@ def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
     if len(history) <= back or not math.isfinite(history[-1 - back]):
         return False
     if not (history[-1] > 0.0 and history[-1 - back] > 0.0):
-        return False  # all rows at rest: the bias is on its way
+        return not any(history[-RESTING:])  # all rows at rest: the bias may be on its way
     rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
     epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
     if epochs * (walk.left + TURN) <= SOON * walk.duel.n:

@@ -126,8 +126,9 @@ def _large(
 def _solved(duel: Duel, point: MarginPoint) -> Solved:
     """The result of descent: its coordinates are the user's, its multipliers balance."""
     alpha = point.alpha
-    if duel.hard and not point.meets:
-        alpha = alpha * (float(alpha.sum()) / float(point.v @ point.v))
+    length = float(point.v @ point.v)
+    if duel.hard and not point.meets and length > 0.0:
+        alpha = alpha * (float(alpha.sum()) / length)
     b = point.b if duel.pad else 0.0
     return Solved(point.w, b, alpha, point.passes, point.meets, solver="descent")
 

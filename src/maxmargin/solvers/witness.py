@@ -18,11 +18,12 @@ from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.duel import Duel
 from maxmargin.solvers.frame import Frame, Scene
 
-__all__ = ["growing_rows", "meeting_weights"]
+__all__ = ["growing_rows", "meeting_weights", "opposite_twins"]
 
 SHARES = 1e-2, 1e-5, 0.0  # of the largest multiplier
 GROWING = 1e-2  # against the multiplier that grew most
 FEW = 500  # rows that are tried
+WIDEST = 1 << 21  # entries of them, as a dense matrix
 
 
 def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -60,6 +61,23 @@ def _meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np
     return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
 
 
+def opposite_twins(duel: Duel) -> np.ndarray | None:
+    """Return weights of two equal rows with opposite labels, or None: equal rows have equal values."""
+    z = np.random.default_rng(0).standard_normal(duel.d)
+    f = duel.rows.times(z[:, None])[:, 0]
+    duel.visits += duel.n
+    order = np.lexsort((duel.y, f))
+    near = np.flatnonzero((np.diff(f[order]) == 0.0) & (np.diff(duel.y[order]) != 0.0))
+    for k in near[:FEW]:
+        pair = order[k : k + 2]
+        x = duel.rows.select(pair)
+        if np.array_equal(*x.take(np.arange(2))):
+            weights = np.zeros(duel.n)
+            weights[pair] = 1.0
+            return weights
+    return None
+
+
 def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
     """Return weights with which the rows whose multipliers grow meet to rounding, or None."""
     some = np.flatnonzero(growth > GROWING * float(growth.max()))
@@ -70,7 +88,7 @@ def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
     kept = _may_cancel(A, duel.y[some], bool(duel.pad))
     some, A = some[kept], A[kept]
     columns = np.unique(A.indices) if A.nnz else np.arange(1)
-    if not len(some):
+    if not 0 < len(some) * len(columns) <= WIDEST:
         return None
     frame = Frame(
         DenseRows(np.asarray(A[:, columns].toarray(), dtype=np.float64)),
