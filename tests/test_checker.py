@@ -487,7 +487,7 @@ def test_singles_are_read_exactly(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "entries", "reason"),
     [
-        ("a.xls", "", {}, "must end in .csv, .tsv"),
+        ("a.xls", "", {}, "must be a file .csv, .tsv"),
         ("a.csv", "u,v,c\n1,x,1\n", {}, "a.csv:2: features must be finite numbers. Got 'x'"),
         ("a.csv", "u,v,c\n1,,1\n", {}, "a.csv:2: features"),
         ("a.csv", "u,v,c\n1,1_0,1\n", {}, "a.csv:2: features"),

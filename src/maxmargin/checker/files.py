@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import csv
+import gzip
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from struct import Struct
 from struct import error as StructError
-from typing import Any
+from typing import Any, TextIO
 
 from maxmargin.checker.words import Unreadable
 
@@ -24,21 +25,34 @@ Row = tuple[str, Mapping[int, float]]  # the label as written, and the features 
 
 def read(path: str, proof: Mapping[str, Any], label: str | None = None) -> Iterator[Row]:
     """Yield the rows of a file; the label column is ``label``, else that of the proof, else the last."""
-    ending = Path(path).suffix.lower()
-    if ending not in READERS:
-        raise Unreadable(f"{path}: the name of a data file must end in {', '.join(READERS)}. Rename it.")
+    name = path.lower()
+    ending = Path(name.removesuffix(".gz")).suffix
+    if ending not in READERS or (ending == ".npy" and name.endswith(".gz")):
+        raise Unreadable(
+            f"{path}: must be a file {', '.join(READERS)}, the texts also with .gz. Got another kind. "
+            "Write its rows as one of these; the proof holds for the same numbers in the same order."
+        )
     try:
         yield from READERS[ending](path, proof, proof.get("label") if label is None else label)
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror or error}. Name a file that can be read.") from None
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Unreadable(f"{path}: {reason}. Name a file that can be read.") from None
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path}: {error.reason}. Save the file as UTF-8.") from None
 
 
+def _open(path: str, newline: str | None = "") -> TextIO:
+    """Open a text, compressed or not."""
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
+    return open(path, encoding="utf-8-sig", newline=newline)
+
+
 def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Iterator[Row]:
     """Read a .csv or .tsv file, whose first line is a header if it has a feature that is no number."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, delimiter="\t" if path.lower().endswith(".tsv") else ",", strict=True)
+    with _open(path) as file:
+        tabs = path.lower().removesuffix(".gz").endswith(".tsv")
+        lines = csv.reader(file, delimiter="\t" if tabs else ",", strict=True)
         width = 0
         try:
             for fields in lines:
@@ -68,7 +82,7 @@ def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Itera
 def _read_svmlight(path: str, proof: Mapping[str, Any], label: str | None) -> Iterator[Row]:
     """Read lines such as ``+1 qid:3 1:0.5 7:-2 # comment``."""
     first = proof.get("first_index", 1)
-    with open(path, encoding="utf-8-sig") as file:
+    with _open(path, None) as file:
         for line_number, line in enumerate(file, 1):
             where = f"{path}:{line_number}"
             label, *pairs = line.partition("#")[0].split() or [""]

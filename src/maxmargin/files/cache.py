@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.core.errors import InputError
+from maxmargin.files.labels import check_length
 from maxmargin.files.options import Options
 from maxmargin.files.reader import Reader, StartAgain
 from maxmargin.rows.filerows import FileRows
@@ -64,11 +65,14 @@ def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
         try:
             with StoreWriter(target, about) as writer:
                 last: Any = None
+                rows = 0
                 for last in reader.read():
                     writer.add(last)
+                    rows += last.shape[0]
                 writer.about |= {**reader.about, "names": reader.names}
                 labels = reader.labels.array()
                 if labels is not None:
+                    check_length(labels, rows, reader.shown)
                     writer.add(last[:0], labels)
             return
         except StartAgain:

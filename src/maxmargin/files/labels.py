@@ -9,10 +9,13 @@ import numpy as np
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import read_float
+from maxmargin.files.options import at_row
 
-__all__ = ["Labels", "typed_labels"]
+__all__ = ["Labels", "check_length", "typed_labels"]
 
 MOST = 1_000_000  # different labels
+MISSING = "", "NA", "N/A", "<NA>", "null", "NULL"
+NO_NUMBERS = "nan", "inf", "infinity"
 
 
 class Labels:
@@ -29,14 +32,19 @@ class Labels:
         self._known: dict[str, int] = {}
         self._codes: list[np.ndarray] = []
         self._typed: list[np.ndarray] = []
+        self._rows = 0
 
     def add_texts(self, codes: np.ndarray, texts: Sequence[str]) -> None:
         """Add labels ``texts[code]``."""
         places = [self._known.setdefault(canonical(text), len(self._known)) for text in texts]
-        if "" in self._known:
-            raise InputError(
-                f"{self.path}: a label must not be empty. Leave its row out, or fill it in."
-            )
+        for text, place in zip(texts, places, strict=True):
+            if _is_missing(text):
+                row = self._rows + int(np.argmax(np.array(places)[codes] == place))
+                raise InputError(
+                    f"{at_row(self.path, row)}: a label must not be missing. Got {text!r} instead. "
+                    "Leave its row out, or fill it in."
+                )
+        self._rows += len(codes)
         self._check(len(self._known))
         self._codes.append(np.array(places, dtype=np.int32)[codes])
 
@@ -58,6 +66,20 @@ class Labels:
                 f"{self.path}: labels must be classes. Got more than {MOST:,} different ones instead. "
                 "Name the column of the labels (label=…)."
             )
+
+
+def check_length(labels: np.ndarray, rows: int, path: object) -> None:
+    """Refuse labels that are more or fewer than the rows."""
+    if len(labels) != rows:
+        raise InputError(
+            f"{path}: must hold a label for each of the {rows:,} rows. Got {len(labels):,} labels "
+            "instead. Write both anew, from the same rows."
+        )
+
+
+def _is_missing(text: str) -> bool:
+    """Whether a text says that there is no label, or is no number though it is written as one."""
+    return text.strip() in MISSING or text.strip().lower().lstrip("+-") in NO_NUMBERS
 
 
 def typed_labels(texts: Sequence[str]) -> np.ndarray:

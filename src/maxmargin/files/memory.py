@@ -11,6 +11,7 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.guess import guess_kind
+from maxmargin.files.labels import check_length
 from maxmargin.files.opening import in_our_words, make_reader, spooled
 from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.reader import Reader, StartAgain
@@ -74,6 +75,8 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
     y = reader.labels.array()
+    if y is not None:
+        check_length(y, X.shape[0], shown)
     about = dict(reader.about)
     categories = about.pop("encoding", {})
     first = about.get("first_index", 0)

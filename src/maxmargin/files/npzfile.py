@@ -71,7 +71,8 @@ class NpzReader(Reader):
         if name not in names:
             raise InputError(
                 f"{self.shown}: must hold the labels as {name}. Got {', '.join(sorted(names)[:10])} "
-                "instead. Name their array (label=…), or their file (labels=…)."
+                "instead. Name their array (label=…), or their file (labels=…), or write them along: "
+                "numpy.savez(file, …, y=labels)."
             )
         self.labels.add_values(check_labels(self._array(archive, name), self.shown))
 

@@ -28,10 +28,12 @@ class Predictions:
         Write objects with prediction, label and mistake, instead of the prediction alone.
     lasting : bool
         It is a file whose length counts.
+    ours : bool
+        It was opened here, and is closed here.
     """
 
-    def __init__(self, file: BinaryIO, as_json: bool, lasting: bool) -> None:
-        self.file, self.as_json, self.lasting = file, as_json, lasting
+    def __init__(self, file: BinaryIO, as_json: bool, lasting: bool, ours: bool = True) -> None:
+        self.file, self.as_json, self.lasting, self.ours = file, as_json, lasting, ours
 
     def add(self, predicted: np.ndarray, codes: np.ndarray, labels: list[Any]) -> None:
         """Write some predictions; codes stand for labels."""
@@ -52,7 +54,7 @@ class Predictions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.lasting:
+        if self.ours:
             self.file.close()
 
     def flush(self) -> None:
@@ -86,7 +88,7 @@ def _object(predicted: int, code: int, labels: list[Any]) -> str:
 def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: int) -> Predictions:
     """Write to a file, of which the first ``length`` bytes are kept, or to standard output."""
     if path is None:
-        return Predictions(stdout, as_json, lasting=False)
+        return Predictions(stdout, as_json, lasting=False, ours=False)
     try:
         there = os.path.getsize(path) if length else 0
         if there < length:
@@ -95,11 +97,13 @@ def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: 
                 f"Got {there:,} instead. Restore the file, or begin anew with --resume never."
             )
         file = open(path, "r+b" if length else "wb")  # noqa: SIM115  (open until the stream ends)
-        file.truncate(length)
-        file.seek(length)
+        lasting = os.path.isfile(path)  # a device or a pipe keeps nothing
+        if lasting:
+            file.truncate(length)
+            file.seek(length)
     except OSError as error:
         raise InputError(
             f"{path}: the predictions cannot be written: {error.strerror or error}. "
             "Choose another place."
         ) from error
-    return Predictions(file, as_json, lasting=True)
+    return Predictions(file, as_json, lasting=lasting)

@@ -1,0 +1,59 @@
+"""What newcomers tripped over at the command line."""
+
+import gzip
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import maxmargin as mm
+from maxmargin.cli.main import main
+
+ROWS = "1 1:2 2:1\n-1 1:-2 2:-1\n1 1:3\n-1 2:-4\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_fresh_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments, stdin=None):
+    result = CliRunner().invoke(main, list(arguments), input=stdin)
+    return result.exit_code, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("label", ["nan", "NaN", "-inf", "NA", "<NA>", "null"])
+def test_missing_labels_are_no_class(label, tmp_path):
+    (tmp_path / "a.csv").write_text(f"a,b,y\n1,2,1\n3,4,{label}\n5,6,2\n")
+    code, text = run("fit", "a.csv")
+    assert code == 2 and f"a.csv, row 1: a label must not be missing. Got '{label}'" in text
+    if " " not in label and label != "<NA>":
+        (tmp_path / "a.svm").write_text(f"1 1:2\n{label} 1:3\n")
+        code, text = run("fit", "a.svm")
+        assert code == 2 and "a.svm, row 1: a label must not be missing" in text
+
+
+def test_labels_and_rows_of_another_number():
+    np.savez("a.npz", X=np.eye(3), y=[0, 1])
+    code, text = run("fit", "a.npz")
+    assert code == 2 and "a.npz: must hold a label for each of the 3 rows. Got 2 labels" in text
+    with pytest.raises(mm.InputError):
+        mm.open_rows("a.npz")
+
+
+def test_a_proof_of_a_compressed_file_is_checked(tmp_path):
+    with gzip.open(tmp_path / "a.svm.gz", "wt") as file:
+        file.write(ROWS)
+    assert run("separable", "a.svm.gz", "--proof", "p.json")[0] == 0
+    assert run("verify", "p.json", "a.svm.gz")[0] == 0
+    (tmp_path / "b.svm.gz").write_bytes((tmp_path / "a.svm.gz").read_bytes()[:-9])
+    code, text = run("verify", "p.json", "b.svm.gz")
+    assert code == 2 and text.startswith("b.svm.gz: ")
+    code, text = run("verify", "p.json", "a.parquet")
+    assert code == 2 and "Write its rows as one of these" in text
+
+
+def test_predictions_may_go_nowhere():
+    options = "--checkpoint", "state.json", "--every", "0ms", "--out", "/dev/null"
+    assert run("stream", *options, stdin=ROWS)[0] == 0
+    assert run("stream", *options, stdin=ROWS)[0] == 0  # and again
