@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from maxmargin.certificates.proof import Proof
     from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
     from maxmargin.checkpoints.fit import checkpoint
-    from maxmargin.core.errors import BudgetWarning, InputError, MaxMarginError, NotSeparableError
+    from maxmargin.core.errors import (
+        BudgetWarning,
+        ClusterError,
+        InputError,
+        MaxMarginError,
+        NotSeparableError,
+    )
     from maxmargin.core.witness import Witness
     from maxmargin.estimators.audit import certify
     from maxmargin.estimators.batch import BatchPerceptron
@@ -45,6 +51,7 @@ _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch",
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
+    "ClusterError": "maxmargin.core.errors",
     "ErrorBounds": "maxmargin.estimators.errorbounds",
     "ExactOptimum": "maxmargin.certificates.optimum",
     "FileRows": "maxmargin.rows.filerows",
@@ -80,6 +87,7 @@ __all__ = [
     "BatchPerceptron",
     "BudgetWarning",
     "Certificate",
+    "ClusterError",
     "ErrorBounds",
     "ExactOptimum",
     "FileRows",

@@ -15,11 +15,11 @@ import numpy as np
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.rows import Rows
 
-__all__ = ["Point", "certificate", "certificate_with_slack"]
+__all__ = ["Point", "Summary", "certificate", "certificate_with_slack", "judge", "summary"]
 
 SMALL = 10_000  # rows that may be taken in any case
 FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
-WIDEST = 1 << 24  # entries that are taken as a dense matrix
+WIDEST, WIDEST_SPARSE = 1 << 24, 8  # entries that are taken as a dense matrix; against n + d
 
 
 class Point(NamedTuple):
@@ -59,11 +59,19 @@ def certificate_with_slack(
 def certificate(
     rows: Rows, point: Point, problem: str, passes: int, find_slack: bool = False
 ) -> Certificate:
-    """Judge a point; ``passes`` were spent on finding it. With ``find_slack`` its slacks are filled in."""
-    parts = rows.map(lambda where, block: _summary(block, where, point, find_slack))
-    s = _total(parts)
+    """Judge a point; ``passes`` were spent on it. With ``find_slack`` its slacks are filled in."""
+    parts = rows.map(lambda where, block: summary(block, where, point, find_slack))
     hard = bool(np.isinf(point.C[0])) if len(point.C) else False
-    square = float(point.w @ point.w)
+    read_again = 1 if FEW * np.count_nonzero(point.alpha) > rows.n else 0
+    return judge(parts, point.w, hard, point.fit_intercept, problem, passes + 1 + read_again)
+
+
+def judge(
+    parts: Iterable[Summary], w: np.ndarray, hard: bool, fit_intercept: bool, problem: str, passes: int
+) -> Certificate:
+    """Judge a plane by what all blocks contribute."""
+    s = _total(parts)
+    square = float(w @ w)
     primal = 0.5 * square + (0.0 if hard else s.slack)
     dual = s.alpha - 0.5 * float(s.v @ s.v)
     margin = None
@@ -73,22 +81,22 @@ def certificate(
         margin = attained, 1.0 / math.sqrt(2.0 * dual) if dual > 0 else math.inf
         if s.least <= 0:
             primal = math.inf
-    balance = abs(s.balance) if point.fit_intercept else 0.0
-    read_again = 1 if FEW * np.count_nonzero(point.alpha) > rows.n else 0
+    balance = abs(s.balance) if fit_intercept else 0.0
     return Certificate(
         problem=problem,
         primal=primal,
         dual=dual,
-        stationarity=_share(float(np.linalg.norm(point.w - s.v)), math.sqrt(square)),
+        stationarity=_share(float(np.linalg.norm(w - s.v)), math.sqrt(square)),
         primal_infeasibility=s.violation,
         dual_infeasibility=max(_share(balance, s.alpha), s.outside),
         complementarity=_share(s.complementarity, primal),
-        n_passes=passes + 1 + read_again,
+        n_passes=passes,
         margin=margin,
     )
 
 
-def _summary(rows: Rows, where: slice, point: Point, find_slack: bool) -> Summary:
+def summary(rows: Rows, where: slice, point: Point, find_slack: bool) -> Summary:
+    """What a block contributes; with ``find_slack`` its slacks are filled in."""
     y, alpha, slack, C = point.y[where], point.alpha[where], point.slack[where], point.C[where]
     m = rows.times(point.w[:, None])[:, 0]
     m += point.b
@@ -100,7 +108,7 @@ def _summary(rows: Rows, where: slice, point: Point, find_slack: bool) -> Summar
     hard = bool(np.isinf(C[0]))  # no bounds, and no slack
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
-    if 0 < FEW * len(some) < max(rows.n, SMALL) and len(some) * rows.d <= WIDEST:
+    if 0 < FEW * len(some) < max(rows.n, SMALL) and len(some) * rows.d <= _widest(rows):
         X = rows.take(some)
         first = X[0].copy()
         X -= first  # Σ α_i y_i is nearly zero: sums of differences lose fewer digits
@@ -123,6 +131,11 @@ def _summary(rows: Rows, where: slice, point: Point, find_slack: bool) -> Summar
         complementarity=max(float(free.max(initial=0.0)), float(held.max(initial=0.0))),
         least=_least(m),
     )
+
+
+def _widest(rows: Rows) -> int:
+    """Entries that are taken as a dense matrix: for sparse rows no more than a few vectors."""
+    return min(WIDEST, WIDEST_SPARSE * (rows.n + rows.d)) if rows.is_sparse else WIDEST
 
 
 def _total(parts: Iterable[Summary]) -> Summary:

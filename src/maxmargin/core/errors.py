@@ -2,7 +2,8 @@
 
 MaxMarginError
 ├── InputError (also a ValueError)          a parameter or the data is not usable as given
-└── NotSeparableError (also a ValueError)   no plane separates the classes; carries the verdict
+├── NotSeparableError (also a ValueError)   no plane separates the classes; carries the verdict
+└── ClusterError (also a RuntimeError)      partitions of the data could not be reached or computed
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
 """
@@ -17,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 if TYPE_CHECKING:
     from maxmargin.core.witness import Witness
 
-__all__ = ["BudgetWarning", "InputError", "MaxMarginError", "NotSeparableError"]
+__all__ = ["BudgetWarning", "ClusterError", "InputError", "MaxMarginError", "NotSeparableError"]
 
 
 class MaxMarginError(Exception):
@@ -26,6 +27,10 @@ class MaxMarginError(Exception):
 
 class InputError(MaxMarginError, ValueError):
     """A parameter or the data cannot be used as given; the message says what can."""
+
+
+class ClusterError(MaxMarginError, RuntimeError):
+    """Partitions of the data could not be reached, or not computed; the message says why."""
 
 
 class NotSeparableError(MaxMarginError, ValueError):

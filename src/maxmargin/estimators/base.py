@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.door import read_X
-from maxmargin.estimators.machines import decide_multiclass
+from maxmargin.cluster.collections import is_remote
+from maxmargin.estimators.door import read_X, remote
+from maxmargin.estimators.machines import chosen, combined
 from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.solvers.problem import Examples
 
@@ -77,36 +78,41 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             raise AttributeError(f"This {name} has no weights before fit (or learn_one).")
         return self._weights()
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """Return f(x) for each row: one value for two classes, else one column per class.
 
         The sign is that of the sum w_1 x_1 + w_2 x_2 + … + b from left to right, for dense and sparse
-        rows alike. With one-vs-one a column holds votes, ties broken by the sum of decision values.
+        rows alike. With one-vs-one a column holds votes, ties broken by the sum of decision values. Dask
+        collections give a Dask array, computed block by block when it is.
         """
         check_is_fitted(self)
+        if is_remote(X):
+            return remote().decide_blocks(self, X)
         rows = read_X(self, X)
         return self._combined(Examples(rows, np.empty(0), 1.0).decisions(self._weights()))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows that are predicted right; rows of a file bring their labels."""
+        if is_remote(X):
+            check_is_fitted(self)
+            return float(remote().score_blocks(self, X, y, sample_weight))
         given = getattr(X, "labels", None) if y is None else y
         return float(super().score(X, given, sample_weight))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""
+        if is_remote(X):
+            check_is_fitted(self)
+            return remote().predict_blocks(self, X)
         return self._chosen(self.decision_function(X))
 
     def _combined(self, F: np.ndarray) -> np.ndarray:
         """Decision values for the user from those of the machines, one row each."""
-        if len(self.classes_) <= 2:
-            return np.asarray(F[0])
-        return decide_multiclass(F, len(self.classes_), self._fitted_scheme["multi_class"])
+        return combined(F, len(self.classes_), self._fitted_scheme["multi_class"])
 
     def _chosen(self, f: np.ndarray) -> np.ndarray:
         """Labels from decision values."""
-        winner = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
-        # A stream may have shown only one class so far.
-        return np.asarray(self.classes_[np.minimum(winner, len(self.classes_) - 1)])
+        return chosen(f, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, SMALLEST
-from maxmargin.rows import Csr, Rows, as_rows
+from maxmargin.rows import Rows, as_rows
+from maxmargin.rows.survey import Surveyed, first_not_finite
 
 __all__ = [
     "LARGEST",
     "check_exact",
     "check_finite",
     "check_reach",
+    "check_survey",
+    "known_features",
     "read_X",
     "read_Xy",
     "read_start",
+    "remote",
 ]
 
 FORMAT = {
@@ -32,6 +39,7 @@ FORMAT = {
 
 def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     """Check X and wrap it as rows."""
+    _refuse_remote(X)
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
     X = validate_data(estimator, X, reset=reset, **FORMAT)
@@ -45,6 +53,7 @@ def read_Xy(
 
     Rows that are rows already (of a file) may bring their labels with them.
     """
+    _refuse_remote(X)
     if isinstance(X, Rows):
         rows, y = _known(estimator, X, reset), _labels(X, y)
         return check_reach(rows, training=True) if check else rows, y
@@ -53,20 +62,34 @@ def read_Xy(
     return check_reach(rows, training=True) if check else rows, y
 
 
-def _known(estimator: Any, rows: Rows, reset: bool) -> Rows:
-    """Rows as they are, with the number and names of their features compared or remembered."""
-    names = getattr(rows, "names", None)
+def remote() -> Any:
+    """What estimators do with Dask collections; loaded when there is one."""
+    return import_module("maxmargin.estimators.remote")
+
+
+def _refuse_remote(X: Any) -> None:
+    """Refuse Dask collections where all rows have to be in one place."""
+    if is_remote(X):
+        raise InputError(
+            "Dask collections can be given to fit of HardMarginSVC and SoftMarginSVC, and to "
+            f"decision_function, predict and score of any classifier. Got {type(X).__name__} elsewhere. "
+            "Use one of these, or compute() rows that fit into memory."
+        )
+
+
+def known_features(estimator: Any, d: int, names: Sequence[str] | None, reset: bool) -> None:
+    """Compare the number and names of the features with those of the fit, or remember them."""
     if reset:
-        estimator.n_features_in_ = rows.d
+        estimator.n_features_in_ = d
         estimator.__dict__.pop("feature_names_in_", None)
         if names is not None:
             estimator.feature_names_in_ = np.array(names, dtype=object)
-        return rows
-    known = getattr(estimator, "n_features_in_", rows.d)
-    if rows.d != known:
+        return
+    known = getattr(estimator, "n_features_in_", d)
+    if d != known:
         raise InputError(
             f"the rows must have the {known} features that {type(estimator).__name__} was fitted to. "
-            f"Got {rows.d} features instead."
+            f"Got {d} features instead."
         )
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is not None and names is not None and list(fitted) != list(names):
@@ -75,6 +98,10 @@ def _known(estimator: Any, rows: Rows, reset: bool) -> Rows:
             f"the features must have the names and the order they were fitted with: {fitted[bad]!r} is "
             f"feature {bad}. Got {names[bad]!r} there instead."
         )
+
+
+def _known(estimator: Any, rows: Rows, reset: bool) -> Rows:
+    known_features(estimator, rows.d, getattr(rows, "names", None), reset)
     return rows
 
 
@@ -95,7 +122,19 @@ def check_reach(rows: Rows, *, training: bool = False) -> Rows:
 
     That a whole column is too small can be said only of many rows together, not of a new one.
     """
-    reach = check_finite(rows)
+    _check_range(check_finite(rows), training)
+    return rows
+
+
+def check_survey(data: Surveyed) -> Surveyed:
+    """The same for training rows in partitions."""
+    if data.bad is not None:
+        raise _not_finite(*data.bad)
+    _check_range(data.reach, training=True)
+    return data
+
+
+def _check_range(reach: np.ndarray, training: bool) -> None:
     too_small = (reach > 0) & (reach < SMALLEST) if training else np.zeros(len(reach), dtype=bool)
     outside = np.flatnonzero((reach > LARGEST) | too_small)
     if len(outside):
@@ -106,19 +145,21 @@ def check_reach(rows: Rows, *, training: bool = False) -> Rows:
             f"doubles. Got a largest absolute value of {size:.1e} instead. "
             f"Divide X[:, {j}], where it is, by {size:.0e}."
         )
-    return rows
 
 
 def check_finite(rows: Rows) -> np.ndarray:
     """Refuse nan and infinities; return max_i |x_ij| for every feature."""
     reach = rows.column_reach
     if not np.all(np.isfinite(reach)):
-        i, j, value = _first_not_finite(rows)
-        raise InputError(
-            f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
-            f"column {j} instead. Drop the row, or fill the gap."
-        )
+        raise _not_finite(*first_not_finite(rows))
     return reach
+
+
+def _not_finite(i: int, j: int, value: float) -> InputError:
+    return InputError(
+        f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
+        f"column {j} instead. Drop the row, or fill the gap."
+    )
 
 
 def check_exact(X: Any) -> None:
@@ -146,23 +187,6 @@ def _are_doubles(values: np.ndarray) -> bool:
         numbers = (v for v in values.ravel().tolist() if isinstance(v, int))
         return all(abs(v) <= 2**53 or (abs(v) < 2**1023 and int(float(v)) == v) for v in numbers)
     return True
-
-
-def _first_not_finite(rows: Rows) -> tuple[int, int, float]:
-    """Row, column and value of the first entry that is nan or infinite."""
-    for where, block in rows.blocks():
-        a = block.arrays
-        values = a.data if isinstance(a, Csr) else a.X
-        bad = np.argwhere(~np.isfinite(values))
-        if not len(bad):
-            continue
-        if isinstance(a, Csr):
-            p = int(bad[0, 0])
-            i, j = int(np.searchsorted(a.indptr, p, side="right")) - 1, int(a.indices[p])
-            return where.start + i, j, float(values[p])
-        i, j = int(bad[0, 0]), int(bad[0, 1])
-        return where.start + i, j, float(values[i, j])
-    raise AssertionError("every entry is finite")
 
 
 def read_start(

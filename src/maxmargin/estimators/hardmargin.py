@@ -62,7 +62,9 @@ class HardMarginSVC(MarginClassifier):
     certificate_ : Certificate
         Primal, dual, gap and KKT residuals, measured on the original data.
     n_passes_ : int
-        Passes over the data.
+        Passes over the data; on Dask collections the rounds.
+    bytes_moved_ : int
+        On Dask collections: what went to the partitions and came back.
     solver_ : str
         "newton", "descent" or "mixed".
     machines_ : dict

@@ -21,7 +21,15 @@ from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.solvers.problem import Machine, Solution
 
-__all__ = ["BinaryMachine", "Log", "build_machines", "decide_multiclass", "summarise"]
+__all__ = [
+    "BinaryMachine",
+    "Log",
+    "build_machines",
+    "chosen",
+    "combined",
+    "decide_multiclass",
+    "summarise",
+]
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,18 @@ def build_machines(
         return [machine(label, k, None) for k, label in enumerate(labels)]
     pairs = combinations(range(len(labels)), 2)
     return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
+
+
+def combined(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
+    """Decision values for the user from those of the machines, one row each."""
+    return np.asarray(F[0]) if classes <= 2 else decide_multiclass(F, classes, multi_class)
+
+
+def chosen(f: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Labels from decision values."""
+    winner = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
+    # A stream may have shown only one class so far.
+    return np.asarray(classes[np.minimum(winner, len(classes) - 1)])
 
 
 def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:

@@ -18,12 +18,13 @@ from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
 from maxmargin.certificates.verdict import Verdict
+from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.keeping import is_kept
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import unchanged_on_error
-from maxmargin.estimators.door import check_reach, read_Xy
+from maxmargin.estimators.door import check_reach, read_Xy, remote
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
@@ -37,6 +38,7 @@ from maxmargin.solvers.margin import Pass, Solved, Start, Task, Way
 from maxmargin.solvers.passes import Budget, MarginPoint, Plane
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.sidebyside import in_threads
+from maxmargin.solvers.threads import one_thread
 
 __all__ = ["MarginClassifier"]
 
@@ -91,9 +93,11 @@ class MarginClassifier(MarginAttributes):
         X : array-like, sparse matrix or rows of a file, of shape (n, d)
             Training rows; float32 and float64 are used as they are, CSR without a copy. All arithmetic
             is in doubles, so float32 data has the certificate of the same numbers as doubles. See
-            :func:`maxmargin.open_rows` for files.
+            :func:`maxmargin.open_rows` for files. A Dask array or data frame stays where it is: its
+            partitions answer small questions in a few rounds.
         y : array-like of shape (n,)
-            Labels; two or more distinct values. Rows of a file bring their own.
+            Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
+            Dask array or series with the same partitions.
         sample_weight : array-like of shape (n,), optional
             Weights ≥ 0: a weight of 2 is the same as the row given twice, 0 as leaving it out.
 
@@ -103,9 +107,13 @@ class MarginClassifier(MarginAttributes):
             Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
         """
         self._check_params()
+        if is_remote(X):
+            remote().fit_margins(self, X, y, sample_weight)
+            return self
         rows, y = read_Xy(self, X, y, check=False)
         weight = self._read_weight(sample_weight, rows)
         self._fit_rows(X, y, rows, weight)
+        self.__dict__.pop("bytes_moved_", None)
         return self
 
     def _read_weight(self, sample_weight: Any, rows: Rows) -> np.ndarray:
@@ -194,33 +202,38 @@ class MarginClassifier(MarginAttributes):
             return [self._found(*one, part, rows, weight) for one in zipped], end
 
         jobs = effective_n_jobs(self.n_jobs)
-        if together or jobs == 1 or is_kept():
-            found: list[Found] = []
-            for group in groups:
-                more, deadline = solve(group, deadline)
-                found += more
-            return found
-        calls = {k: partial(solve, group, deadline) for k, group in enumerate(groups)}
-        with closing(in_threads(calls, jobs, halt)) as threads:
-            while True:
-                try:
-                    next(threads)
-                except StopIteration as end:
-                    return [one for more, _ in end.value.values() for one in more]
+        if together:
+            return solve(machines, deadline)[0]
+        with one_thread():  # the same bits, whether pairs run side by side or not
+            if jobs == 1 or is_kept():
+                found: list[Found] = []
+                for group in groups:
+                    more, deadline = solve(group, deadline)
+                    found += more
+                return found
+            calls = {k: partial(solve, group, deadline) for k, group in enumerate(groups)}
+            with closing(in_threads(calls, jobs, halt)) as threads:
+                while True:
+                    try:
+                        next(threads)
+                    except StopIteration as end:
+                        return [one for more, _ in end.value.values() for one in more]
 
     def _found(
         self, machine: Machine, task: Task, result: Solved, part: Rows, rows: Rows, weight: np.ndarray
     ) -> Found:
         """The machine as it is published, or the verdict that there is none."""
-        verdict: Verdict | None = None
-        if result.meets:
-            names, labels = feature_names(self, rows.d), self.classes_.tolist()
-            partial = not weight.all()
-            question = ask(machine, part, task.y, labels, names, self.fit_intercept, partial)
-            verdict, other = second_opinion(question, result.passes)
-            result = result if other is None else other
-        if verdict is not None and not verdict.separable:
+        fitted = None if result.meets else self._machine(machine, task, result, part, rows.n)
+        limited = self.max_passes is not None or self.max_seconds is not None
+        if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
+            return None, fitted
+        names, labels = feature_names(self, rows.d), self.classes_.tolist()
+        partial = not weight.all()
+        question = ask(machine, part, task.y, labels, names, self.fit_intercept, partial)
+        verdict, other = second_opinion(question, result.passes)
+        if not verdict.separable:
             return verdict, None
+        result = result if other is None else other
         return verdict, self._machine(machine, task, result, part, rows.n)
 
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:

@@ -56,7 +56,7 @@ class SoftMarginSVC(MarginClassifier):
         Training rows with α_i > 0.
     free_support_, bound_support_ : array of int
         Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
-    margin_, slab_width_, certificate_, n_passes_, solver_, machines_
+    margin_, slab_width_, certificate_, n_passes_, bytes_moved_, solver_, machines_
         As for :class:`maxmargin.HardMarginSVC`.
 
     Examples

@@ -60,9 +60,9 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
                 "the partitions of X must be all dense or all sparse. Got both instead. Convert them "
                 "with map_blocks(scipy.sparse.csr_array)."
             )
-    classes, counts = (_classes(some) if labelled else (None, np.zeros((len(some), 0), np.int64)))
+    classes, counts = _classes(some) if labelled else (None, np.zeros((len(some), 0), np.int64))
     rows = RemoteRows(executor, kept, [fact.n for fact in some], first.d, classes)
-    rows.rounds, rows.bytes_moved = 1, moved(facts)
+    rows.rounds, rows.bytes_moved = 1, sum(map(moved, facts))
     places = zip(some, rows.offsets[:-1].tolist(), strict=True)
     bad = next(((o + f.bad[0], *f.bad[1:]) for f, o in places if f.bad is not None), None)
     reach = np.max([fact.reach for fact in some], axis=0)

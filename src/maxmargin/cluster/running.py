@@ -1,0 +1,155 @@
+"""Functions on the partitions of a Dask collection, run by a cluster or by Dask's own scheduler.
+
+A task is a pure function of its partition and of values that travel with it, so whichever worker runs
+it, and however often, the answer is the same. Nothing is scattered, persisted or bound to a worker: a
+lost worker costs a recomputation. While answers are awaited, the cluster is watched: without workers for
+too long, or without a scheduler, the fit ends with an error.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYetError
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from dask import config, threaded
+from dask._task_spec import Task, TaskRef
+from dask.base import get_scheduler
+from dask.utils import ensure_dict
+
+from maxmargin.core.errors import ClusterError, MaxMarginError
+
+__all__ = ["DaskExecutor"]
+
+RETRIES = 2  # of a task that raises: a file may be out of reach for a moment
+LOOK = 0.25  # seconds between looks at the cluster
+PATIENCE = "maxmargin.no-workers-timeout"  # in Dask's configuration: seconds, default
+SECONDS = 20.0
+
+
+class DaskExecutor:
+    """Partitions of rows and labels that Dask can compute, each as often as it is asked to.
+
+    Parameters
+    ----------
+    X : Dask array or data frame
+        Rows.
+    y : Dask array or series, optional
+        Labels, in the same partitions.
+    client : distributed.Client, optional
+        The cluster; without one Dask's own scheduler runs the tasks.
+    """
+
+    def __init__(self, X: Any, y: Any = None, client: Any = None) -> None:
+        self._client = client
+        self._graph: dict[Any, Any] = {}
+        self._rows = self._added(X)
+        self._labels = [None] * len(self._rows) if y is None else self._added(y)
+        self.parts = len(self._rows)
+
+    def _added(self, collection: Any) -> list[Any]:
+        """Take a collection into the graph that all rounds share; return where its partitions are."""
+        blocks = np.ravel(np.array(collection.to_delayed(), dtype=object)).tolist()
+        for graph in {id(block.dask): block.dask for block in blocks}.values():
+            self._graph.update(ensure_dict(graph))
+        return [TaskRef(block.key) for block in blocks]
+
+    def run(
+        self, function: Callable[..., Any], numbers: Sequence[int], given: Sequence[tuple[Any, ...]]
+    ) -> list[Any]:
+        """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``."""
+        name = f"maxmargin-{function.__name__}-{uuid4().hex}"
+        tasks = {
+            f"{name}-{k}": Task(
+                f"{name}-{k}", _call, self._rows[k], self._labels[k], _Sealed(function, state)
+            )
+            for k, state in zip(numbers, given, strict=True)
+        }
+        graph, keys = {**self._graph, **tasks}, list(tasks)
+        return self._locally(graph, keys) if self._client is None else self._on_cluster(graph, keys)
+
+    def _locally(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
+        get = get_scheduler() or threaded.get  # type: ignore[no-untyped-call]
+        try:
+            return list(get(graph, keys))
+        except MaxMarginError:
+            raise
+        except Exception as error:
+            raise _failed(error) from error
+
+    def _on_cluster(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
+        client = self._client
+        if client.status != "running":
+            raise _lost("the client is closed")
+        futures = client.get(graph, keys, sync=False, retries=RETRIES)
+        # The thread ends when the tasks do, or are cancelled; with a lost scheduler that may be late.
+        pool = ThreadPoolExecutor(1, "maxmargin-gather")
+        try:
+            return self._awaited(pool.submit(client.gather, futures))
+        except BaseException:
+            if client.status == "running":
+                client.cancel(futures, force=True)
+            raise
+        finally:
+            pool.shutdown(wait=False)
+
+    def _awaited(self, answers: Future[list[Any]]) -> list[Any]:
+        """Wait for answers as long as there is hope for them."""
+        patience = float(config.get(PATIENCE, SECONDS))
+        alone_since = None
+        while True:
+            try:
+                return answers.result(LOOK)
+            except NotYetError as error:
+                if answers.done():
+                    raise _failed(error) from error
+            except MaxMarginError:
+                raise
+            except Exception as error:
+                if self._client.status != "running" or type(error).__name__.endswith("CancelledError"):
+                    raise _lost("the client was closed, or its scheduler was lost") from error
+                raise _failed(error) from error
+            if self._client.status != "running":
+                raise _lost("the client was closed, or its scheduler was lost")
+            now = time.monotonic()
+            if self._has_workers():
+                alone_since = None
+            elif alone_since is None:
+                alone_since = now
+            elif now - alone_since > patience:
+                raise _lost(f"the cluster has had no workers for {patience:g} seconds")
+
+    def _has_workers(self) -> bool:
+        """Whether the last heartbeat of the scheduler told of workers."""
+        return bool(self._client.scheduler_info(n_workers=-1)["workers"])
+
+
+class _Sealed:
+    """A function and its values as one thing, into which Dask does not look."""
+
+    def __init__(self, function: Callable[..., Any], state: tuple[Any, ...]) -> None:
+        self.function, self.state = function, state
+
+
+def _call(X: Any, y: Any, sealed: _Sealed) -> Any:
+    """What a worker runs."""
+    return sealed.function(X, y, *sealed.state)
+
+
+def _lost(why: str) -> ClusterError:
+    return ClusterError(
+        f"the rows must stay within reach: {why}. The model is as it was before; fit again on a cluster "
+        "that runs."
+    )
+
+
+def _failed(error: Exception) -> ClusterError:
+    what = " ".join(str(error).split())[:300]
+    return ClusterError(
+        f"every partition must be computable. Got {type(error).__name__} instead: {what}. Compute the "
+        "partition alone to see where."
+    )

@@ -1,0 +1,198 @@
+"""``fit`` of the margin machines on Dask collections, and prediction block by block."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificates.measure import judge
+from maxmargin.certificates.verdict import Verdict
+from maxmargin.cluster.collections import executor_of, names_of
+from maxmargin.core.errors import InputError
+from maxmargin.estimators.door import check_reach, check_survey, known_features
+from maxmargin.estimators.exactly import second_opinion
+from maxmargin.estimators.machines import build_machines, chosen, combined
+from maxmargin.estimators.progress import Watch
+from maxmargin.estimators.question import ask, feature_names
+from maxmargin.estimators.remotemachine import RemoteMachine, summaries
+from maxmargin.rows.remote import labels_of, rows_of
+from maxmargin.rows.survey import Surveyed, survey
+from maxmargin.solvers.margin import Pass
+from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
+from maxmargin.solvers.remote.point import Limits, RemotePoint
+from maxmargin.solvers.remote.pool import Pool
+from maxmargin.solvers.remote.rule import Multipliers, Plane
+
+__all__ = ["decide_blocks", "fit_margins", "predict_blocks", "score_blocks"]
+
+
+def fit_margins(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit a margin machine to a Dask collection."""
+    if sample_weight is not None:
+        raise InputError(
+            "sample_weight must be None for Dask collections. Got weights instead. Use class_weight, or "
+            "repeat rows."
+        )
+    if model.solver not in ("auto", "newton"):
+        raise InputError(
+            "solver must be 'auto' or 'newton' for Dask collections: coordinate descent needs all rows "
+            f"in one place. Got {model.solver!r} instead."
+        )
+    data = check_survey(survey(_labelled(X, y)))
+    known_features(model, data.rows.d, names_of(X), reset=True)
+    fit_surveyed(model, data, X, y)
+
+
+def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> None:
+    """Fit a margin machine to rows in partitions."""
+    classes = data.rows.classes
+    assert classes is not None
+    codes, ones = np.arange(len(classes)), np.ones(len(classes))
+    factors = model._class_weights(classes, codes, data.counts.sum(axis=0).astype(float))
+    machines = build_machines(classes, codes, model.multi_class, codes, factors)
+    model.classes_ = classes
+    starts = _starts(model, machines, data)
+    tasks = [
+        RemoteTask(m.positive, m.negative if len(codes) > 2 else None, model._bounds(m, codes, ones), s)
+        for m, s in zip(machines, starts, strict=True)
+    ]
+    logs: list[list[Pass]] = [[] for _ in machines]
+    deadline = math.inf if model.max_seconds is None else time.perf_counter() + model.max_seconds
+    with Watch(model, X, y, None, lambda Z: None) as watch:
+        limits = [Limits(model.tol, deadline, _report(model, data, log, watch)) for log in logs]
+        solved = solve_remote(data, tasks, model._pad, limits)
+    verdicts: list[Verdict | None] = [None] * len(machines)
+    for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
+        if found.point.meets is not None:
+            verdicts[k], solved[k] = _exactly(model, data, machine, found, found.point.meets)
+    model._refuse(machines, verdicts)
+    model._publish(_certified(model, data, machines, solved, logs))
+    model.bytes_moved_ = data.rows.bytes_moved
+    model._warn()
+
+
+def _labelled(X: Any, y: Any) -> Any:
+    if y is None:
+        raise InputError(
+            "Dask collections need y. Got None instead. Pass a Dask array or series of labels."
+        )
+    return executor_of(X, y)
+
+
+def _starts(model: Any, machines: Sequence[Machine], data: Surveyed) -> list[Plane | None]:
+    """The planes of the last fit, if the estimator begins there."""
+    old = getattr(model, "machines_", {}) if getattr(model, "warm_start", False) else {}
+    known = [old.get(machine.label) for machine in machines]
+    return [
+        None if one is None or len(one.coef_) != data.rows.d else Plane(one.coef_, one.intercept_)
+        for one in known
+    ]
+
+
+def _report(model: Any, data: Surveyed, log: list[Pass], watch: Watch) -> Any:
+    most = math.inf if model.max_passes is None else model.max_passes
+
+    def report(point: RemotePoint) -> bool:
+        rounds = data.rows.rounds
+        log.append(Pass(rounds, point.primal, point.dual))
+        note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+        stop = watch.step("round", rounds, note, lambda: np.empty((0, data.rows.d + 1)))
+        return stop or rounds >= most
+
+    return report
+
+
+def _exactly(
+    model: Any, data: Surveyed, machine: Machine, found: RemoteSolved, pool: Pool
+) -> tuple[Verdict, RemoteSolved]:
+    """What exact arithmetic says of rows that floating point could not separate.
+
+    If they cannot be separated, neither can all rows; the proof is about these rows alone.
+    """
+    given = data.rows.offsets[pool.part] + pool.number
+    order = np.argsort(given)
+    few = pool.some(order)
+    names, labels = feature_names(model, data.rows.d), model.classes_.tolist()
+    machine = replace(machine, members=given[order])
+    partial = pool.rows.n < data.rows.n
+    question = ask(machine, few.rows, few.y, labels, names, model.fit_intercept, partial)
+    verdict, other = second_opinion(question, data.rows.rounds)
+    if other is None:
+        return verdict, found
+    plane = Plane(*found.side.scene.inside(other.w, other.b))
+    alpha = few.given(other.alpha * found.side.scene.scale**2, data.rows.parts)
+    point = RemotePoint(plane, Multipliers(None, alpha))
+    return verdict, RemoteSolved(found.side, point, other.w, other.b)
+
+
+def _certified(
+    model: Any,
+    data: Surveyed,
+    machines: Sequence[Machine],
+    solved: Sequence[RemoteSolved],
+    logs: Sequence[list[Pass]],
+) -> list[RemoteMachine]:
+    """The machines with their certificates: one round for all."""
+    parts = summaries(data.rows, solved)
+    published = []
+    for machine, found, own, log in zip(machines, solved, parts, logs, strict=True):
+        hard = found.side.C is None
+        proof = judge(own, found.w, hard, model.fit_intercept, model._problem(), data.rows.rounds)
+        unit = found.side.scene.scale**2
+        passes = [Pass(line.n_passes, line.primal / unit, line.dual / unit) for line in log]
+        last = Pass(proof.n_passes, proof.primal, proof.dual)
+        published.append(RemoteMachine(data.rows, found, machine.label, proof, (*passes, last)))
+    return published
+
+
+def decide_blocks(model: Any, X: Any) -> Any:
+    """Decision values of a Dask collection, as a Dask array; computed when it is."""
+    known_features(model, X.shape[1], names_of(X), reset=False)
+    X = X.to_dask_array() if names_of(X) is not None else X
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    classes, scheme = len(model.classes_), model._fitted_scheme["multi_class"]
+    kind: dict[str, Any] = {"drop_axis": 1, "meta": np.empty(0)}
+    if classes > 2:
+        kind = {"chunks": (X.chunks[0], (classes,)), "meta": np.empty((0, 0))}
+    return X.map_blocks(_decided, model._weights(), classes, scheme, dtype=np.float64, **kind)
+
+
+def predict_blocks(model: Any, X: Any) -> Any:
+    """Labels of a Dask collection, as a Dask array."""
+    f, classes = decide_blocks(model, X), model.classes_
+    kind = {"drop_axis": 1} if f.ndim == 2 else {}
+    return f.map_blocks(chosen, classes, dtype=classes.dtype, meta=classes[:0], **kind)
+
+
+def score_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of rows that are predicted right."""
+    if sample_weight is not None:
+        raise InputError("sample_weight must be None for Dask collections. Got weights instead.")
+    known_features(model, X.shape[1], names_of(X), reset=False)
+    executor = _labelled(X, y)
+    state = model._weights(), model.classes_, model._fitted_scheme["multi_class"]
+    counts = executor.run(_right, range(executor.parts), [state] * executor.parts)
+    right, rows = (sum(column) for column in zip(*counts, strict=True))
+    if not rows:
+        raise InputError("X must hold at least one row. Got partitions without rows instead.")
+    return float(right / rows)
+
+
+def _decided(X: Any, Z: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
+    rows = check_reach(rows_of(X))
+    return combined(Examples(rows, np.empty(0), 1.0).decisions(Z), classes, multi_class)
+
+
+def _right(X: Any, y: Any, Z: np.ndarray, classes: np.ndarray, multi_class: str) -> tuple[int, int]:
+    """How many rows of a partition are predicted right, and how many there are."""
+    labels = labels_of(y)
+    if not len(labels):
+        return 0, 0
+    given = chosen(_decided(X, Z, len(classes), multi_class), classes)
+    return int(np.count_nonzero(given == labels)), len(labels)

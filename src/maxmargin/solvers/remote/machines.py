@@ -1,0 +1,121 @@
+"""Margin machines on shared partitions: from the user's coordinates to the solver's, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.rows.survey import Surveyed
+from maxmargin.solvers.frame import Scene, set_scene
+from maxmargin.solvers.hardmargin import ENTRIES, LEAST, POOL
+from maxmargin.solvers.margin import Task, solve_margins
+from maxmargin.solvers.passes import Budget
+from maxmargin.solvers.remote.hard import remote_hard_margin
+from maxmargin.solvers.remote.point import Limits, RemotePoint
+from maxmargin.solvers.remote.pool import Pool
+from maxmargin.solvers.remote.rounds import Course, Side, run_rounds
+from maxmargin.solvers.remote.rule import Plane
+from maxmargin.solvers.remote.sampling import Sample, sample
+from maxmargin.solvers.remote.soft import Beginning, remote_soft_margin
+from maxmargin.solvers.softmargin import BASE, ROUGH, THIN
+
+__all__ = ["RemoteSolved", "RemoteTask", "solve_remote"]
+
+CARRIED = 1 << 21  # numbers that come here in a round, at most
+OFF, FAR = 2.0, 6.0  # distances of the optimum from that of a sample: likely, and nearly certain
+
+
+class RemoteTask(NamedTuple):
+    """One machine: its labels by code, the bounds C by code (None: hard margin), a plane to begin at."""
+
+    positive: int
+    negative: int | None
+    C: np.ndarray | None
+    start: Plane | None = None
+
+
+class RemoteSolved(NamedTuple):
+    """A machine in the solver's coordinates ``side``, with its plane in the user's."""
+
+    side: Side
+    point: RemotePoint
+    w: np.ndarray
+    b: float
+
+
+def solve_remote(
+    data: Surveyed, tasks: Sequence[RemoteTask], pad: float, limits: Sequence[Limits]
+) -> list[RemoteSolved]:
+    """Solve machines on the same partitions together."""
+    rows, hard = data.rows, tasks[0].C is None
+    d, dense = rows.d, max(1, data.entries // rows.n)
+    carried = max(BASE, CARRIED // dense)
+    if hard:
+        size = max(LEAST, min(40 * (d + 1), POOL, ENTRIES // (d + 1)))
+    else:
+        size = max(BASE, 4 * (d + 1), min(rows.n // THIN, CARRIED // dense))
+    drawn = sample(data, size)
+    scene = set_scene(drawn.rows, pad)
+    sides = [_side(task, pad, scene) for task in tasks]
+    courses: list[Course[RemotePoint]] = []
+    for task, side, limit in zip(tasks, sides, limits, strict=True):
+        if hard:
+            pool = _pool(drawn, side)
+            whole = len(drawn.codes) == rows.n
+            courses.append(remote_hard_margin(side, pool, rows.parts, whole, limit))
+        else:
+            begin = _begin(drawn, task, side, rows.n, carried, limit.deadline)
+            courses.append(remote_soft_margin(side, begin, rows.parts, carried, limit))
+    points = run_rounds(rows, sides, courses)
+    found = zip(sides, points, strict=True)
+    return [RemoteSolved(side, point, *_outside(side, point)) for side, point in found]
+
+
+def _side(task: RemoteTask, pad: float, scene: Scene) -> Side:
+    """The machine in the coordinates of the solver, where C is larger."""
+    C = None if task.C is None else task.C * scene.scale**2
+    return Side(task.positive, task.negative, C, pad, scene)
+
+
+def _outside(side: Side, point: RemotePoint) -> tuple[np.ndarray, float]:
+    w, b = side.scene.outside(*point.plane)
+    return w, b if side.pad else 0.0
+
+
+def _pool(drawn: Sample, side: Side) -> Pool:
+    which = side.members(drawn.codes)
+    codes = drawn.codes[which]
+    rows = drawn.rows if len(which) == drawn.rows.n else drawn.rows.select(which)
+    y, C = side.signs(codes), side.bounds(codes)
+    return Pool(rows, y, C, drawn.part[which], drawn.number[which])
+
+
+def _begin(
+    drawn: Sample, task: RemoteTask, side: Side, n: int, carried: int, deadline: float
+) -> Beginning:
+    """Solve the sample roughly, with C in proportion; how far that may be off, and so how many rows."""
+    pool = _pool(drawn, side)
+    weight = drawn.stands_for[drawn.codes[side.members(drawn.codes)]]
+    frame = pool.frame(side)
+    if task.start is not None:
+        plane = Plane(*side.scene.inside(*task.start))
+    else:
+        C = pool.C / side.scene.scale**2
+        asked = [Task(pool.y, C * weight)]
+        (rough,) = solve_margins(pool.rows, asked, side.pad, ROUGH, Budget(deadline=deadline))
+        plane = Plane(*side.scene.inside(rough.w, rough.b))
+    total = float(weight.sum())
+    if total <= 2 * max(BASE, 4 * (frame.d + 1)):
+        return Beginning(plane, math.inf, total)
+    m = frame.values(*plane)
+    mean = float(weight @ m) / total
+    spread = math.sqrt(float(weight @ (m - mean) ** 2) / total)
+    off = math.sqrt((frame.d + 1) / len(m)) * spread or 1.0
+    for width in (FAR * off, OFF * off):
+        expected = float(weight @ (np.abs(1.0 - m) <= width))
+        if expected <= carried:
+            break
+    return Beginning(plane, width, expected)

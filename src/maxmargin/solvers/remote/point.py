@@ -1,0 +1,57 @@
+"""What a machine on partitions has reached, and when it has to stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from maxmargin.solvers.passes import TIE
+from maxmargin.solvers.remote.pool import Pool
+from maxmargin.solvers.remote.rule import Multipliers, Plane
+
+__all__ = ["Limits", "RemotePoint"]
+
+
+@dataclass(frozen=True)
+class RemotePoint:
+    """A plane and multipliers in the coordinates of the solver, and what they are worth on all rows."""
+
+    plane: Plane
+    multipliers: Multipliers
+    primal: float = math.inf
+    dual: float = -math.inf
+    meets: Pool | None = None  # rows that no plane separates
+
+    @property
+    def gap(self) -> float:
+        """The relative gap."""
+        if not self.primal < math.inf:
+            return math.inf
+        return (self.primal - self.dual) / (self.primal or 1.0)
+
+    def with_plane(self, plane: Plane, primal: float) -> RemotePoint:
+        """The point with a plane, if that is as good."""
+        better = not primal > self.primal * (1.0 + TIE)
+        return replace(self, plane=plane, primal=primal) if better else self
+
+    def with_multipliers(self, multipliers: Multipliers, dual: float) -> RemotePoint:
+        """The point with multipliers, if those are as good."""
+        better = dual >= self.dual - TIE * abs(self.dual)
+        return replace(self, multipliers=multipliers, dual=dual) if better else self
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    tol: float
+    deadline: float = math.inf  # on time.perf_counter
+    # Told after each round of the point; True asks to stop.
+    report: Callable[[RemotePoint], bool] = field(default=lambda point: False)
+
+    def ended(self, point: RemotePoint) -> bool:
+        """Whether the work is done, the time is over, or a stop is asked for."""
+        stop = self.report(point)
+        return stop or point.gap <= self.tol or time.perf_counter() > self.deadline

@@ -1,0 +1,107 @@
+"""Machines that share their rounds: each says what it wants to know, and one round serves all.
+
+A machine is a generator. It yields a :class:`Question`, and is sent the answers of the partitions, in
+their order (None from those without rows of its classes); what it returns is its result. The function of
+a question is a pure function of a :class:`View` of the partition, and of small values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from maxmargin.rows.remote import Part, RemoteRows
+from maxmargin.solvers.frame import Frame, Scene
+
+__all__ = ["Question", "Side", "View", "ask_all", "run_rounds"]
+
+T = TypeVar("T")
+
+
+class Side(NamedTuple):
+    """A machine: which labels are +1 and −1, and its bounds C by label code (None: hard margin)."""
+
+    positive: int
+    negative: int | None  # None: all others
+    C: np.ndarray | None
+    pad: float
+    scene: Scene
+
+    def signs(self, codes: np.ndarray) -> np.ndarray:
+        """Return y = ±1 for label codes."""
+        return np.where(codes == self.positive, 1.0, -1.0)
+
+    def members(self, codes: np.ndarray) -> np.ndarray:
+        """Where the rows of the machine are."""
+        if self.negative is None:
+            return np.arange(len(codes))
+        return np.flatnonzero((codes == self.positive) | (codes == self.negative))
+
+    def bounds(self, codes: np.ndarray) -> np.ndarray:
+        """C_i for label codes."""
+        return np.full(len(codes), np.inf) if self.C is None else self.C[codes]
+
+
+class View(NamedTuple):
+    """The rows of a partition that belong to a machine, in its coordinates."""
+
+    frame: Frame
+    C: np.ndarray
+    numbers: np.ndarray  # within the partition
+
+
+def look(part: Part, side: Side) -> View:
+    """See a partition as a machine does."""
+    which = side.members(part.codes)
+    rows, codes = part.rows, part.codes
+    if len(which) < rows.n:
+        rows, codes = rows.select(which), codes[which]
+    return View(Frame(rows, side.signs(codes), side.pad, side.scene), side.bounds(codes), which)
+
+
+class Question(NamedTuple):
+    """``function(view, *small)`` is asked of every partition, with its own state at the end."""
+
+    function: Callable[..., Any]
+    small: tuple[Any, ...]
+    own: Sequence[Any] | None = None
+
+    def state(self, number: int) -> tuple[Any, ...]:
+        """What one partition is told."""
+        return self.small if self.own is None else (*self.small, self.own[number])
+
+
+Course = Generator[Question, list[Any], T]
+
+
+def ask_all(rows: RemoteRows, asked: Sequence[tuple[Side, Question]]) -> list[list[Any]]:
+    """One round for several machines: for each of them the answers of the partitions."""
+    own = [[(s, q.function, q.state(k)) for s, q in asked] for k in range(rows.parts)]
+    return [list(answers) for answers in zip(*rows.each(_answers, own=own), strict=True)]
+
+
+def _answers(part: Part, asked: Sequence[tuple[Side, Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    answers = []
+    for side, function, state in asked:
+        view = look(part, side)
+        answers.append(function(view, *state) if view.frame.n else None)
+    return answers
+
+
+def run_rounds(rows: RemoteRows, sides: Sequence[Side], courses: Sequence[Course[T]]) -> list[T]:
+    """Run machines to their ends, together."""
+    results: dict[int, T] = {}
+    wanted: dict[int, Question] = {}
+    answers: dict[int, Any] = dict.fromkeys(range(len(courses)))
+    while answers:
+        wanted = {}
+        for k, answer in answers.items():
+            try:
+                wanted[k] = courses[k].send(answer)
+            except StopIteration as end:
+                results[k] = end.value
+        got = ask_all(rows, [(sides[k], question) for k, question in wanted.items()]) if wanted else []
+        answers = dict(zip(wanted, got, strict=True))
+    return [results[k] for k in range(len(courses))]

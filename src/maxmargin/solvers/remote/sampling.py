@@ -1,0 +1,58 @@
+"""A sample of the rows: always the same draw, with enough rows of every class."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.rows import Rows
+from maxmargin.rows.remote import Part, matrix_of, stacked
+from maxmargin.rows.survey import Surveyed
+from maxmargin.solvers.frame import draw
+
+__all__ = ["Sample", "sample"]
+
+RARE = 8  # each class has at least a share of one in so many of the sample, divided by the others
+
+
+class Sample(NamedTuple):
+    """Some rows, with where they are."""
+
+    rows: Rows
+    codes: np.ndarray
+    part: np.ndarray
+    number: np.ndarray  # within the partition
+    stands_for: np.ndarray  # by label code: how many rows each row of the sample stands for
+
+
+def sample(data: Surveyed, size: int) -> Sample:
+    """Draw about ``size`` rows: one round."""
+    rows, totals = data.rows, data.counts.sum(axis=0)
+    least = max(1, size // (RARE * max(1, len(totals) - 1)))
+    own: list[tuple[np.ndarray, dict[int, np.ndarray]]]
+    own = [(places, {}) for places in rows.split(draw(rows.n, size))]
+    for code, total in enumerate(totals.tolist()):
+        if total * size < least * rows.n:
+            ends = np.concatenate([[0], np.cumsum(data.counts[:, code])])
+            picked = draw(total, least)
+            cuts = np.searchsorted(picked, ends)
+            for k in range(rows.parts):
+                own[k][1][code] = picked[cuts[k] : cuts[k + 1]] - ends[k]
+    found = rows.each(_picked, own=own)
+    codes = np.concatenate([codes for _, codes, _ in found])
+    part = np.repeat(np.arange(rows.parts), [len(numbers) for numbers, _, _ in found])
+    number = np.concatenate([numbers for numbers, _, _ in found])
+    matrix = stacked([X for _, _, X in found])
+    seen = np.maximum(np.bincount(codes, minlength=len(totals)), 1)
+    return Sample(matrix, codes, part, number, totals / seen)
+
+
+def _picked(
+    part: Part, wanted: tuple[np.ndarray, dict[int, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Rows by number, and the first, third, … of a class."""
+    places, ranks = wanted
+    rare = [np.flatnonzero(part.codes == code)[which] for code, which in ranks.items()]
+    numbers = np.unique(np.concatenate([places, *rare]))
+    return numbers, part.codes[numbers], matrix_of(part.rows.select(numbers))

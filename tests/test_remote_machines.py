@@ -1,0 +1,226 @@
+"""Margin machines on partitions, in one process: the answer of a local fit, in few rounds and bytes."""
+
+import math
+import pickle
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import maxmargin as mm
+from maxmargin.cluster.serial import Serial
+from maxmargin.cluster.simulated import Costs, Simulated
+from maxmargin.estimators.door import check_survey
+from maxmargin.estimators.remote import fit_surveyed
+from maxmargin.rows.survey import survey
+from maxmargin.solvers.remote import machines as remote_machines
+
+
+def blocks(X, y, cuts):
+    """Partitions between the given places."""
+    ends = [0, *sorted(cuts), X.shape[0]]
+    return [(X[a:b], y[a:b]) for a, b in pairwise(ends)]
+
+
+def fitted(model, X, y, cuts=(), parts=5):
+    cuts = cuts or np.linspace(0, X.shape[0], parts + 1).astype(int)[1:-1].tolist()
+    fit_surveyed(model, survey(Serial(blocks(X, y, cuts))))
+    return model
+
+
+def noisy(n, d, seed=0, kind="gauss"):
+    """Rows of one kind, and labels that no plane gets right (but those that are separable)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    w = rng.normal(size=d)
+    if kind == "heavy":
+        X = rng.standard_t(2, size=(n, d))
+    if kind == "discrete":
+        X = rng.integers(0, 3, size=(n, d)).astype(float)
+    if kind == "uneven":
+        X = (X + 3.0) * 10.0 ** np.linspace(-4, 4, d)
+        w = w / 10.0 ** np.linspace(-4, 4, d)
+    f = (X - X.mean(axis=0)) @ w
+    y = f + f.std() * rng.normal(size=n) > 0
+    if kind == "separable":
+        f = X @ w / np.linalg.norm(w)
+        X = X + np.outer(np.sign(f) * 0.1, w / np.linalg.norm(w))
+        y = f > 0
+    if kind == "rare":
+        y = f + 0.3 * f.std() * rng.normal(size=n) > 2.2 * f.std()
+    return X, np.where(y, "yes", "no")
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(20, 300),
+    d=st.integers(1, 6),
+    C=st.sampled_from([0.01, 1.0, 50.0]),
+    cuts=st.lists(st.integers(0, 20), min_size=1, max_size=6),
+    fit_intercept=st.booleans(),
+    form=st.sampled_from([np.float64, np.float32, sparse.csr_array]),
+)
+def test_any_partition_gives_the_optimum_and_multipliers_of_every_row(
+    seed, n, d, C, cuts, fit_intercept, form
+):
+    X, y = noisy(n, d, seed)
+    X = X.astype(form) if form is np.float32 else X
+    given_X = form(X) if form is sparse.csr_array else X
+    wide = X.astype(np.float64)
+    model = fitted(mm.SoftMarginSVC(C, fit_intercept=fit_intercept, tol=1e-8), given_X, y, cuts)
+    local = mm.SoftMarginSVC(C, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-8
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=3e-8)
+    # The numbers per row, by the textbook's formulas.
+    signs, alpha = np.where(y == "yes", 1.0, -1.0), model.dual_
+    assert np.all((alpha >= 0.0) & (alpha <= C))
+    assert abs(alpha @ signs) <= 1e-9 * alpha.sum() or not fit_intercept
+    v = (alpha * signs) @ wide
+    assert alpha.sum() - 0.5 * v @ v == pytest.approx(model.certificate_.dual, rel=1e-12)
+    slack = np.maximum(0.0, 1.0 - signs * (wide @ model.coef_[0] + model.intercept_[0]))
+    assert model.slack_ == pytest.approx(slack, abs=1e-9)
+    assert np.array_equal(model.support_, np.flatnonzero(alpha))
+
+
+@pytest.mark.parametrize("kind", ["gauss", "heavy", "discrete", "uneven", "separable", "rare"])
+def test_newton_rounds_where_few_rows_may_travel(kind, monkeypatch):
+    monkeypatch.setattr(remote_machines, "CARRIED", 20_000)
+    monkeypatch.setattr(remote_machines, "BASE", 500)
+    X, y = noisy(30_000, 8, kind=kind)
+    model = fitted(mm.SoftMarginSVC(1.0), X, y)
+    local = mm.SoftMarginSVC(1.0).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-6
+    assert model.n_passes_ <= 35
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=2e-6)
+    assert model.certificate_.dual_infeasibility <= 1e-9
+    # In a round either the Hessian travels, or 2,500 rows (with some to spare); and the sample once.
+    assert model.bytes_moved_ <= (model.n_passes_ + 1) * 2 * 2_500 * 8 * (8 + 3)
+
+
+@pytest.mark.parametrize("model", [mm.HardMarginSVC(), mm.SoftMarginSVC(0.1)])
+def test_a_round_moves_at_most_a_thousand_rows_per_partition(model):
+    d, parts = 5, 10
+    fitted(model, *noisy(200_000, d, kind="separable"), parts=parts)
+    assert model.bytes_moved_ <= model.n_passes_ * parts * 1_000 * 8 * (d + 3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_hard_margin_is_the_local_one_in_few_rounds(form):
+    X, y = noisy(40_000, 6, kind="separable")
+    model = fitted(mm.HardMarginSVC(), form(X), y, parts=9)
+    local = mm.HardMarginSVC().fit(X, y)
+    assert model.margin_ == pytest.approx(local.margin_, rel=1e-9)
+    assert model.certificate_.relative_gap <= 1e-9
+    assert model.n_passes_ <= 12
+    assert np.array_equal(model.support_, local.support_)
+    assert model.certificate_.margin[0] <= model.certificate_.margin[1] * (1 + 1e-12)
+
+
+def test_rows_that_no_plane_separates_have_a_witness_in_all_rows():
+    X, y = noisy(20_000, 3)
+    with pytest.raises(mm.NotSeparableError, match="the same point, exactly") as caught:
+        fitted(mm.HardMarginSVC(), X, y)
+    witness = caught.value.witness
+    means = []
+    for side, weights, label in (
+        (witness.positive, witness.positive_weights, "yes"),
+        (witness.negative, witness.negative_weights, "no"),
+    ):
+        assert set(y[side]) == {label} and sum(weights) == 1
+        rows = [[Fraction(v) for v in X[i].tolist()] for i in side]
+        means.append([sum(w * row[j] for w, row in zip(weights, rows, strict=True)) for j in range(3)])
+    assert means[0] == means[1]
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 3.0}])
+def test_several_classes_share_their_rounds(multi_class, class_weight):
+    rng = np.random.default_rng(4)
+    y = rng.choice(3, size=6_000, p=[0.15, 0.35, 0.5])
+    X = rng.normal(size=(6_000, 4)) + np.eye(3, 4)[y] * 1.5
+    order = np.argsort(y, kind="stable")  # most partitions lack a class
+    X, y = X[order], y[order]
+    model = mm.SoftMarginSVC(0.5, multi_class=multi_class, class_weight=class_weight)
+    local = mm.SoftMarginSVC(0.5, multi_class=multi_class, class_weight=class_weight).fit(X, y)
+    fitted(model, X, y)
+    assert model.n_passes_ <= 35
+    for label, machine in model.machines_.items():
+        assert machine.certificate_.relative_gap <= 1e-6
+        primal = local.machines_[label].certificate_.primal
+        assert machine.certificate_.primal == pytest.approx(primal, rel=2e-6)
+        alike = local.machines_[label].dual_ > 0
+        assert np.mean(alike == (machine.dual_ > 0)) > 0.99
+    assert np.mean(model.predict(X) == local.predict(X)) > 0.999
+
+
+def test_a_warm_start_begins_at_the_last_plane():
+    X, y = noisy(20_000, 5)
+    model = fitted(mm.SoftMarginSVC(1.0, warm_start=True), X, y)
+    cold = model.machines_["yes"].progress_[0].primal / model.certificate_.primal
+    fitted(model, X, y)
+    warm = model.machines_["yes"].progress_[0].primal / model.certificate_.primal
+    assert warm == pytest.approx(1.0, abs=1e-6) and cold > 1.0 + 1e-5
+
+
+def test_a_budget_of_rounds_ends_the_fit_with_an_honest_gap():
+    X, y = noisy(20_000, 5)
+    with pytest.warns(mm.BudgetWarning, match="max_passes"):
+        model = fitted(mm.SoftMarginSVC(1.0, max_passes=3), X, y)
+    assert model.n_passes_ == 4  # the last one is that of the certificate
+    assert model.certificate_.relative_gap > 1e-6
+
+
+def test_a_copy_holds_its_numbers_itself():
+    X, y = noisy(500, 3)
+    model = fitted(mm.SoftMarginSVC(1.0), X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.dual_, model.dual_)
+    assert copy.certificate_ == model.certificate_
+
+
+def test_many_features_with_many_rows_near_the_margin_are_refused(monkeypatch):
+    monkeypatch.setattr(remote_machines, "CARRIED", 20_000)
+    X = sparse.random_array((30_000, 3_100), density=0.003, rng=np.random.default_rng(0), format="csr")
+    y = np.random.default_rng(1).integers(2, size=30_000)
+    with pytest.raises(mm.InputError, match="at most 3,000 features"):
+        fitted(mm.SoftMarginSVC(0.01), X, y)
+
+
+def test_partitions_that_cannot_be_used_are_refused():
+    X, y = noisy(100, 3)
+    bad = X.copy()
+    bad[70, 1] = math.nan
+    cases = [
+        ([(bad[:50], y[:50]), (bad[50:], y[50:])], "NaN in row 70, column 1"),
+        ([(X[:50], y[:50]), (X[50:, :2], y[50:])], "Got 2 in partition 1"),
+        ([(X[:50], y[:50]), (sparse.csr_array(X[50:]), y[50:])], "all dense or all sparse"),
+        ([(X[:50], y[:49]), (X[50:], y[50:])], "50 in a partition. Got 49"),
+        ([(X[:0], y[:0])], "at least one row"),
+        ([(X[:50].astype(str), y[:50])], "real numbers"),
+        ([(X[:50], np.full(50, "no")), (X[50:], np.full(50, "no"))], "at least two classes"),
+    ]
+    for parts, words in cases:
+        with pytest.raises(mm.InputError, match=words):
+            check_survey(survey(Serial(parts)))
+
+
+def test_a_simulated_cluster_reckons_rounds_reading_and_messages():
+    X, y = noisy(40_000, 4, kind="separable")
+    cuts = np.linspace(0, len(X), 1_001).astype(int)[1:-1].tolist()
+    costs = Costs(workers=100, latency=0.5, task=0.0, disk=1e8, network=1e9)
+    clocks = []
+    for stand_for in (1.0, 1e6):
+        executor = Simulated(blocks(X, y, cuts), costs, stand_for)
+        model = mm.HardMarginSVC()
+        fit_surveyed(model, survey(executor))
+        sent = executor.bytes_moved / 1e9
+        read = model.n_passes_ * stand_for * X.nbytes / (100 * 1e8)
+        assert executor.clock == pytest.approx(0.5 * model.n_passes_ + read + sent)
+        clocks.append(executor.clock)
+    # 4·10^10 rows: reading them is all that counts.
+    assert model.n_passes_ <= 12 and clocks[1] > 100 * clocks[0]
