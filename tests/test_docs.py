@@ -84,7 +84,7 @@ def test_shell_commands_of_the_readme_run(tmp_path, monkeypatch):
             said.append(opened_lab(command, tmp_path, path))
             continue
         ours = command.startswith("maxmargin ")
-        if ours and started and not THOROUGH:
+        if ours and started and not THOROUGH and not set("<>|") & set(command):
             result = CliRunner().invoke(main, shlex.split(command)[1:])
             assert result.exit_code == 0, (command, result.output)
             said.append(result.stdout)
