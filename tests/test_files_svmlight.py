@@ -57,10 +57,13 @@ def test_the_same_rows_as_the_plain_parser(tmp_path, monkeypatch, name, chunk):
         assert row.data.tolist() == values
 
 
-def test_index_zero_anywhere_counts_from_zero(tmp_path, monkeypatch):
+def test_index_zero_is_refused_unless_said(tmp_path, monkeypatch):
     late = "1 1:5 3:1\n" * 100 + "-1 0:2\n"
     monkeypatch.setattr(textsource, "CHUNK", 64)
-    data = read_data(write(tmp_path / "a.svm", late))
+    write(tmp_path / "a.svm", late)
+    with pytest.raises(InputError, match=r"a.svm:101: indices must run from 1\. Got 0 instead"):
+        read_data(tmp_path / "a.svm")
+    data = read_data(tmp_path / "a.svm", first_index=0)
     assert data.X.shape == (101, 4) and data.source == {"first_index": 0}
     assert data.X[0, 1] == 5 and data.X[100, 0] == 2
     data = read_data(write(tmp_path / "b.svm", "1 1:5 3:1\n"))
@@ -143,7 +146,7 @@ def test_round_trip_to_the_bit(tmp_path_factory, rows, as_sparse, first, compres
     y = np.arange(len(X)) % 3
     path = tmp_path_factory.mktemp("t") / ("d.svm.gz" if compressed else "d.svm")
     write_svmlight(sparse.csr_matrix(X) if as_sparse else X, y, path, first_index=first)
-    data = read_data(path)
+    data = read_data(path, first_index=first)
     assert data.X.shape == X.shape and data.source["first_index"] == first
     assert np.array_equal(data.X.toarray(), X) and np.array_equal(data.y, y)
     other = sparse.csr_matrix(X)
@@ -164,7 +167,7 @@ def test_write_other_kinds_of_numbers_and_labels(tmp_path):
     ):
         for first in (0, 1):
             write_svmlight(X, y, path, first_index=first, comment="two\nlines")
-            data = read_data(path)
+            data = read_data(path, first_index=first)
             assert np.array_equal(data.X.toarray(), X) and data.y.tolist() == y
     assert path.read_text().startswith("# two\n# lines\n")
 

@@ -53,6 +53,20 @@ def test_a_proof_of_a_compressed_file_is_checked(tmp_path):
     assert code == 2 and "Write its rows as one of these" in text
 
 
+def test_an_index_0_is_refused_unless_said(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2 2:3\n-1 0:3\n")
+    code, text = run("fit", "a.svm")
+    assert code == 2 and "a.svm:2: indices must run from 1. Got 0 instead" in text
+    assert "--first-index" in text
+    assert run("fit", "a.svm", "--first-index", "0", "--out", "model.json")[0] == 0
+    assert run("predict", "model.json", "a.svm")[0] == 0  # the model remembers it
+    mm.save(mm.Perceptron().fit(np.eye(3), [0, 1, 1]), "other.json")
+    code, text = run("predict", "other.json", "a.svm")
+    assert code == 2 and "a.svm:2: indices must run from 1" in text
+    code, text = run("fit", "a.csv", "--first-index", "0")
+    assert code == 2
+
+
 def test_predictions_may_go_nowhere():
     options = "--checkpoint", "state.json", "--every", "0ms", "--out", "/dev/null"
     assert run("stream", *options, stdin=ROWS)[0] == 0

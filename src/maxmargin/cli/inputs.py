@@ -73,7 +73,7 @@ def open_table(
         "header": file.header,
         "one_hot": file.one_hot,
         "encoding": encoding,
-        "first_index": first_index,
+        "first_index": first_index if file.first_index is None else file.first_index,
         "features": features,
         "kind": kind,
     }

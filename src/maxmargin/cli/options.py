@@ -34,6 +34,7 @@ class Source(NamedTuple):
     header: bool | None = None
     one_hot: bool = False
     cache_dir: str | None = None
+    first_index: int | None = None
 
 
 def names(text: str | None) -> tuple[str, ...]:
@@ -58,6 +59,11 @@ def from_file(required: bool = True, encoded: bool = True) -> Callable[[F], F]:
             default=None,
             help="Whether a table begins with names. [default: find out]",
         ),
+        click.option(
+            "--first-index",
+            type=click.IntRange(0, 1),
+            help="Index of the first feature of svmlight text. [default: 1, or as in training]",
+        ),
     ]
     if encoded:
         text = "Encode columns of text, one feature per category."
@@ -71,7 +77,8 @@ def from_file(required: bool = True, encoded: bool = True) -> Callable[[F], F]:
             path, label = rest.pop("data"), rest.pop("label")
             columns, drop = names(rest.pop("columns")), names(rest.pop("drop"))
             how = rest.pop("header"), rest.pop("one_hot", False), rest.pop("cache_dir")
-            file = None if path is None else Source(path, label, columns, drop, *how)
+            first = rest.pop("first_index")
+            file = None if path is None else Source(path, label, columns, drop, *how, first)
             return command(*given, file=file, **rest)
 
         decorated: Any = bundled

@@ -21,8 +21,8 @@ SPOKEN = {
     "Fit with multi_class='ovr'": "Fit with --multi-class ovr",
     "y must hold at least two classes": "the labels must be of at least two classes",
 }
-READING = "label|columns|drop|header|one_hot|cache_dir"  # options of files that commands may have
-UNSAID = "encoding|labels|dtype|first_index|features|kind"  # and those that none has
+READING = "label|columns|drop|header|one_hot|first_index|cache_dir"  # options that commands may have
+UNSAID = "encoding|labels|dtype|features|kind"  # and those that none has
 ADVICE = re.compile(rf"(, or |, | and |)([^.,;()]*) \(({READING}|{UNSAID})=[^)]*\)")
 GIVEN = re.compile(rf"\b({READING})=…")
 SOME = 8  # labels that are written out

@@ -73,8 +73,8 @@ def open_rows(
     dtype : {None, "float64", "float32"}
         How numbers are stored. None keeps single precision where the file has it.
     first_index, features : int, optional
-        The index of the first feature of svmlight rows (0 or 1; None is 0 if there is an index 0, else
-        1), and how many features there are (None is what the largest index says).
+        The index of the first feature of svmlight rows (None is 1, and an index 0 is refused), and how
+        many features there are (None is what the largest index says).
     kind : str, optional
         What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.
     cache_dir : path, optional

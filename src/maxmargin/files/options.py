@@ -108,7 +108,7 @@ def read_options(
                 "Leave it out."
             )
     if first_index not in (None, 0, 1):
-        raise InputError(f"first_index must be 0, 1 or None (find out). Got {first_index!r} instead.")
+        raise InputError(f"first_index must be 0, 1 or None (1). Got {first_index!r} instead.")
     if features is not None and not 1 <= features <= 2**31:
         raise InputError(f"features must be a count from 1 to 2³¹ or None. Got {features!r} instead.")
     return Options(

@@ -1,7 +1,8 @@
-"""svmlight text: ``label [qid:…] index:value … [# comment]``, indices rising, from 0 or from 1.
+"""svmlight text: ``label [qid:…] index:value … [# comment]``, indices rising.
 
-If any index is 0, features count from 0, else from 1; ``first_index`` says it beforehand, which matters
-for a file that is to fit a model: its rows may leave out the first feature.
+Features count from 1, as the format has it, and an index 0 is refused: ``first_index=0`` reads the files
+that count from 0, as scikit-learn writes them. Nothing is guessed from the indices that occur, since the
+rows of a file may leave out the first feature.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import is_index, read_number, short
 from maxmargin.files.options import at_line
-from maxmargin.files.reader import Reader, StartAgain
+from maxmargin.files.reader import Reader
 from maxmargin.files.scratch import Scratch
 from maxmargin.files.textsource import LINE, TextSource, as_text, distinct, line_ends
 from maxmargin.kernels.text import read_svmlight
@@ -138,7 +139,6 @@ class SvmlightReader(Reader):
     def blocks(self) -> Iterator[Any]:
         """Yield CSR matrices."""
         self._first = 1 if self.options.first_index is None else self.options.first_index
-        self._first = self.about.get("first_index", self._first)
         self._d, self._nonzeros = self.options.features or 0, 0
         self._scratch = Scratch()
         empty = True
@@ -172,11 +172,8 @@ class SvmlightReader(Reader):
         indices = rows.indices
         if not len(indices):
             return indices.copy()
-        if self._first == 1 and indices.min() == 0:
-            if self.options.first_index is None:
-                self.about["first_index"] = 0
-                raise StartAgain
-            self._refuse(rows, indices == 0)
+        if indices.min() < self._first:
+            self._refuse(rows, indices < self._first)
         count = int(indices.max()) + 1 - self._first
         if self.options.features is not None and count > self._d:
             self._refuse(rows, indices >= self._first + self._d)
