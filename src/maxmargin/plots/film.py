@@ -88,7 +88,7 @@ class Animation:
 
     def _repr_html_(self) -> str:
         page = html.escape(self.to_html())
-        style = "width:100%;height:640px;border:0"
+        style = "width:100%;height:740px;border:0"
         return f'<iframe title="Animation of a run" style="{style}" srcdoc="{page}"></iframe>'
 
 
