@@ -1,1 +1,1 @@
-"""Contests against other libraries: who takes part, on what data, how they take turns, and why we lose."""
+"""Contests against other libraries: who takes part, on what data, how they take turns, why we lose."""
