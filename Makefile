@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 # Two test processes side by side: each with one thread for its matrix products.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo lab test test-all browser lint bench format clean
+.PHONY: demo lab test test-all browser lint docs wheel bench format clean
 
 demo: $(STAMP)              ## the main job, told on data that ships with scikit-learn
 	$(BIN)/maxmargin demo
@@ -29,9 +29,18 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP)             ## ratios against peers, interleaved, best of several
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[bench]"
-	$(BIN)/python -m benchmarks
+docs: $(STAMP)              ## the documentation, with its pictures and gallery; a warning is an error
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[docs]"
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "$(CURDIR)/docs/_build/html/index.html"
+
+wheel: $(STAMP)             ## wheel and sdist in dist/, and the wheel tried in an empty environment
+	$(BIN)/pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m tests.packed
+
+bench: $(STAMP)             ## ratios against peers, and docs/benchmarks.md; QUICK=1 takes under 3 minutes
+	$(BIN)/python -m benchmarks.peers.install $(if $(QUICK),--quick)
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
 format: $(STAMP)
 	$(BIN)/ruff format .
@@ -47,5 +56,5 @@ $(STAMP): pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 from urllib.request import urlopen
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -20,6 +21,8 @@ from maxmargin.cli.main import main
 from thorough import THOROUGH
 
 ROOT = Path(__file__).parent.parent
+MADE = {"_build", "gallery", "generated"}  # folders of docs that the build makes
+PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if not MADE & set(p.relative_to(ROOT).parts))
 MODULES = sorted(m.name for m in walk_packages(maxmargin.__path__, "maxmargin."))
 
 
@@ -29,18 +32,48 @@ def test_readme_examples_print_what_the_readme_says():
     assert result.failed == 0
 
 
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")],
+    ids=lambda page: str(page.relative_to(ROOT / "docs")),
+)
+def test_examples_of_the_pages_print_what_the_pages_say(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = re.sub(r"^ *```.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.stem, str(page), 0)
+    result = doctest.DocTestRunner().run(examples)
+    assert result.attempted and result.failed == 0
+
+
+def test_commands_on_the_pages_are_those_of_the_program(tmp_path, monkeypatch):
+    """Names of commands and options; the README's are run."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("tumours.csv", "model.json", "proof.json"):
+        (tmp_path / name).write_text("{}")
+    blocks = [
+        block
+        for page in PAGES
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+    lines = [line.split("<")[0].split("|")[0] for block in blocks for line in block.splitlines()]
+    commands = [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("maxmargin ")]
+    assert len(commands) > 5
+    group = click.Context(main)
+    for name, *arguments in commands:
+        command = main.get_command(group, name)
+        assert command is not None, name
+        command.make_context(name, arguments, parent=group)
+
+
 @pytest.mark.parametrize("name", ["maxmargin", *MODULES])
 def test_docstring_examples(name):
     assert doctest.testmod(import_module(name)).failed == 0
 
 
-def test_every_public_name_has_a_docstring_and_an_example_or_is_a_kind_of_error():
-    for name in maxmargin.__all__:
-        thing = getattr(maxmargin, name)
-        assert name == "__version__" or thing.__doc__
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/getting-started.md", "docs/lab.md"]
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_make_commands_in_the_documents_exist(document):
     text = (ROOT / document).read_text(encoding="utf-8")
     named = set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE))
@@ -125,13 +158,6 @@ def opened_lab(command, folder, path):
         assert lab.wait(60) == 0, lab.stderr.read()
     assert "maxmargin" in shown
     return shown
-
-
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
-def test_examples_run(example):
-    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr and done.stdout.count("\n") > 10
 
 
 def test_bad_usage_exits_two_with_a_line_on_standard_error():
