@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from websockets.sync.client import connect
 
 HERE = Path(__file__).parent
@@ -88,6 +89,20 @@ def served(pids, *, engine="standin", **options):
         process.wait()
         process.stdout.close()
         process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A server for all tests of a file."""
+    with served(tmp_path_factory.mktemp("pids")) as server:
+        yield server
+
+
+@pytest.fixture
+def own_lab(tmp_path):
+    """A server that a test may harm."""
+    with served(tmp_path) as server:
+        yield server
 
 
 def alive(pid):

@@ -39,6 +39,7 @@ OWN = {
         "order": ["backwards", 1, None],
         "average": [2, "yes"],
         "max_iter": COUNTS,
+        "partitions": ["both", 1, None],
         "track_error": ["yes", 2, None],
     },
     mm.BatchPerceptron: {"step": [*NUMBERS, "armijo"], "max_iter": COUNTS},

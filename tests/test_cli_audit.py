@@ -4,14 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import maxmargin as mm
+from commands import run as command
 from maxmargin.cli import inputs
-from maxmargin.cli.main import main
 from maxmargin.files import write_svmlight
 from maxmargin.saving import from_sklearn, save, to_liblinear
 
@@ -30,10 +29,7 @@ def _in_a_fresh_folder(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(main, ["audit", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+    return command("audit", *arguments)
 
 
 def check_refused(*arguments, match=""):

@@ -12,9 +12,10 @@ import time
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import maxmargin as mm
+from commands import fresh_folder as fresh_folder
+from commands import run, write
 from forks import programs as programs
 from maxmargin.cli.main import main
 from maxmargin.saving import save
@@ -23,25 +24,6 @@ COMMANDS = ("fit", "predict", "separable", "verify", "audit", "stream", "report"
 APART = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
 PROGRAM = [sys.executable, "-m", "maxmargin"]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
-
-
-@pytest.fixture(autouse=True)
-def _in_a_fresh_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments, stdin=None):
-    """Exit code, standard output and standard error; an exception is a failure of the test."""
-    result = CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def write(name, content):
-    with open(name, "wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-    return name
 
 
 def check_one_line(code, out, err):

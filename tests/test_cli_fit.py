@@ -7,13 +7,13 @@ import os
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import sparse
 from sklearn.datasets import load_iris
 
 import maxmargin as mm
+from commands import fresh_folder as fresh_folder
+from commands import run
 from maxmargin.cli import inputs
-from maxmargin.cli.main import main
 from maxmargin.cli.options import MODELS
 from maxmargin.files import write_svmlight
 from maxmargin.rows import as_rows
@@ -25,19 +25,6 @@ APART = np.round(RNG.normal(size=(60, 3)) + 4.0 * (2 * SIGNS - 1)[:, None], 2)
 MIXED = np.round(RNG.normal(size=(60, 3)) + 0.5 * (2 * SIGNS - 1)[:, None], 2)
 NAMES = ["f0", "f1", "f2"]
 IRIS, KIND = load_iris(return_X_y=True)
-
-
-@pytest.fixture(autouse=True)
-def _in_a_fresh_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments, stdin=None):
-    """Exit code, standard output and standard error; an exception is a failure of the test."""
-    result = CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def fitted(*arguments, stdin=None):

@@ -7,13 +7,12 @@ import time
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import sparse
 
 import maxmargin as mm
+from commands import run
 from maxmargin.cli import progress, samples
 from maxmargin.cli.inputs import open_table
-from maxmargin.cli.main import main
 from maxmargin.cli.options import Source
 from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay
 
@@ -32,13 +31,6 @@ def little_room(tmp_path, monkeypatch):
     monkeypatch.setattr(samples, "room", lambda: 3 * N - 1)
     monkeypatch.setattr(samples.draw, "__defaults__", ((), (), SOME))
     monkeypatch.setattr("maxmargin.cli.inputs.LARGE", 1_000)
-
-
-def run(*arguments, stdin=None):
-    result = CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def write(name, rows=X, labels=Y):

@@ -5,12 +5,12 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
 import maxmargin as mm
+from commands import fresh_folder as fresh_folder
+from commands import run as command
 from maxmargin.cli.commands.pictures import KINDS
-from maxmargin.cli.main import main
 from maxmargin.cli.needs import NEEDS
 from maxmargin.cli.options import MODELS
 from maxmargin.plots import machine as machines
@@ -47,11 +47,6 @@ PYTHON = re.compile(
 )
 
 
-@pytest.fixture(autouse=True)
-def _in_a_fresh_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def write(name):
     X, y = FILES[name]
     rows = [
@@ -64,11 +59,7 @@ def write(name):
 
 
 def run(name, *options):
-    """Exit code, standard output and standard error; an exception is a failure of the test."""
-    result = CliRunner().invoke(main, ["plot", write(name), *options])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+    return command("plot", write(name), *options)
 
 
 def check_drawn(name, *options, said=""):

@@ -8,35 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import maxmargin as mm
+from commands import fresh_folder as fresh_folder
+from commands import run, write
 from maxmargin.checker.__main__ import main as checker
-from maxmargin.cli.main import main
 
 APART = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
 XOR = "a,b,kind\n0,0,no\n1,1,no\n0,1,yes\n1,0,yes\n"
 TOUCHING = "a,kind\n0,no\n1,no\n1,yes\n2,yes\n"
 THREE = "a,b,kind\n0,0,x\n0,1,x\n5,0,y\n5,1,y\n0.5,7,z\n4,7,z\n"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_fresh_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-def write(name, content):
-    with open(name, "wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-    return name
-
-
-def run(*arguments):
-    """Exit code, standard output and standard error; an exception is a failure of the test."""
-    result = CliRunner().invoke(main, list(arguments))
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def verify(proof, data, *options):

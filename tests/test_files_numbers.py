@@ -11,7 +11,8 @@ from numba import njit
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import read_number
-from maxmargin.kernels.decimal import EASY, pointer, read_decimal
+from maxmargin.kernels.decimal import EASY, read_decimal
+from maxmargin.kernels.instructions import pointer
 
 
 def bits(value):

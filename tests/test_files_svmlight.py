@@ -16,7 +16,8 @@ from maxmargin.core.errors import InputError
 from maxmargin.files import read_data, textsource, write_svmlight
 from maxmargin.files.scratch import Scratch
 from maxmargin.files.svmlight import Parsed, parse_line
-from maxmargin.kernels.text import number_texts, read_svmlight
+from maxmargin.kernels.svmlight import read_svmlight
+from maxmargin.kernels.text import number_texts
 
 TEXT = """# made by hand
 +1 qid:3 1:0.5 7:-2 # a comment

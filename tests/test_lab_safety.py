@@ -8,21 +8,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from maxmargin.laboratory.safety import CONNECTIONS, MESSAGE, Guard, Throttle, guard_for
 from serving import ask, hear, served
+from serving import lab as lab
+from serving import own_lab as own_lab
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("pids")) as server:
-        yield server
-
-
-@pytest.fixture
-def own_lab(tmp_path):
-    """A server that a test may harm."""
-    with served(tmp_path) as server:
-        yield server
 
 
 def refused(server, **options):

@@ -15,21 +15,10 @@ from maxmargin import __version__
 from maxmargin.laboratory.engine import answer
 from maxmargin.laboratory.worker import ENGINE
 from serving import CALL, alive, ask, hear, served, tell, until
+from serving import lab as lab
+from serving import own_lab as own_lab
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with served(tmp_path_factory.mktemp("pids")) as server:
-        yield server
-
-
-@pytest.fixture
-def own_lab(tmp_path):
-    """A server that a test may harm."""
-    with served(tmp_path) as server:
-        yield server
 
 
 def warm(page):

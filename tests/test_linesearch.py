@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maxmargin.solvers.linesearch import fewest_errors, least_risk
+from maxmargin.solvers.linesearch import breaks, fewest_errors, lowest
 
 small = st.integers(-6, 6)
 cases = st.lists(st.tuples(small, small, st.integers(1, 4)), min_size=1, max_size=12)
@@ -20,6 +20,10 @@ def columns(rows):
 
 def risk(rows, t):
     return sum(c * max(Fraction(0), -(m + t * q)) for m, q, c in rows)
+
+
+def least_risk(m, q, c):
+    return lowest(breaks(m, q, c))
 
 
 def breakpoints(rows):

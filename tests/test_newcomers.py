@@ -4,22 +4,18 @@ import gzip
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import maxmargin as mm
-from maxmargin.cli.main import main
+from commands import fresh_folder as fresh_folder
+from commands import run as command
 
 ROWS = "1 1:2 2:1\n-1 1:-2 2:-1\n1 1:3\n-1 2:-4\n"
 
 
-@pytest.fixture(autouse=True)
-def _in_a_fresh_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def run(*arguments, stdin=None):
-    result = CliRunner().invoke(main, list(arguments), input=stdin)
-    return result.exit_code, result.stdout + result.stderr
+    """Exit code, and all that was said."""
+    code, out, err = command(*arguments, stdin=stdin)
+    return code, out + err
 
 
 @pytest.mark.parametrize("label", ["nan", "NaN", "-inf", "NA", "<NA>", "null"])

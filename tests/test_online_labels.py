@@ -6,22 +6,12 @@ from sklearn.datasets import load_iris
 
 import maxmargin as mm
 from bank import problem
+from twins import z_of
+from zoo import STREAMS
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
-STREAMS = {
-    "online": mm.Perceptron,
-    "averaged": lambda **k: mm.Perceptron(average=True, **k),
-    "normalised": lambda **k: mm.Perceptron(normalize=True, threshold=0.1, **k),
-    "weighted": lambda **k: mm.Perceptron(class_weight={1: 3.0}, eta0=0.5, **k),
-    "batch": lambda **k: mm.BatchPerceptron(0.5, **k),
-    "exact batch": mm.BatchPerceptron,
-    "pocket": mm.PocketPerceptron,
-}
+STREAMS = {**STREAMS, "weighted": lambda **k: mm.Perceptron(class_weight={1: 3.0}, eta0=0.5, **k)}
 each_stream = pytest.mark.parametrize("new", STREAMS.values(), ids=STREAMS)
-
-
-def z_of(model):
-    return [*model.coef_[0].tolist(), float(model.intercept_[0])]
 
 
 @each_stream

@@ -1,5 +1,6 @@
 """No parameter does nothing: for each, a change that changes the outcome."""
 
+import dask.array as da
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -23,6 +24,10 @@ def weights(model, rows=X, labels=Y):
 
 def on_iris(model):
     return weights(model, *IRIS)
+
+
+def in_partitions(model):
+    return weights(model, da.from_array(X, chunks=(25, -1)), da.from_array(Y, chunks=25))
 
 
 def fitted_twice(model):
@@ -64,6 +69,7 @@ OWN = {
         "order": ({"random_state": 0}, "cyclic", "shuffled", weights),
         "average": ({}, False, True, weights),
         "max_iter": ({}, 3, 4, weights),
+        "partitions": ({}, "sequential", "mixing", in_partitions),
         "track_error": ({}, True, False, measured_epochs),
         "random_state": ({"order": "shuffled"}, 0, 1, weights),
     },

@@ -8,10 +8,7 @@ import pytest
 import maxmargin as mm
 import twins
 from bank import BANK, SEPARABLE, problem
-
-
-def z_of(model):
-    return [*model.coef_[0].tolist(), float(model.intercept_[0])]
+from twins import z_of
 
 
 def cyclic(n):

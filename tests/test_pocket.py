@@ -13,10 +13,7 @@ import twins
 from bank import BANK, OVERLAPPING, problem
 from maxmargin.stopping import MaxEpochs, MaxSeconds, MaxUpdates, NeverStops, TrainingErrorStalls
 from thorough import THOROUGH
-
-
-def z_of(model):
-    return [*model.coef_[0].tolist(), float(model.intercept_[0])]
+from twins import z_of
 
 
 def error(model, p):

@@ -24,6 +24,7 @@ __all__ = [
     "risk",
     "risk_gradient",
     "unit_scale",
+    "z_of",
 ]
 
 
@@ -182,3 +183,8 @@ def one_vs_one(machines, x):
         total[b] += f
         total[a] -= f
     return max(labels, key=lambda k: (votes[k], total[k]))
+
+
+def z_of(model):
+    """(w, b) of a fitted model of two classes, in the form of a twin's."""
+    return [*model.coef_[0].tolist(), float(model.intercept_[0])]

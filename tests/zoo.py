@@ -12,11 +12,19 @@ import maxmargin as mm
 from maxmargin.core.errors import BudgetWarning
 from maxmargin.stopping import MaxEpochs, MaxSeconds, MaxUpdates, NeverStops, WeightsSettle
 
-__all__ = ["NAMES", "X", "assert_same", "model", "y"]
+__all__ = ["NAMES", "STREAMS", "X", "assert_same", "model", "y"]
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["setosa", "versicolor", "virginica"])[y]
 TWO = slice(50, 150)  # two classes that overlap
+STREAMS = {  # learn as examples arrive
+    "online": mm.Perceptron,
+    "averaged": lambda **k: mm.Perceptron(average=True, **k),
+    "normalised": lambda **k: mm.Perceptron(normalize=True, threshold=0.1, **k),
+    "batch": lambda **k: mm.BatchPerceptron(0.5, **k),
+    "exact batch": mm.BatchPerceptron,
+    "pocket": mm.PocketPerceptron,
+}
 
 
 def _streamed(model, average=False):

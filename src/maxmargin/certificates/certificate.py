@@ -31,7 +31,8 @@ class Certificate:
     primal_infeasibility : float
         The largest violation of y_i (w·x_i + b) ≥ 1 − ξ_i and of ξ_i ≥ 0.
     dual_infeasibility : float
-        |Σ α_i y_i| / Σ α_i, or the largest violation of 0 ≤ α_i ≤ C_i in proportion, if that is larger.
+        abs(Σ α_i y_i) / Σ α_i, or the largest violation of 0 ≤ α_i ≤ C_i in proportion, if
+        that is larger.
     complementarity : float
         The largest α_i (y_i (w·x_i + b) − 1 + ξ_i) or (C_i − α_i) ξ_i, as a share of the primal value.
     margin : (float, float)
@@ -40,6 +41,14 @@ class Certificate:
         Passes over the data, those of the certificate included.
     findings : tuple of str
         What an audit found, in words.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.SoftMarginSVC(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1])
+    >>> certificate = model.certificate_
+    >>> round(certificate.primal, 9), round(certificate.dual, 9), certificate.relative_gap < 1e-9
+    (2.888888889, 2.888888889, True)
     """
 
     problem: str

@@ -35,6 +35,13 @@ class ExactOptimum:
     rows_exact : int
         Rows whose constraint was checked in integers; floating point within its error bound decided
         the others.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> best = mm.HardMarginSVC().prove([[0, 0], [1, 2], [4, 3]], [0, 0, 1])
+    >>> best.w, best.b, best.squared_margin
+    ((Fraction(3, 5), Fraction(1, 5)), Fraction(-2, 1), Fraction(5, 2))
     """
 
     w: tuple[Fraction, ...]

@@ -15,6 +15,7 @@ from scipy import sparse
 from maxmargin import checker
 from maxmargin.core.errors import InputError
 from maxmargin.rows import CsrRows, Rows
+from maxmargin.rows.sources import brought_here, is_parted
 
 __all__ = ["Proof", "label_text"]
 
@@ -123,7 +124,8 @@ class Proof:
         """Tell whether the proof holds for this data: every condition, in integers.
 
         All of it is done by ``maxmargin.checker``, in plain Python: about half a microsecond per number
-        of X. :meth:`check` says why a proof is rejected. X may be rows of a file, with their labels.
+        of X. :meth:`check` says why a proof is rejected. X may be rows of a file, with their labels, or
+        a Dask collection, whose partitions are brought here one after the other.
         """
         try:
             self.check(X, y)
@@ -133,13 +135,21 @@ class Proof:
 
     def check(self, X: Any, y: Any = None) -> None:
         """Raise ``maxmargin.checker.Rejected`` with the reason unless the proof holds for this data."""
-        given = getattr(X, "labels", None) if y is None else y
-        matrix, labels = _matrix(X), np.asarray(given).tolist()
-        checker.require(matrix.ndim == 2 and isinstance(labels, list), "X must be a matrix, y a list")
-        checker.require(len(labels) == matrix.shape[0], "X and y must have the same number of rows")
         features = self._content["features"]
-        checker.require(matrix.shape[1] == features, f"X must have {features} features")
-        checker.check(self.parsed(), _rows(matrix, labels))
+        if is_parted(X):
+            parts = (row for part in brought_here(X, y) for row in _labelled(*part, features))
+            checker.check(self.parsed(), parts)
+            return
+        given = getattr(X, "labels", None) if y is None else y
+        checker.check(self.parsed(), _labelled(X, given, features))
+
+
+def _labelled(X: Any, y: Any, features: int) -> Iterator[checker.Row]:
+    matrix, labels = _matrix(X), np.asarray(y).tolist()
+    checker.require(matrix.ndim == 2 and isinstance(labels, list), "X must be a matrix, y a list")
+    checker.require(len(labels) == matrix.shape[0], "X and y must have the same number of rows")
+    checker.require(matrix.shape[1] == features, f"X must have {features} features")
+    return _rows(matrix, labels)
 
 
 def _matrix(X: Any) -> Any:

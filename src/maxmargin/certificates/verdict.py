@@ -77,6 +77,16 @@ class Verdict:
         How much was done in exact arithmetic.
     features : tuple of str
         Names of the features.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[0, 0], [1, 2], [4, 3]], ["no", "no", "yes"]
+    >>> verdict = mm.separability(X, y)
+    >>> verdict.kind, verdict.positive, verdict.proof.verify(X, y)
+    ('separable', 'yes', True)
+    >>> verdict.margin[0] <= 2.5**0.5 <= verdict.margin[1]
+    True
     """
 
     kind: str
@@ -180,6 +190,16 @@ class MulticlassVerdict:
         The verdict of each class against all others, by label.
     pairs : dict
         The verdict of each pair of classes, by (smaller label, larger label).
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from sklearn.datasets import load_iris
+    >>> verdict = mm.separability(*load_iris(return_X_y=True))
+    >>> {label: one.kind for label, one in verdict.rest.items()}
+    {0: 'separable', 1: 'overlapping', 2: 'overlapping'}
+    >>> verdict.pairs[0, 1].separable, verdict.pairwise_separable
+    (True, False)
     """
 
     rest: Mapping[Hashable, Verdict]

@@ -58,6 +58,19 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> int:
     """Reject the parsed ``proof`` unless it holds for the rows; return how many have other labels.
 
     One pass, keeping only the rows that the proof names.
+
+    Examples
+    --------
+    A proof of this library, checked with integers alone:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> from maxmargin.checker import check, parse
+    >>> path = Path(tempfile.mkdtemp()) / "proof.json"
+    >>> mm.separability([[0.0], [2.0]], ["no", "yes"]).proof.save(path)
+    >>> check(parse(path.read_text()), [("no", {}), ("yes", {0: 2.0}), ("perhaps", {0: 1.0})])
+    1
     """
     i = -1
     d, kind = proof["features"], proof["kind"]
@@ -130,6 +143,18 @@ def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector], seen: Col
     """Reject the proof unless the rows of its witness cancel, and those of its span, which span all.
 
     ``seen`` are the columns in which some row is not zero: no row has a part in the others.
+
+    Examples
+    --------
+    A witness whose two rows do not cancel:
+
+    >>> from maxmargin.checker import Rejected, require_sums, signed
+    >>> kept = {0: signed(1, [0], [1.0]), 1: signed(-1, [0], [2.0])}
+    >>> try:
+    ...     require_sums({"witness": {"rows": [0, 1], "weights": ["1", "1"]}}, kept, {0})
+    ... except Rejected as reason:
+    ...     print(reason)
+    the weighted rows of witness must sum to zero
     """
     for name in ("witness", "span"):
         if name in proof:
@@ -175,7 +200,17 @@ class Fingerprint:
 
 
 def signed(side: int, columns: list[int], values: list[float]) -> Vector:
-    """Return a_i in integers: side · values, times a power of two."""
+    """Return a_i in integers: side · values, times a power of two.
+
+    Examples
+    --------
+    1.5 is 3 / 2, and 0.25 is 1 / 4; side −1 changes the sign:
+
+    >>> from maxmargin.checker import signed
+    >>> columns, integers, scale = signed(-1, [0, 2], [1.5, 0.25])
+    >>> [n / scale for n in integers]
+    [-1.5, -0.25]
+    """
     try:
         # A double is a multiple of the last bit of any smaller one: 2^-53 of the next power of two.
         smallest = min(map(abs, values), default=1.0)

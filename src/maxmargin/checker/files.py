@@ -24,7 +24,18 @@ Row = tuple[str, Mapping[int, float]]  # the label as written, and the features 
 
 
 def read(path: str, proof: Mapping[str, Any], label: str | None = None) -> Iterator[Row]:
-    """Yield the rows of a file; the label column is ``label``, else that of the proof, else the last."""
+    r"""Yield the rows of a file; the label column is ``label``, else that of the proof, else the last.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maxmargin.checker import read
+    >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = path.write_text("height,width,label\n1.5,0,yes\n0,2,no\n")
+    >>> list(read(str(path), {"features": 2}, "label"))
+    [('yes', {0: 1.5}), ('no', {1: 2.0})]
+    """
     name = path.lower()
     ending = Path(name.removesuffix(".gz")).suffix
     if ending not in READERS or (ending == ".npy" and name.endswith(".gz")):

@@ -63,7 +63,20 @@ def require_form(value: Any, form: Any, name: str) -> None:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Return the proof written in ``text``, if its seal is unbroken and all entries have their form."""
+    """Return the proof written in ``text``, if its seal is unbroken and all entries have their form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> from maxmargin.checker import parse
+    >>> path = Path(tempfile.mkdtemp()) / "proof.json"
+    >>> mm.separability([[0.0], [2.0]], ["no", "yes"]).proof.save(path)
+    >>> proof = parse(path.read_text())
+    >>> proof["kind"], proof["positive"]
+    ('separable', ['yes'])
+    """
     try:
         proof = json.loads(text, object_pairs_hook=_object, parse_float=_refuse, parse_constant=_refuse)
         require(type(proof) is dict, "the proof must be an object")

@@ -21,21 +21,58 @@ __all__ = [
 
 
 class Rejected(Exception):  # noqa: N818 - a verdict, as main prints it
-    """The proof does not hold; the message says which condition fails, and where."""
+    """The proof does not hold; the message says which condition fails, and where.
+
+    Examples
+    --------
+    >>> from maxmargin.checker import Rejected, parse
+    >>> try:
+    ...     parse('{"format": "something else"}')
+    ... except Rejected as reason:
+    ...     print(reason)
+    format must be "maxmargin proof"
+    """
 
 
 class Unreadable(Exception):  # noqa: N818 - the same
-    """A file cannot be read as a proof or as data; the message says where, and what to do."""
+    """A file cannot be read as a proof or as data; the message says where, and what to do.
+
+    Examples
+    --------
+    >>> from maxmargin.checker import Unreadable, read
+    >>> try:
+    ...     next(read("rows.docx", {}))
+    ... except Unreadable as reason:
+    ...     print(str(reason).partition(",")[0])
+    rows.docx: must be a file .csv
+    """
 
 
 def require(holds: bool, condition: str) -> None:
-    """Reject the proof unless the condition holds."""
+    """Reject the proof unless the condition holds.
+
+    Examples
+    --------
+    >>> from maxmargin.checker import Rejected, require
+    >>> try:
+    ...     require(1 > 2, "1 must be more than 2")
+    ... except Rejected as reason:
+    ...     print(reason)
+    1 must be more than 2
+    """
     if not holds:
         raise Rejected(condition)
 
 
 def canonical(label: str) -> str:
-    """Return the text that stands for all ways to write a label: "1" for " 1.0" and "+1"."""
+    """Return the text that stands for all ways to write a label: "1" for " 1.0" and "+1".
+
+    Examples
+    --------
+    >>> from maxmargin.checker import canonical
+    >>> canonical(" 1.0"), canonical("+1"), canonical("yes")
+    ('1', '1', 'yes')
+    """
     label = label.strip()
     if re.fullmatch("[+-]?[0-9]{1,4000}", label):
         return str(int(label))

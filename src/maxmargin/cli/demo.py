@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -45,7 +46,7 @@ def _chapter(console: Console, title: str) -> None:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(Padding(text, (0, 0, 0, 3)))
+    console.print(Padding(Text(text), (0, 0, 0, 3)))  # as it is: [plots] is no markup
 
 
 def _separable(console: Console) -> None:
@@ -171,7 +172,7 @@ def _page(console: Console, out: str, began: float) -> None:
         recipe="maxmargin demo",
     )
     console.print(f"\nDone in {time.perf_counter() - began:.1f} s. The page:")
-    console.print(str(path.resolve()), soft_wrap=True)
+    console.print(str(path.resolve()), soft_wrap=True, markup=False)
 
 
 def _digits(console: Console) -> None:

@@ -14,8 +14,8 @@ from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cli.inputs import Table
 from maxmargin.cli.samples import Sample, draw, model_among, model_rows, verdict_among, verdict_rows
 from maxmargin.estimators.separability import decide
-from maxmargin.plots import CertificateDisplay, ErrorDisplay, MistakesDisplay, XSpaceDisplay
-from maxmargin.plots.report_gallery import verdict_picture
+from maxmargin.plots import XSpaceDisplay
+from maxmargin.plots.report_gallery import certificate_pictures, learning_pictures, verdict_picture
 from maxmargin.plots.report_images import gallery, picture
 from maxmargin.plots.report_machines import machine_text
 from maxmargin.plots.report_page import Proofs, badge, chips, page, sentences, table
@@ -26,11 +26,6 @@ __all__ = ["write_large_report"]
 
 FEATURES = 12  # that are described
 MACHINES = 20  # whose certificates are written out
-PANELS = {
-    "gap": "The dual value bounds the optimum from below, the model attains the primal.",
-    "slackness": "Every row has α = 0 or stands on its edge, or both.",
-    "residuals": "How far each condition of Karush, Kuhn and Tucker is from holding.",
-}
 
 
 def write_large_report(
@@ -120,24 +115,9 @@ def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
     if len(model.machines_) > 1:
         return
     if hasattr(model, "certificate_"):
-        for name, seen in PANELS.items():
-
-            def panel(ax: Any, name: str = name) -> None:
-                CertificateDisplay.from_estimator(drawn, sample.X, sample.y, panel=name, ax=ax)
-
-            yield picture(panel, f"The certificate: {name}", seen)
-        return
-    yield picture(
-        lambda ax: ErrorDisplay.from_estimator(model, ax=ax),
-        "The error",
-        "After each epoch, with the moment and the reason of stopping.",
-    )
-    if hasattr(model, "order"):
-        yield picture(
-            lambda ax: MistakesDisplay.from_estimator(model, trained.X, trained.y, ax=ax),
-            "The mistakes",
-            "All mistakes so far, and the bound that they stay below if the classes are separable.",
-        )
+        yield from certificate_pictures(drawn, sample.X, sample.y)
+    else:
+        yield from learning_pictures(model, trained.X, trained.y)
 
 
 def _judged(model: Any, X: Any, y: np.ndarray, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""From Dask collections to partitions: arrays with dense or CSR blocks, and data frames."""
+"""From Dask collections to partitions: arrays with dense or CSR blocks, data frames, and files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import sys
 from typing import Any
 
 from maxmargin.core.errors import InputError
+from maxmargin.rows.sources import Sources
 
-__all__ = ["executor_of", "is_remote", "names_of"]
+__all__ = ["executor_of", "is_remote", "labelled", "names_of"]
 
 
 def is_remote(X: Any) -> bool:
-    """Whether this is a Dask collection; Dask is not imported to find out."""
+    """Whether this is a Dask collection, or files in partitions; Dask is not imported to find out."""
+    if isinstance(X, Sources):
+        return True
     if "dask" not in sys.modules:
         return False
     from dask.base import is_dask_collection
@@ -25,8 +28,10 @@ def names_of(X: Any) -> list[str] | None:
     return None if columns is None else [str(name) for name in columns]
 
 
-def executor_of(X: Any, y: Any = None) -> Any:
-    """The partitions of X and y, which have to be aligned, and where they are computed."""
+def executor_of(X: Any, y: Any = None, weight: Any = None) -> Any:
+    """The partitions of X, y and weights, which have to be aligned, and where they are computed."""
+    if isinstance(X, Sources):
+        return _executor_of_files(X, y, weight)
     from maxmargin.cluster.running import DaskExecutor
 
     if getattr(X, "ndim", 0) != 2 or not hasattr(X, "to_delayed"):
@@ -37,30 +42,54 @@ def executor_of(X: Any, y: Any = None) -> Any:
     if hasattr(X, "chunks") and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     if y is not None:
-        y = _aligned(X, y)
-    return DaskExecutor(X, y, _client())
+        y = _aligned(X, y, "y", "labels")
+    if weight is not None:
+        weight = _aligned(X, weight, "sample_weight", "weights")
+    return DaskExecutor(X, y, _client(), weight)
 
 
-def _aligned(X: Any, y: Any) -> Any:
-    """Labels with the partitions of X, where their lengths are known."""
+def labelled(X: Any, y: Any, weight: Any = None) -> Any:
+    """The same where labels are needed; files bring their own."""
+    if y is None and not isinstance(X, Sources):
+        raise InputError(
+            "Dask collections need y. Got None instead. Pass a Dask array or series of labels."
+        )
+    return executor_of(X, y, weight)
+
+
+def _executor_of_files(X: Sources, y: Any, weight: Any) -> Any:
+    from maxmargin.cluster.running import DaskExecutor
+
+    for name, given in (("y", y), ("sample_weight", weight)):
+        if given is not None:
+            raise InputError(
+                f"{name} must be None for files in partitions. Got {type(given).__name__} instead. Name "
+                "the column of the labels in open_rows(label=…), or use Dask collections."
+            )
+    return DaskExecutor(X, None, X.client or _client())
+
+
+def _aligned(X: Any, y: Any, name: str, what: str) -> Any:
+    """Labels or weights with the partitions of X, where their lengths are known."""
     if not is_remote(y) or getattr(y, "ndim", 0) != 1 or not hasattr(y, "to_delayed"):
         raise InputError(
-            "y must be a Dask array or series of labels, in the partitions of X. Got "
-            f"{type(y).__name__} instead. Use dask.array.from_array(y, chunks=X.chunks[0])."
+            f"{name} must be a Dask array or series of {what}, in the partitions of X. Got "
+            f"{type(y).__name__} instead. Use dask.array.from_array({name}, chunks=X.chunks[0])."
         )
     if hasattr(X, "chunks") and hasattr(y, "chunks"):
         lengths, given = X.chunks[0], y.chunks[0]
         known = not any(size != size for size in (*lengths, *given))  # nan is unknown
         if known and sum(lengths) != sum(given):
             raise InputError(
-                f"y must hold one label per row, {sum(lengths)} in all. Got {sum(given)} instead."
+                f"{name} must hold one of the {what} per row, {sum(lengths)} in all. Got {sum(given)} "
+                "instead."
             )
         if known and lengths != given:
             return y.rechunk((lengths,))
     parts = [part.npartitions for part in (X, y)]
     if parts[0] != parts[1]:
         raise InputError(
-            f"y must have the partitions of X, {parts[0]} of them. Got {parts[1]} instead. Make "
+            f"{name} must have the partitions of X, {parts[0]} of them. Got {parts[1]} instead. Make "
             "both from the same data frame, or rechunk them."
         )
     return y

@@ -17,11 +17,17 @@ from uuid import uuid4
 
 import numpy as np
 from dask import config, threaded
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import Task, TaskRef, convert_legacy_graph
 from dask.base import get_scheduler
+from dask.optimization import cull
+from dask.system import CPU_COUNT
 from dask.utils import ensure_dict
 
+from maxmargin.cluster.bundles import Place, bundled, combined, needs_of
+from maxmargin.cluster.tree import Combine, bundle_size
 from maxmargin.core.errors import ClusterError, MaxMarginError
+from maxmargin.rows.remote import Weighted
+from maxmargin.rows.sources import Sources
 
 __all__ = ["DaskExecutor"]
 
@@ -42,34 +48,84 @@ class DaskExecutor:
         Labels, in the same partitions.
     client : distributed.Client, optional
         The cluster; without one Dask's own scheduler runs the tasks.
+    weight : Dask array or series, optional
+        Weights of the rows, in the same partitions.
     """
 
-    def __init__(self, X: Any, y: Any = None, client: Any = None) -> None:
+    def __init__(self, X: Any, y: Any = None, client: Any = None, weight: Any = None) -> None:
         self._client = client
         self._graph: dict[Any, Any] = {}
         self._rows = self._added(X)
-        self._labels = [None] * len(self._rows) if y is None else self._added(y)
+        none = [None] * len(self._rows)
+        self._labels = none if y is None else self._added(y)
+        self._weights = none if weight is None else self._added(weight)
         self.parts = len(self._rows)
+        places = map(Place, self._rows, self._labels, self._weights)
+        self._needs = needs_of(self._graph, list(places), pickled=client is not None)
 
     def _added(self, collection: Any) -> list[Any]:
         """Take a collection into the graph that all rounds share; return where its partitions are."""
-        blocks = np.ravel(np.array(collection.to_delayed(), dtype=object)).tolist()
+        if isinstance(collection, Sources):
+            return list(collection.parts)
+        # Arrays as they are: optimised one by one, X and y would compute the same blocks twice.
+        way = {"optimize_graph": False} if hasattr(collection, "chunks") else {}
+        blocks = np.ravel(np.array(collection.to_delayed(**way), dtype=object)).tolist()
         for graph in {id(block.dask): block.dask for block in blocks}.values():
-            self._graph.update(ensure_dict(graph))
+            self._graph.update(convert_legacy_graph(ensure_dict(graph)))
         return [TaskRef(block.key) for block in blocks]
 
     def run(
-        self, function: Callable[..., Any], numbers: Sequence[int], given: Sequence[tuple[Any, ...]]
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        given: Sequence[tuple[Any, ...]],
+        combine: Combine | None = None,
     ) -> list[Any]:
-        """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``."""
+        """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``.
+
+        With ``combine`` the workers combine them, in groups of neighbours, until few are left.
+        """
         name = f"maxmargin-{function.__name__}-{uuid4().hex}"
-        tasks = {
-            f"{name}-{k}": Task(
-                f"{name}-{k}", _call, self._rows[k], self._labels[k], _Sealed(function, state)
-            )
-            for k, state in zip(numbers, given, strict=True)
-        }
-        graph, keys = {**self._graph, **tasks}, list(tasks)
+        size = bundle_size(len(numbers), self.at_once)
+        work = [(_Sealed(function, state),) for state in given]
+        graph = bundled(name, _call, numbers, work, self._needs, size)
+        keys = list(graph)
+        if combine is not None:
+            keys = combined(graph, f"{name}-sum", keys, size, combine)
+        lists = self._computed({**self._needs.shared, **graph}, keys)
+        return [result for results in lists for result in results]
+
+    def chain(
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        given: Sequence[tuple[Any, ...]],
+        start: Any,
+    ) -> Any:
+        """Hand a state on: ``function(X, y, *given[k], state)`` of partition ``numbers[k]``, in turn.
+
+        One graph; a task waits for the one before it, and what a lost worker held is computed again.
+        """
+        name = f"maxmargin-{function.__name__}-{uuid4().hex}"
+        links = {}
+        before: Any = _Sealed(_itself, (start,))
+        for place, (k, state) in enumerate(zip(numbers, given, strict=True)):
+            key, where = f"{name}-{place}", (self._rows[k], self._labels[k], self._weights[k])
+            links[key] = Task(key, _link, *where, _Sealed(function, state), before)
+            before = TaskRef(key)
+        last = [before.key]
+        graph, _ = cull({**self._graph, **links}, last)  # type: ignore[no-untyped-call]
+        return self._computed(graph, last)[0]
+
+    @property
+    def at_once(self) -> int:
+        """How many partitions are read at the same time: as many as there are threads."""
+        if self._client is None:
+            return int(config.get("num_workers", None) or CPU_COUNT)
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        return max(1, sum(int(worker["nthreads"]) for worker in workers))
+
+    def _computed(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
         return self._locally(graph, keys) if self._client is None else self._on_cluster(graph, keys)
 
     def _locally(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
@@ -135,9 +191,19 @@ class _Sealed:
         self.function, self.state = function, state
 
 
-def _call(X: Any, y: Any, sealed: _Sealed) -> Any:
+def _call(X: Any, y: Any, weight: Any, sealed: _Sealed) -> Any:
     """What a worker runs."""
-    return sealed.function(X, y, *sealed.state)
+    return sealed.function(X, y if weight is None else Weighted(y, weight), *sealed.state)
+
+
+def _link(X: Any, y: Any, weight: Any, sealed: _Sealed, before: Any) -> Any:
+    """The same with the state that the task before returned, or that the first one is given."""
+    state = before.state[0] if isinstance(before, _Sealed) else before
+    return _call(X, y, weight, _Sealed(sealed.function, (*sealed.state, state)))
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _lost(why: str) -> ClusterError:

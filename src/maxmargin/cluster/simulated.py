@@ -4,7 +4,15 @@ The functions of every round run here, one partition after the other, through th
 cluster; the clock adds up what the cost model says of it. A worker reads its partitions from a disk one
 after the other; the messages of a round go through the one network card of the client:
 
-    round = latency + partitions × task + rows × d × 8 / (workers × disk) + bytes / network.
+    round = latency + tasks × task + rows × d × 8 / (workers × disk) + bytes / network.
+
+Small partitions share a task. Where answers are combined in a tree, each level of it adds the time that
+the largest of its groups takes on its way to one worker, and only the last few reach the client.
+
+Where a state is handed from partition to partition, workers read ahead, but only one of them learns:
+
+    epoch = graphs × latency + partitions × task + rows × d × 8 × (1 / (workers × disk) + 1 / memory)
+            + bytes / network.
 
 Partitions may stand for more rows than they hold: the clock counts ``stand_for`` times as many.
 """
@@ -16,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maxmargin.cluster.serial import Serial
+from maxmargin.cluster.tree import Combine, bundle_size, reduced
 from maxmargin.rows.remote import moved
 
 __all__ = ["Costs", "Simulated"]
@@ -30,6 +39,7 @@ class Costs:
     task: float = 1e-3  # of the scheduler, for each partition
     disk: float = 1e8  # of each worker
     network: float = 1e9  # of the client
+    memory: float = 4e9  # of a worker that learns from rows it has read
 
 
 class Simulated(Serial):
@@ -38,16 +48,48 @@ class Simulated(Serial):
     def __init__(self, blocks: Sequence[tuple[Any, Any]], costs: Costs, stand_for: float = 1.0) -> None:
         super().__init__(blocks)
         self.costs, self.clock, self.bytes_moved = costs, 0.0, 0
-        self._read = stand_for * sum(8.0 * X.shape[0] * X.shape[1] for X, _ in blocks)
+        self._read = [stand_for * 8.0 * X.shape[0] * X.shape[1] for X, _ in blocks]
+
+    @property
+    def at_once(self) -> int:  # type: ignore[override]
+        """How many partitions are read at the same time."""
+        return self.costs.workers
 
     def run(
-        self, function: Callable[..., Any], numbers: Sequence[int], given: Sequence[tuple[Any, ...]]
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        given: Sequence[tuple[Any, ...]],
+        combine: Combine | None = None,
     ) -> list[Any]:
         """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``, and let time pass."""
         results = super().run(function, numbers, given)
-        size = sum(map(moved, given)) + sum(map(moved, results))
-        c = self.costs
-        self.clock += c.latency + c.task * len(numbers) + self._read / (c.workers * c.disk)
-        self.clock += size / c.network
-        self.bytes_moved += size
+        if combine is not None:
+            results = reduced(results, combine, self._add_up)
+        tasks = -(-len(numbers) // bundle_size(len(numbers), self.at_once))
+        self._pass_time(numbers, tasks, sum(map(moved, given)) + sum(map(moved, results)))
         return results
+
+    def _add_up(self, groups: list[list[Any]]) -> None:
+        """A level of the tree: the groups at the same time, each through the card of one worker."""
+        largest = max(sum(map(moved, group)) for group in groups)
+        self.clock += self.costs.task * len(groups) + largest / self.costs.network
+
+    def chain(
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        given: Sequence[tuple[Any, ...]],
+        start: Any,
+    ) -> Any:
+        """Hand a state on from partition to partition, and let time pass."""
+        state = super().chain(function, numbers, given, start)
+        size = sum(map(moved, given)) + len(numbers) * (moved(start) + moved(state))
+        self._pass_time(numbers, len(numbers), size)
+        self.clock += sum(self._read[k] for k in numbers) / self.costs.memory
+        return state
+
+    def _pass_time(self, numbers: Sequence[int], tasks: int, size: int) -> None:
+        c, read = self.costs, sum(self._read[k] for k in numbers)
+        self.clock += c.latency + c.task * tasks + read / (c.workers * c.disk) + size / c.network
+        self.bytes_moved += size

@@ -22,15 +22,44 @@ __all__ = ["BudgetWarning", "ClusterError", "InputError", "MaxMarginError", "Not
 
 
 class MaxMarginError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> try:
+    ...     mm.SoftMarginSVC(C=-1.0).fit([[0.0], [1.0]], [0, 1])
+    ... except mm.MaxMarginError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(MaxMarginError, ValueError):
-    """A parameter or the data cannot be used as given; the message says what can."""
+    """A parameter or the data cannot be used as given; the message says what can.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> try:
+    ...     mm.Perceptron(order="backwards").fit([[0.0], [1.0]], [0, 1])
+    ... except mm.InputError as error:
+    ...     print(error)
+    order must be one of 'cyclic', 'shuffled', 'random'. Got 'backwards' instead.
+    """
 
 
 class ClusterError(MaxMarginError, RuntimeError):
-    """Partitions of the data could not be reached, or not computed; the message says why."""
+    """Partitions of the data could not be reached, or not computed; the message says why.
+
+    Examples
+    --------
+    A fit on Dask collections raises it if partitions cannot be computed. It can be caught as what it is:
+
+    >>> import maxmargin as mm
+    >>> issubclass(mm.ClusterError, RuntimeError), issubclass(mm.ClusterError, mm.MaxMarginError)
+    (True, True)
+    """
 
 
 class NotSeparableError(MaxMarginError, ValueError):
@@ -43,8 +72,19 @@ class NotSeparableError(MaxMarginError, ValueError):
     verdicts : dict
         The verdict on every class (one-vs-rest) or pair of classes (one-vs-one) that is not separable.
 
+    Notes
+    -----
     Where rows were left out of the fit (weight 0), row numbers are those of X, and the proof is about
     the rows that were used alone.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> try:
+    ...     mm.HardMarginSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    ... except mm.NotSeparableError as error:
+    ...     print(error.verdict.kind, error.witness.rows.tolist())
+    overlapping [0, 1, 2]
     """
 
     def __init__(self, message: str, verdicts: Mapping[Hashable, Any]) -> None:
@@ -68,4 +108,17 @@ class NotSeparableError(MaxMarginError, ValueError):
 
 
 class BudgetWarning(ConvergenceWarning):
-    """A budget of epochs, updates, passes or seconds ended before the work was done."""
+    """A budget of epochs, updates, passes or seconds ended before the work was done.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = mm.Perceptron(max_iter=1).fit([[90, 80], [40, 30], [50, 40]], [1, -1, -1])
+    >>> caught[0].category.__name__
+    'BudgetWarning'
+    >>> str(caught[0].message).split(". ")[0]
+    'The budget of 1 epoch ended with 3 mistakes in the last one'
+    """

@@ -53,6 +53,10 @@ class History(Sequence[Epoch]):
         """Add one epoch."""
         self._epochs.append(epoch)
 
+    def amend(self, **values: Any) -> None:
+        """Write some values of the last epoch anew."""
+        self._epochs[-1] = self._epochs[-1]._replace(**values)
+
     @overload
     def __getitem__(self, key: int) -> Epoch: ...
     @overload

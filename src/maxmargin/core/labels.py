@@ -76,8 +76,13 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return codes.astype(np.int32)
 
 
-def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray | None = None) -> np.ndarray:
-    """Return one weight per class.
+def class_weights(
+    class_weight: Any,
+    classes: np.ndarray,
+    codes: np.ndarray | None = None,
+    counts: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return one weight per class; ``counts`` says how often each of the ``codes`` stands for a row.
 
     Without ``codes``, in a stream, classes may be named before they are seen, and nothing can be
     balanced.
@@ -90,7 +95,8 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray | No
                 "class_weight must be None or a dict when learning from a stream. "
                 "Got 'balanced' instead. Compute the weights beforehand and pass them as a dict."
             )
-        return np.asarray(len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes))))
+        rows = np.bincount(codes, counts, minlength=len(classes))
+        return np.asarray(rows.sum() / (len(classes) * rows))
     if not isinstance(class_weight, Mapping):
         raise InputError(
             "class_weight must be None, 'balanced' or a dict {label: weight}. "

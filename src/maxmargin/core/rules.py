@@ -19,7 +19,17 @@ __all__ = ["Check", "Progress", "StopReason", "StoppingRule"]
 
 @dataclass(frozen=True)
 class StopReason:
-    """Why a run ended: the rule's name and a sentence that says what, why and what to do."""
+    """Why a run ended: the rule's name and a sentence that says what, why and what to do.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> reason = mm.Perceptron().fit([[1.0], [-1.0]], [1, -1]).stop_reason_
+    >>> reason.rule, reason.solved
+    ('all_correct', True)
+    >>> print(reason)
+    All training points are correct after 2 updates in 2 epochs: the classes are separated.
+    """
 
     rule: str
     sentence: str
@@ -31,7 +41,18 @@ class StopReason:
 
 
 class Progress(NamedTuple):
-    """What a run knows at the end of an epoch."""
+    """What a run knows at the end of an epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.stopping import MaxEpochs, Progress
+    >>> z = np.zeros(3)
+    >>> check = MaxEpochs(2).watch()
+    >>> check(Progress(1, 4, 4, False, 0.1, weights=z, before=z))
+    >>> check(Progress(2, 7, 3, False, 0.2, weights=z, before=z)).rule
+    'max_epochs'
+    """
 
     epoch: int
     updates: int
@@ -52,7 +73,26 @@ Check = Callable[[Progress], StopReason | None]
 
 
 class StoppingRule(ABC):
-    """A rule that ends a run; see the module for how rules combine."""
+    """A rule that ends a run; see the module for how rules combine.
+
+    Examples
+    --------
+    A rule of one's own: stop as soon as an epoch makes at most so many mistakes.
+
+    >>> from dataclasses import dataclass
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import StoppingRule, StopReason
+    >>> @dataclass(frozen=True)
+    ... class FewMistakes(StoppingRule):
+    ...     most: int
+    ...     def watch(self):
+    ...         def check(p):
+    ...             return StopReason("few", "Few mistakes.") if p.mistakes <= self.most else None
+    ...         return check
+    >>> marks = mm.datasets.load("exam-marks")
+    >>> mm.Perceptron(stop=FewMistakes(2)).fit(marks.X, marks.y).stop_reason_.rule
+    'few'
+    """
 
     needs: ClassVar[frozenset[str]] = frozenset()
 

@@ -1,5 +1,8 @@
 """When to stop: small named rules that can be combined.
 
+Here are the rules that end a run because it is done, or would never be; those of ``budgets`` and
+``stalls`` are listed with them.
+
 >>> from maxmargin.stopping import MaxSeconds, ValidationErrorStalls
 >>> rule = ValidationErrorStalls(patience=3) | MaxSeconds(60)
 >>> print(rule)
@@ -8,14 +11,13 @@ ValidationErrorStalls(patience=3, tol=0.0, fraction=0.1) | MaxSeconds(seconds=60
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from maxmargin.core.params import check_count, check_number
+from maxmargin.core.budgets import MaxEpochs, MaxSeconds, MaxUpdates
+from maxmargin.core.params import check_count
+from maxmargin.core.phrases import count, otherwise
 from maxmargin.core.rules import Check, Progress, StoppingRule, StopReason
+from maxmargin.core.stalls import TrainingErrorStalls, ValidationErrorStalls, WeightsSettle
 
 __all__ = [
     "AllCorrect",
@@ -33,18 +35,17 @@ __all__ = [
 ]
 
 
-def _otherwise(p: Progress) -> str:
-    """What to use if the classes overlap."""
-    return "use a soft margin" if p.pocket else "use PocketPerceptron or a soft margin"
-
-
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
-
-
 @dataclass(frozen=True)
 class AllCorrect(StoppingRule):
-    """Every training row has y·f(x) > δ: the perceptron would never change again."""
+    """Every training row has y·f(x) > δ: the perceptron would never change again.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Perceptron(threshold=1.0).fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1])
+    >>> print(model.stop_reason_)
+    All training points are correct (y·f(x) > 1) after 2 updates in 2 epochs: the classes are separated.
+    """
 
     def watch(self) -> Check:
         """Start watching one run."""
@@ -54,190 +55,10 @@ class AllCorrect(StoppingRule):
                 return None
             beyond = f" (y·f(x) > {p.threshold:g})" if p.threshold else ""
             text = (
-                f"All training points are correct{beyond} after {_count(p.updates, 'update')} "
-                f"in {_count(p.epoch, 'epoch')}: the classes are separated."
+                f"All training points are correct{beyond} after {count(p.updates, 'update')} "
+                f"in {count(p.epoch, 'epoch')}: the classes are separated."
             )
             return StopReason("all_correct", text, solved=True)
-
-        return check
-
-
-@dataclass(frozen=True)
-class MaxEpochs(StoppingRule):
-    """A budget of passes over the training rows."""
-
-    epochs: int
-
-    def __post_init__(self) -> None:
-        check_count("MaxEpochs.epochs", self.epochs)
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-
-        def check(p: Progress) -> StopReason | None:
-            if p.epoch < self.epochs:
-                return None
-            text = (
-                f"The budget of {_count(self.epochs, 'epoch')} ended with "
-                f"{_count(p.mistakes, 'mistake')} in the last one. Allow more epochs (max_iter), "
-                f"or {_otherwise(p)} if the classes overlap."
-            )
-            return StopReason("max_epochs", text)
-
-        return check
-
-
-@dataclass(frozen=True)
-class MaxUpdates(StoppingRule):
-    """A budget of updates, kept exactly: the run ends within an epoch if need be."""
-
-    updates: int
-
-    def __post_init__(self) -> None:
-        check_count("MaxUpdates.updates", self.updates)
-
-    def max_updates(self) -> float:
-        """Updates after which this rule ends the run even within an epoch."""
-        return self.updates
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-
-        def check(p: Progress) -> StopReason | None:
-            if p.updates < self.updates:
-                return None
-            text = (
-                f"The budget of {_count(self.updates, 'update')} ended before all points were correct. "
-                f"Allow more updates, or {_otherwise(p)} if the classes overlap."
-            )
-            return StopReason("max_updates", text)
-
-        return check
-
-
-@dataclass(frozen=True)
-class MaxSeconds(StoppingRule):
-    """A budget of wall-clock time, looked at several times a second."""
-
-    seconds: float
-
-    def __post_init__(self) -> None:
-        check_number("MaxSeconds.seconds", self.seconds, above=0)
-
-    def max_seconds(self) -> float:
-        """Seconds after which this rule ends the run even within an epoch."""
-        return self.seconds
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-
-        def check(p: Progress) -> StopReason | None:
-            if p.seconds < self.seconds:
-                return None
-            text = (
-                f"The budget of {self.seconds:g} seconds ended in epoch {p.epoch} with "
-                f"{_count(p.mistakes, 'mistake')} in it. Allow more time, or {_otherwise(p)} "
-                "if the classes overlap."
-            )
-            return StopReason("max_seconds", text)
-
-        return check
-
-
-def _stalls(name: str, what: str, patience: int, tol: float, advice: str) -> Check:
-    """Fire when an error has not fallen by more than ``tol`` for ``patience`` epochs."""
-    best, waited = math.inf, 0
-
-    def check(p: Progress) -> StopReason | None:
-        nonlocal best, waited
-        error = p.training_error if what == "training" else p.validation_error
-        if error is None or math.isnan(error):
-            return None
-        if error < best - tol:
-            best, waited = error, 0
-            return None
-        best, waited = min(best, error), waited + 1
-        if waited < patience:
-            return None
-        remedy = "The pocket holds the best weights seen." if p.pocket and what == "training" else advice
-        text = (
-            f"The {what} error has not fallen by more than {tol:g} for {patience} epochs: it is "
-            f"{error:.4g} in epoch {p.epoch}, and {best:.4g} was the best. {remedy}"
-        )
-        return StopReason(name, text)
-
-    return check
-
-
-@dataclass(frozen=True)
-class TrainingErrorStalls(StoppingRule):
-    """The training error E_in has not fallen by more than ``tol`` for ``patience`` epochs."""
-
-    patience: int = 5
-    tol: float = 0.0
-    needs: ClassVar[frozenset[str]] = frozenset({"training_error"})
-
-    def __post_init__(self) -> None:
-        check_count("TrainingErrorStalls.patience", self.patience)
-        check_number("TrainingErrorStalls.tol", self.tol, least=0)
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-        advice = "PocketPerceptron keeps the best weights seen instead of the last."
-        return _stalls("training_error_stalls", "training", self.patience, self.tol, advice)
-
-
-@dataclass(frozen=True)
-class ValidationErrorStalls(StoppingRule):
-    """The validation error has not fallen by more than ``tol`` for ``patience`` epochs.
-
-    The rows are ``X_val``, ``y_val`` given to ``fit``; without them a stratified ``fraction`` of the
-    training rows is held out and not trained on.
-    """
-
-    patience: int = 5
-    tol: float = 0.0
-    fraction: float = 0.1
-    needs: ClassVar[frozenset[str]] = frozenset({"validation_error"})
-
-    def __post_init__(self) -> None:
-        check_count("ValidationErrorStalls.patience", self.patience)
-        check_number("ValidationErrorStalls.tol", self.tol, least=0)
-        check_number("ValidationErrorStalls.fraction", self.fraction, above=0, below=1)
-
-    def validation_fraction(self) -> float | None:
-        """Share of rows to hold out if the user gave no validation set."""
-        return self.fraction
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-        advice = "More epochs would fit the training rows, not the new ones."
-        return _stalls("validation_error_stalls", "validation", self.patience, self.tol, advice)
-
-
-@dataclass(frozen=True)
-class WeightsSettle(StoppingRule):
-    """An epoch moved the weights by at most ``tol`` times their length: ‖z − z'‖ ≤ tol ‖z‖."""
-
-    tol: float = 1e-3
-
-    def __post_init__(self) -> None:
-        check_number("WeightsSettle.tol", self.tol, above=0)
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-
-        def check(p: Progress) -> StopReason | None:
-            moved = float(np.linalg.norm(p.weights - p.before))
-            length = float(np.linalg.norm(p.weights))
-            if moved > self.tol * length:
-                return None
-            text = (
-                f"Epoch {p.epoch} moved the weights by {moved:.3g}, at most {self.tol:g} of their "
-                f"length {length:.3g}, with {_count(p.mistakes, 'mistake')} in it. "
-                "A smaller tol goes on longer."
-            )
-            return StopReason("weights_settle", text)
 
         return check
 
@@ -249,6 +70,13 @@ class Cycle(StoppingRule):
     With rows in a fixed order an epoch is a function of the weights alone, so one repetition means
     repetition for ever. One earlier value is kept and moved on at epochs 1, 2, 4, 8, … (Brent 1980),
     which finds a cycle of any length with the memory of one weight vector.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> xor = mm.datasets.load("xor")
+    >>> mm.Perceptron().fit(xor.X, xor.y).stop_reason_.rule
+    'cycle'
     """
 
     def watch(self) -> Check:
@@ -268,7 +96,7 @@ class Cycle(StoppingRule):
                     f"The weights after epoch {p.epoch} are exactly those after epoch "
                     f"{p.epoch - since}, so the run would repeat for ever. Unless the weights have "
                     "outgrown the precision of doubles, this proves that no plane separates the "
-                    f"classes: {_otherwise(p)}."
+                    f"classes: {otherwise(p)}."
                 )
                 return StopReason("cycle", text)
             if since == horizon:
@@ -285,6 +113,16 @@ class NeverStops(StoppingRule):
     After ``patience`` epochs with mistakes the verdict of :func:`maxmargin.separability` is asked for,
     once. If the classes are separable, the run goes on; otherwise it ends, and ``stop_reason_.verdict``
     holds the verdict with its witness and proof.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import NeverStops
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = mm.Perceptron(stop=NeverStops(patience=2)).fit(X[50:], y[50:])
+    >>> model.stop_reason_.rule, model.stop_reason_.verdict.kind
+    ('never_stops', 'overlapping')
     """
 
     patience: int = 5
@@ -307,7 +145,7 @@ class NeverStops(StoppingRule):
                 return None
             text = (
                 f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
-                f"never end: {_otherwise(p)}."
+                f"never end: {otherwise(p)}."
             )
             proven = StopReason("never_stops", text, verdict=verdict)
             return proven

@@ -25,6 +25,15 @@ class Witness:
         Their weights: > 0, and 1 in sum for each class (through the origin: for both together).
     point : array
         The common point, rounded to doubles.
+
+    Examples
+    --------
+    The middle point is halfway between the others:
+
+    >>> import maxmargin as mm
+    >>> witness = mm.separability([[0.0], [1.0], [2.0]], [0, 1, 0]).witness
+    >>> witness.negative.tolist(), witness.negative_weights.tolist(), witness.point.tolist()
+    ([0, 2], [Fraction(1, 2), Fraction(1, 2)], [1.0])
     """
 
     positive: np.ndarray

@@ -31,6 +31,13 @@ class Dataset:
         The exact square of the largest margin, if the data is separable and has two classes.
     feature_names : tuple of str
         What the columns are called.
+
+    Examples
+    --------
+    >>> from maxmargin import datasets
+    >>> marks = datasets.load("exam-marks")
+    >>> marks.feature_names, marks.y.tolist(), round(marks.margin, 3)
+    (('homework', 'exam'), [1, -1, -1], 28.284)
     """
 
     X: np.ndarray
@@ -169,6 +176,8 @@ EXAMPLES: dict[str, Entry] = {
 def names() -> list[str]:
     """Return the names that :func:`load` knows.
 
+    Examples
+    --------
     >>> from maxmargin import datasets
     >>> "xor" in datasets.names()
     True

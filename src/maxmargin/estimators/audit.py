@@ -5,23 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.certificates.measure import Point, certificate
-from maxmargin.core.errors import InputError, NotSeparableError
-from maxmargin.core.labels import class_weights, encode, find_classes
+from maxmargin.cluster.collections import is_remote
+from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_number
-from maxmargin.estimators.door import read_Xy
-from maxmargin.estimators.exactly import second_opinion
-from maxmargin.estimators.question import Question
-from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
-from maxmargin.solvers.margin import Task, solve_margins
-from maxmargin.solvers.passes import Budget
+from maxmargin.estimators.bench import Bench, Ground, LocalGround, Sides
 
 __all__ = ["certify"]
 
@@ -40,7 +34,8 @@ def certify(
         The plane w·x + b = 0, positive on the larger of the two sorted classes, as in scikit-learn; for
         more than two classes one row of ``coef_`` per class.
     X, y : array-like
-        The training data.
+        The training data; also rows of a file, or Dask collections, whose partitions stay where they
+        are.
     C : float > 0 or inf, optional
         The price of slack of the soft-margin problem, or inf for the hard margin. None takes
         ``model.C``, or the hard margin if the model has no C.
@@ -66,31 +61,44 @@ def certify(
     if math.inf != C:
         C = check_number("C", C, above=0, remedy="inf means the hard margin.")
     check_number("tol", tol, above=0, below=1)
-    rows, y = read_Xy(BaseEstimator(), X, y)
-    classes = find_classes(y)
-    codes = encode(y, classes)
-    W, B = _planes(model, rows.d, len(classes))
-    factors = class_weights(getattr(model, "class_weight", None), classes, codes)
     free = bool(getattr(model, "fit_intercept", True))
+    if is_remote(X):
+        return audit(cast(Ground, remote_audit().ground_of(X, y, tol, free)), model, C, free)
+    return audit(LocalGround(X, y, tol, free), model, C, free)
+
+
+def audit(ground: Ground, model: Any, C: float, free: bool) -> Certificate | dict[Hashable, Certificate]:
+    """Audit a model on labelled rows, wherever they are."""
+    classes = ground.classes
+    W, B = _planes(model, ground.d, len(classes))
+    factors = ground.factors(getattr(model, "class_weight", None))
     scaling = getattr(model, "intercept_scaling", None) if free else None
     loss = getattr(model, "loss", "hinge")
+    labels = classes.tolist() if len(W) > 1 else [None]
+    bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
+    sides = [_sides(classes.tolist(), label) for label in labels]
     results: dict[Hashable, Certificate] = {}
-    for k, label in enumerate(classes.tolist() if len(W) > 1 else [None]):
-        signs = np.where(codes == (1 if label is None else k), 1.0, -1.0)
-        factor = factors[codes]
-        if label is not None:
-            factor = np.where(codes == k, factor, 1.0)  # in one-vs-rest the rest has weight 1
-        audit = _Audit(rows, signs, C, factor, tol, free, scaling)
-        audit.sides = _sides(classes.tolist(), label)
-        found = audit.judge(W[k], float(B[k]))
+    for k, bench in enumerate(ground.benches(bounds, sides)):
+        found = _Audit(bench, C, free, scaling).judge(W[k], float(B[k]))
         if loss != "hinge" and isinstance(loss, str):
             other = f"The model minimises another loss, {loss}: the textbook's is the hinge."
             found = replace(found, findings=(*found.findings, other))
-        results[label] = found
+        results[labels[k]] = found
     return results[None] if len(W) == 1 else results
 
 
-def _sides(labels: list[Hashable], label: Hashable) -> tuple[Hashable, Hashable, list[Hashable]]:
+def remote_audit() -> Any:
+    """What an audit needs of rows in partitions; loaded when there are some."""
+    return import_module("maxmargin.estimators.remoteaudit")
+
+
+def _bounds(C: float, factors: np.ndarray, positive: int | None) -> np.ndarray:
+    """C_i by label code; in one-vs-rest the rest has weight 1."""
+    mine = np.arange(len(factors)) == positive
+    return C * (factors if positive is None else np.where(mine, factors, 1.0))
+
+
+def _sides(labels: list[Hashable], label: Hashable) -> Sides:
     """The positive class, the negative one (None: all others), and all labels of the negative side."""
     if label is None:
         return labels[1], labels[0], labels[:1]
@@ -131,68 +139,34 @@ def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 class _Audit:
     """One plane against one binary problem."""
 
-    def __init__(
-        self,
-        rows: Rows,
-        y: np.ndarray,
-        C: float,
-        factor: np.ndarray,
-        tol: float,
-        free: bool,
-        scaling: float | None,
-    ) -> None:
-        self.rows, self.y, self.C, self.tol = rows, y, C, tol
+    def __init__(self, bench: Bench, C: float, free: bool, scaling: float | None) -> None:
+        self.bench, self.C = bench, C
         self.free, self.penalised = free, scaling is not None
         self.scaling = 1.0 if scaling is None else float(scaling)
         self.hard = math.isinf(C)
-        self.bounds = C * factor
-        self.sides: tuple[Hashable, Hashable, list[Hashable]] = (1, -1, [-1])
 
     def judge(self, w: np.ndarray, b: float) -> Certificate:
         """Return the certificate of the plane, with findings."""
-        best = self._optimum(self.rows, 1.0 if self.free else 0.0)
-        m = self._margins(w, b)
-        wrong = int(np.count_nonzero(m <= 0))
+        best_w, best_b = self.bench.optimum()
+        (wrong, least), (best_wrong, _) = self.bench.mistakes([(w, b), (best_w, best_b)])
         scaled_w, scaled_b = w, b
         if self.hard and not wrong:
-            scaled_w, scaled_b = w / m.min(), b / float(m.min())
-            m = m / m.min()
-        slack = np.zeros(self.rows.n) if self.hard else np.maximum(1.0 - m, 0.0)
-        point = Point(scaled_w, scaled_b, self.y, best.alpha, slack, self.bounds, self.free)
+            scaled_w, scaled_b = w / least, b / least
         through = "" if self.free else " through the origin"
         kind = "hard margin" if self.hard else f"soft margin, C = {self.C:g}"
-        proof = certificate(self.rows, point, f"{kind}{through}, audited", best.passes + 1)
-        said = self._hard_findings(proof, wrong) if self.hard else self._soft_findings(proof, m, w, b)
-        best_wrong = int(np.count_nonzero(self._margins(best.w, best.b) <= 0))
+        proof = self.bench.certificate(scaled_w, scaled_b, f"{kind}{through}, audited")
+        said = self._hard_findings(proof, wrong) if self.hard else self._soft_findings(proof, w, b)
         if wrong != best_wrong:
             said.append(f"It makes {wrong} training errors; the optimum makes {best_wrong}.")
         return replace(proof, findings=tuple(said))
-
-    def _optimum(self, rows: Rows, pad: float) -> Any:
-        bounds = None if self.hard else self.bounds
-        (best,) = solve_margins(rows, [Task(self.y, bounds)], pad, self.tol, Budget())
-        if not best.meets:
-            return best
-        names = tuple(f"x{j}" for j in range(rows.d))
-        question = Question(rows, self.y, None, *self.sides, names, self.free)
-        verdict, other = second_opinion(question, best.passes)
-        if other is not None:
-            return other
-        raise NotSeparableError(
-            f"the hard margin has no solution: {verdict.witness}. Pass C to audit a soft margin.",
-            {None: verdict},
-        )
-
-    def _margins(self, w: np.ndarray, b: float) -> np.ndarray:
-        return np.asarray(self.y * (self.rows.times(w[:, None])[:, 0] + b))
 
     def _hard_findings(self, proof: Certificate, wrong: int) -> list[str]:
         assert proof.margin is not None
         attained, largest = proof.margin
         if wrong:
             return [
-                f"It does not separate the classes: {wrong} of {self.rows.n} rows are on the wrong side "
-                f"or on the plane. The largest margin is {largest:.6g}."
+                f"It does not separate the classes: {wrong} of {self.bench.n} rows are on the wrong "
+                f"side or on the plane. The largest margin is {largest:.6g}."
             ]
         short = 1.0 - attained / largest
         if short <= EXACT:
@@ -203,7 +177,7 @@ class _Audit:
             f"The margin is {attained:.6g}, {100 * short:.3g} % less than the largest, {largest:.6g}."
         ]
 
-    def _soft_findings(self, proof: Certificate, m: np.ndarray, w: np.ndarray, b: float) -> list[str]:
+    def _soft_findings(self, proof: Certificate, w: np.ndarray, b: float) -> list[str]:
         far = proof.relative_gap
         if far <= EXACT:
             return [f"This is the optimum of the textbook problem, to {max(far, 0.0):.0e}."]
@@ -211,14 +185,14 @@ class _Audit:
         said = [f"The objective is {100 * above:.3g} % above the optimum of the textbook problem."]
         if not self.free:
             return said
-        better_b = self._best_bias(m, b)
-        gain = proof.primal - self._value(w, better_b)
+        better_b = self.bench.best_bias(w)
+        gain = proof.primal - self.bench.value(w, better_b)
         if gain > 0.01 * proof.gap:
             said.append(
                 f"With the same w, b = {better_b:.6g} instead of {b:.6g} would take away "
                 f"{100 * gain / proof.gap:.3g} % of that."
             )
-        padded = self._regularised()
+        padded = self.bench.regularised(self.scaling)
         penalty = 0.5 * (b / self.scaling) ** 2
         other = (proof.primal + penalty - padded) / (proof.primal + penalty)
         remedy = "Centre the features, or leave b free."
@@ -233,36 +207,3 @@ class _Audit:
                 f"{100 * other / (1.0 - other):.2g} % above the optimum even of that problem. {remedy}"
             )
         return said
-
-    def _value(self, w: np.ndarray, b: float) -> float:
-        slack = np.maximum(1.0 - self._margins(w, b), 0.0)
-        return 0.5 * float(w @ w) + float(self.bounds @ slack)
-
-    def _best_bias(self, m: np.ndarray, b: float) -> float:
-        """The b that minimises Σ C_i ξ_i for this w.
-
-        The slope in b is −Σ₊ C_i + (the sum of C_i over the rows with y_i − w·x_i ≤ b): it passes zero
-        at one of these points.
-        """
-        turns = self.y * (1.0 - m) + b
-        order = np.argsort(turns)
-        below = np.cumsum(self.bounds[order])
-        k = int(np.searchsorted(below, float(self.bounds[self.y > 0].sum()) * (1 - 1e-12)))
-        return float(turns[order[min(k, len(order) - 1)]])
-
-    def _regularised(self) -> float:
-        """The optimum of the problem in which the bias is one more feature, and penalised."""
-        wide = _with_column(self.rows, self.scaling)
-        best = self._optimum(wide, 0.0)
-        v = wide.combine((best.alpha * self.y)[None])[0]
-        return float(best.alpha.sum()) - 0.5 * float(v @ v)
-
-
-def _with_column(rows: Rows, value: float) -> Rows:
-    """The rows with one more feature, the same for all."""
-    if isinstance(rows, PartedRows):
-        return rows.mapped(lambda block: _with_column(block, value), more=1)
-    column = np.full((rows.n, 1), value)
-    if isinstance(rows, CsrRows):
-        return as_rows(sparse.hstack([rows.matrix, sparse.csr_array(column)], format="csr"))
-    return as_rows(np.hstack([rows.take(np.arange(rows.n)), column]))

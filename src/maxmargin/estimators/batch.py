@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from maxmargin.core.trace import Update
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.solvers.batch import Bundle, Risk, batch_perceptron
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+
+if TYPE_CHECKING:
+    from maxmargin.rows.survey import Surveyed
+    from maxmargin.solvers.remote.examples import RemoteExamples
 
 __all__ = ["BatchPerceptron"]
 
@@ -45,11 +49,18 @@ record, verbose
         As for :class:`maxmargin.Perceptron`. ``history_`` also holds the risk after each step.
     n_mistakes_ : int
         Misclassified rows added, over all steps.
+    n_passes_, bytes_moved_ : int
+        After a fit to a Dask collection: passes over its partitions, and the bytes sent for them.
 
     Notes
     -----
     Unless ``coef_init`` is given, a machine starts at its first training row y_i (x_i, 1).
     ``partial_fit`` makes one step on the rows it is given: mini-batch gradient descent.
+
+    On a Dask collection the sums over the misclassified are added up partition by partition, one round
+    for each fixed step. An exact step takes two rounds, three where a partition has more than some
+    thousand breakpoints; the line search finds the same minimum as in memory. ``record=True`` needs rows
+    in memory.
 
     Examples
     --------
@@ -103,7 +114,7 @@ record, verbose
 
     def _solve(
         self,
-        problem: Problem,
+        problem: Problem[Examples],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
@@ -111,16 +122,28 @@ record, verbose
     ) -> list[Solution]:
         part = replace(problem, training=problem.training.restricted(machines[0].members))
         if start is None:
-            start = self._first_rows(part.training, machines)
-        return batch_perceptron(
-            part, machines, start, self.step, self._stopping_rule(), observer, self.record
-        )
+            first = np.array([0])
+            start = np.array([part.training.signed(machine, first)[0] for machine in machines])
+        risk, stop = Risk(part.training, machines), self._stopping_rule()
+        return batch_perceptron(part, risk, start, self.step, stop, observer, self.record)
 
-    def _first_rows(self, examples: Examples, machines: Sequence[Machine]) -> np.ndarray:
-        """y_i (x_i, 1) of the first row, for each machine."""
-        scale = examples.scale[0] if len(examples.scale) else 1.0
-        row = scale * np.append(examples.rows.take(np.array([0]))[0], self._pad)
-        return np.array([m.signs(examples.codes[:1])[0] * row for m in machines])
+    def _solve_remote(
+        self,
+        problem: Problem[RemoteExamples],
+        data: Surveyed,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        from maxmargin.solvers.remote.examples import sizes
+        from maxmargin.solvers.remote.risk import RemoteRisk, first_rows
+
+        rows, form, many = data.rows, problem.training.form, sizes(machines, data.counts)
+        if start is None:
+            start = first_rows(rows, form, machines, many)
+        risk, stop = RemoteRisk(rows, form, machines, many.sum(axis=1)), self._stopping_rule()
+        return batch_perceptron(problem, risk, start, self.step, stop, observer, record=False)
 
     def _keep(self, solutions: list[Solution]) -> None:
         self._Z = np.array([s.z for s in solutions])
@@ -149,11 +172,11 @@ record, verbose
             if not len(machine.members):
                 continue
             risk = Risk(examples.restricted(machine.members), [machine])
-            M = risk.margins(Z[k : k + 1])
-            mistakes[k] = np.count_nonzero(M <= 0)
-            Z[k : k + 1] = risk.step(Z[k : k + 1], M, self.step, [Bundle()])
+            risk.look(Z[k : k + 1])
+            mistakes[k] = risk.wrong[0]
+            Z[k : k + 1] = risk.step(Z[k : k + 1], self.step, [Bundle()])
             trace = self._logs[k].trace
             if trace is not None and mistakes[k]:
-                trace.append(Update(len(trace) + 1, -1, -float(risk.value(M)[0]), Z[k].copy()))
+                trace.append(Update(len(trace) + 1, -1, -float(risk.risk[0]), Z[k].copy()))
         self._Z = Z
         return mistakes

@@ -40,6 +40,13 @@ class MistakeBound:
         R²/γ²: mistakes from a zero start with threshold 0, in any order; inf if γ = 0.
     gamma_upper : float
         An upper bound on γ (the length of a convex combination of the a_i).
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> bound = mm.mistake_bound([[1, 1], [-1, -1]], [1, -1])
+    >>> round(bound.R**2, 6), round(bound.gamma, 6), round(bound.bound, 6)
+    (3.0, 1.414214, 1.5)
     """
 
     R: float

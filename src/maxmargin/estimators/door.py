@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
+from maxmargin.rows.doubles import not_doubles
 from maxmargin.rows.survey import Surveyed, first_not_finite
 
 __all__ = [
     "LARGEST",
+    "Features",
     "check_exact",
+    "check_exact_survey",
     "check_finite",
     "check_reach",
     "check_survey",
@@ -71,9 +73,10 @@ def _refuse_remote(X: Any) -> None:
     """Refuse Dask collections where all rows have to be in one place."""
     if is_remote(X):
         raise InputError(
-            "Dask collections can be given to fit of HardMarginSVC and SoftMarginSVC, and to "
-            f"decision_function, predict and score of any classifier. Got {type(X).__name__} elsewhere. "
-            "Use one of these, or compute() rows that fit into memory."
+            "Dask collections can be given to fit of the perceptrons, of HardMarginSVC and of "
+            "SoftMarginSVC, to decision_function, predict and score of any classifier, and to "
+            f"separability and certify. Got {type(X).__name__} elsewhere. Use one of these, or "
+            "compute() rows that fit into memory."
         )
 
 
@@ -86,18 +89,30 @@ def known_features(estimator: Any, d: int, names: Sequence[str] | None, reset: b
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return
     known = getattr(estimator, "n_features_in_", d)
-    if d != known:
-        raise InputError(
-            f"the rows must have the {known} features that {type(estimator).__name__} was fitted to. "
-            f"Got {d} features instead."
-        )
     fitted = getattr(estimator, "feature_names_in_", None)
-    if fitted is not None and names is not None and list(fitted) != list(names):
-        bad = next(j for j in range(known) if fitted[j] != names[j])
-        raise InputError(
-            f"the features must have the names and the order they were fitted with: {fitted[bad]!r} is "
-            f"feature {bad}. Got {names[bad]!r} there instead."
-        )
+    Features(type(estimator).__name__, known, fitted).check(d, names)
+
+
+class Features(NamedTuple):
+    """The features that a model was fitted to; small enough to travel."""
+
+    model: str
+    d: int
+    names: Any
+
+    def check(self, d: int, names: Sequence[str] | None) -> None:
+        """Refuse rows that have others."""
+        if d != self.d:
+            raise InputError(
+                f"the rows must have the {self.d} features that {self.model} was fitted to. "
+                f"Got {d} features instead."
+            )
+        if self.names is not None and names is not None and list(self.names) != list(names):
+            bad = next(j for j in range(d) if self.names[j] != names[j])
+            raise InputError(
+                "the features must have the names and the order they were fitted with: "
+                f"{self.names[bad]!r} is feature {bad}. Got {names[bad]!r} there instead."
+            )
 
 
 def _known(estimator: Any, rows: Rows, reset: bool) -> Rows:
@@ -166,27 +181,26 @@ def check_exact(X: Any) -> None:
     """Refuse numbers that doubles do not hold: a proof is about the numbers as given."""
     if isinstance(X, Rows):
         return  # they are doubles or floats already
-    for part in (X[name] for name in X.columns) if hasattr(X, "columns") else (X,):
-        values = part.data if sparse.issparse(part) else np.asarray(part)
-        if not _are_doubles(values):
-            raise InputError(
-                "X must hold numbers that doubles hold exactly. Got some that they do not instead, "
-                f"of type {values.dtype}. Subtract an offset, or convert X to float64 yourself, so that "
-                "the proof is about the numbers as rounded."
-            )
+    kind = not_doubles(X)
+    if kind is not None:
+        raise _not_exact(kind)
 
 
-def _are_doubles(values: np.ndarray) -> bool:
-    kind = values.dtype.kind
-    if kind in "iu" and values.dtype.itemsize == 8 and values.size:
-        largest = max(abs(int(values.max())), abs(int(values.min())))
-        return largest <= 2**53 or all(int(float(v)) == int(v) for v in values.ravel())
-    if kind == "f" and values.dtype.itemsize > 8:
-        return bool(np.all((values.astype(np.float64) == values) | ~np.isfinite(values)))
-    if kind == "O":
-        numbers = (v for v in values.ravel().tolist() if isinstance(v, int))
-        return all(abs(v) <= 2**53 or (abs(v) < 2**1023 and int(float(v)) == v) for v in numbers)
-    return True
+def check_exact_survey(data: Surveyed) -> Surveyed:
+    """Refuse the same, nan and infinities in partitions."""
+    if data.inexact is not None:
+        raise _not_exact(data.inexact)
+    if data.bad is not None:
+        raise _not_finite(*data.bad)
+    return data
+
+
+def _not_exact(kind: str) -> InputError:
+    return InputError(
+        "X must hold numbers that doubles hold exactly. Got some that they do not instead, "
+        f"of type {kind}. Subtract an offset, or convert X to float64 yourself, so that "
+        "the proof is about the numbers as rounded."
+    )
 
 
 def read_start(

@@ -41,6 +41,13 @@ class ErrorBounds:
         Disjoint sets of rows, each of which no plane has right.
     limited : bool
         Whether ``max_witnesses`` ended the packing, and ``lower`` might be larger.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> bounds = mm.error_bounds([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    >>> bounds.lower, bounds.upper, len(bounds.witnesses)
+    (1, 1, 1)
     """
 
     lower: int

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, random_generator
@@ -25,12 +27,21 @@ from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.door import read_start, read_X, read_Xy
 from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.kernels.decision import inverse_lengths
 from maxmargin.rows import Rows
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import (
+    Examples,
+    HeldOut,
+    Machine,
+    Measured,
+    Observer,
+    Problem,
+    Solution,
+)
 
 if TYPE_CHECKING:
     from maxmargin.certificates.verdict import Verdict
+    from maxmargin.rows.survey import Surveyed
+    from maxmargin.solvers.remote.examples import RemoteExamples
 
 __all__ = ["PerceptronBase"]
 
@@ -50,6 +61,8 @@ class PerceptronBase(LinearClassifier):
 
     n_iter_: int
     n_mistakes_: int
+    n_passes_: int  # over the partitions of a Dask collection
+    bytes_moved_: int
     stop_reason_: StopReason
     history_: Any  # History of the only machine, or a dict of them by label
     trace_: Any  # Trace of the only machine, or a dict of them by label
@@ -57,7 +70,7 @@ class PerceptronBase(LinearClassifier):
     @abstractmethod
     def _solve(
         self,
-        problem: Problem,
+        problem: Problem[Examples],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
@@ -77,7 +90,19 @@ class PerceptronBase(LinearClassifier):
     def _keep(self, solutions: list[Solution]) -> None:
         """Store the weights (and whatever else is needed to go on)."""
 
-    def _tracks_error(self, rows: Rows) -> bool:
+    @abstractmethod
+    def _solve_remote(
+        self,
+        problem: Problem[RemoteExamples],
+        data: Surveyed,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        """Run machines on rows in partitions."""
+
+    def _tracks_error(self, entries: int) -> bool:
         """Whether the training error is to be measured after every epoch, where that costs a pass."""
         return False
 
@@ -108,11 +133,7 @@ class PerceptronBase(LinearClassifier):
         return rule
 
     def _examples(self, rows: Rows, codes: np.ndarray) -> Examples:
-        scale = np.empty(rows.n if self.normalize else 0)
-        if self.normalize:
-            for where, block in rows.blocks():
-                inverse_lengths(block.arrays, self._pad, scale[where])
-        return Examples(rows, codes, self._pad, scale)
+        return Examples.of(rows, codes, self._pad, self.normalize)
 
     @unchanged_on_error
     @with_callbacks
@@ -131,14 +152,15 @@ class PerceptronBase(LinearClassifier):
         ----------
         X : array-like, sparse matrix or rows of a file, of shape (n, d)
             Training rows; float32 and float64 are used as they are, CSR without a copy. See
-            :func:`maxmargin.open_rows` for files.
+            :func:`maxmargin.open_rows` for files. A Dask array or data frame stays where it is.
         y : array-like of shape (n,)
-            Labels; two or more distinct values. Rows of a file bring their own.
+            Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
+            Dask array or series with the same partitions.
         coef_init, intercept_init : array-like, optional
             Where to start: one row and one number per machine.
         X_val, y_val : array-like, optional
-            Validation rows: their error is kept in ``history_`` and read by
-            :class:`~maxmargin.stopping.ValidationErrorStalls`.
+            Validation rows, here or in a Dask collection: their error is kept in ``history_`` and read
+            by :class:`~maxmargin.stopping.ValidationErrorStalls`.
 
         Returns
         -------
@@ -146,6 +168,11 @@ class PerceptronBase(LinearClassifier):
             Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
         """
         self._check_params()
+        if is_remote(X):
+            remote = import_module("maxmargin.estimators.remoteperceptron")
+            remote.fit_perceptron(self, X, y, coef_init, intercept_init, X_val, y_val)
+            self._warn()
+            return self
         going_on = self.warm_start and "classes_" in vars(self)
         rows, y = read_Xy(self, X, y, reset=not going_on)
         classes = self.classes_ if going_on else find_classes(y)
@@ -170,24 +197,47 @@ class PerceptronBase(LinearClassifier):
         problem = replace(problem, verdict=verdict)
         weights = class_weights(self.class_weight, classes, codes)
         machines = build_machines(classes, codes, self.multi_class, rows_in, weights)
-        shape = (len(machines), rows.d)
-        start = read_start(coef_init, intercept_init, shape, self.fit_intercept)
-        if start is None and going_on:
+        start = self._start(coef_init, intercept_init, len(machines), rows.d)
+        for name in ("n_passes_", "bytes_moved_"):
+            self.__dict__.pop(name, None)  # what partitions left behind
+        self._watched(
+            machines,
+            classes,
+            (X, y),
+            lambda observer: self._solve_groups(problem, machines, start, rng, observer),
+        )
+        self._warn()
+        return self
+
+    def _start(self, coef_init: Any, intercept_init: Any, machines: int, d: int) -> np.ndarray | None:
+        """Where to begin: as told, or where a warm start goes on; None: wherever is usual."""
+        start = read_start(coef_init, intercept_init, (machines, d), self.fit_intercept)
+        if start is None and self.warm_start and "classes_" in vars(self):
             start = self._running_weights().copy()
+        return start
+
+    def _watched(
+        self,
+        machines: list[Machine],
+        classes: np.ndarray,
+        given: tuple[Any, Any],
+        solve: Callable[[Observer], list[Solution]],
+    ) -> None:
+        """Solve, let the world know how it is going, and keep the result."""
+        d = self.n_features_in_
 
         def attributes(Z: np.ndarray) -> dict[str, Any] | None:
             if len(Z) < len(machines):  # some have stopped, or run on their own
                 return None
-            fitted = {"classes_": classes, "n_features_in_": rows.d, "_fitted_scheme": self._scheme()}
+            fitted = {"classes_": classes, "n_features_in_": d, "_fitted_scheme": self._scheme()}
             return fitted | self._attributes(Z.copy())
 
-        with Watch(self, X, y, self._max_epochs, attributes) as watch:
-            solutions = self._solve_groups(problem, machines, start, rng, watch.epoch)
+        with Watch(self, *given, self._max_epochs, attributes) as watch:
+            solutions = solve(watch.epoch)
         for name in ("feature_index_", "_rng", "_machines_key"):
             self.__dict__.pop(name, None)  # what a stream left behind
         self.classes_ = classes
         self._finish(machines, solutions)
-        return self
 
     def _problem(
         self,
@@ -197,25 +247,17 @@ class PerceptronBase(LinearClassifier):
         X_val: Any,
         y_val: Any,
         rng: np.random.Generator,
-    ) -> tuple[np.ndarray, Problem]:
+    ) -> tuple[np.ndarray, Problem[Examples]]:
         """Return which rows train, and the problem with its validation rows."""
         n = training.rows.n
-        track = self._tracks_error(training.rows)
+        track = self._tracks_error(training.rows.entries)
         everything = np.arange(n)
-        if (X_val is None) != (y_val is None):
-            raise InputError("X_val and y_val must be given together. Got only one of them.")
-        if X_val is not None:
-            rows, labels = read_X(self, X_val), np.asarray(y_val)
-            if labels.shape != (rows.n,):
-                raise InputError(
-                    f"y_val must hold one label per row of X_val, {rows.n} in all. "
-                    f"Got shape {labels.shape} instead."
-                )
-            validation = Examples(rows, encode(labels, classes), self._pad)
-            return everything, Problem(training, validation, np.arange(rows.n), track)
+        validation = self._validation(X_val, y_val, classes)
+        if validation is not None:
+            return everything, Problem(training, validation, track)
         fraction = rule.validation_fraction()
         if fraction is None:
-            return everything, Problem(training, None, everything[:0], track)
+            return everything, Problem(training, None, track)
         try:
             train, held_out = train_test_split(
                 everything,
@@ -228,11 +270,28 @@ class PerceptronBase(LinearClassifier):
                 f"the validation split needs enough rows of every class. Got {n} rows: {error} "
                 "Pass X_val and y_val, or choose another fraction."
             ) from error
-        return np.sort(train), Problem(training, training, np.sort(held_out), track)
+        return np.sort(train), Problem(training, HeldOut(training, np.sort(held_out)), track)
+
+    def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray) -> Measured | None:
+        """The user's own validation rows."""
+        if (X_val is None) != (y_val is None):
+            raise InputError("X_val and y_val must be given together. Got only one of them.")
+        if X_val is None:
+            return None
+        if is_remote(X_val):
+            remote = import_module("maxmargin.estimators.remoteperceptron")
+            return cast(Measured, remote.validation_of(self, X_val, y_val, classes))
+        rows, labels = read_X(self, X_val), np.asarray(y_val)
+        if labels.shape != (rows.n,):
+            raise InputError(
+                f"y_val must hold one label per row of X_val, {rows.n} in all. "
+                f"Got shape {labels.shape} instead."
+            )
+        return HeldOut(Examples(rows, encode(labels, classes), self._pad), np.arange(rows.n))
 
     def _solve_groups(
         self,
-        problem: Problem,
+        problem: Problem[Examples],
         machines: list[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
@@ -255,7 +314,6 @@ class PerceptronBase(LinearClassifier):
         self.n_mistakes_ = sum(s.mistakes for s in solutions)
         self.stop_reason_ = summarise([(log.label, log.reason) for log in self._logs])
         self._publish()
-        self._warn()
 
     def _publish(self) -> None:
         """Show histories and traces as they stand in the logs."""
@@ -278,4 +336,4 @@ class PerceptronBase(LinearClassifier):
     def _warn(self) -> None:
         """Say it if a budget of epochs ended the run."""
         if "max_epochs" in self.stop_reason_.rule.split(" + "):
-            warnings.warn(str(self.stop_reason_), BudgetWarning, stacklevel=5)
+            warnings.warn(str(self.stop_reason_), BudgetWarning, stacklevel=4)

@@ -12,11 +12,11 @@ from maxmargin.certificates.verdict import Verdict, Work
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.question import Question, in_doubles, in_integers, user_numbers, write_proof
 from maxmargin.solvers.exact.doubles import nearest
-from maxmargin.solvers.exact.separated import separated
+from maxmargin.solvers.exact.separated import Separated, separated
 from maxmargin.solvers.exact.verdict import Finding, find_verdict
 from maxmargin.solvers.exact.whole import ExactRows, Number
 
-__all__ = ["judge", "judged", "witness_of"]
+__all__ = ["judge", "judged", "put_into_words", "witness_of"]
 
 
 def judge(question: Question, tol: float = 0.05) -> Verdict:
@@ -28,40 +28,40 @@ def judged(question: Question, tol: float = 0.05) -> tuple[Verdict, Finding]:
     """The same, with what the solver found."""
     rows = question.exact_rows()
     finding = find_verdict(rows, tol)
+    answer = separated(rows, finding, tol) if finding.kind == "separable" else None
+    filtered = 0 if finding.signs is None else rows.n - finding.signs.exact
+    return put_into_words(question, rows, finding, answer, filtered), finding
+
+
+def put_into_words(
+    question: Question, rows: ExactRows, finding: Finding, answer: Separated | None, filtered: int
+) -> Verdict:
+    """What was found as a verdict with its proof; floating point decided ``filtered`` rows."""
     w, b, exact, margin = None, None, True, None
     plane: dict[str, Any] = {}
-    if finding.kind == "separable":
-        answer = separated(rows, finding, tol)
+    if answer is not None:
         w, b, exact, margin = answer.w, answer.b, answer.doubles, (answer.lower, answer.upper)
         plane = in_doubles(w, b) if exact else in_integers(rows, answer.plane)
     elif finding.plane is not None:
         w, b = nearest(rows, finding.plane)
         plane = in_integers(rows, finding.plane)
         exact = _is_multiple(w, b, user_numbers(rows, finding.plane))
-    proof = write_proof(question, rows, finding, plane)
-    verdict = Verdict(
+    work = finding.work
+    return Verdict(
         kind=finding.kind,
         w=w,
         b=b,
         plane_is_exact=exact,
         margin=margin,
         witness=witness_of(question, rows, finding.witness) if finding.witness else None,
-        on_plane=question.given(finding.on_plane)
-        if finding.kind == "touching"
-        else np.empty(0, np.int64),
+        on_plane=question.on_plane(finding) if finding.kind == "touching" else np.empty(0, np.int64),
         negative=question.negative,
         positive=question.positive,
         rank=finding.face.rank if finding.kind == "overlapping" and finding.face else None,
-        proof=proof,
-        work=Work(
-            finding.work.passes,
-            0 if finding.signs is None else rows.n - finding.signs.exact,
-            finding.work.exact_rows,
-            finding.work.pivots,
-        ),
+        proof=write_proof(question, rows, finding, plane),
+        work=Work(work.passes, filtered, work.exact_rows, work.pivots),
         features=question.features,
     )
-    return verdict, finding
 
 
 def _is_multiple(w: np.ndarray, b: float, plane: Sequence[Number]) -> bool:

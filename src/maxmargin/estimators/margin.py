@@ -1,48 +1,34 @@
-"""``fit`` of the margin machines: from labels to machines, through the solvers, to certificates."""
+"""``fit`` of the margin machines: from labels to machines, and what is said when it is over."""
 
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import closing
-from functools import partial
-from threading import Event, Lock
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils.validation import _check_sample_weight
 
-from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
-from maxmargin.core.keeping import is_kept
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import check_reach, read_Xy, remote
-from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
+from maxmargin.estimators.marginsolving import Labelled, solve_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.question import ask, feature_names
 from maxmargin.rows import Rows
 from maxmargin.solvers.choice import SOLVERS
 from maxmargin.solvers.frame import NotFiniteError
-from maxmargin.solvers.keptmargin import solve_stage
-from maxmargin.solvers.margin import Pass, Solved, Start, Task, Way
-from maxmargin.solvers.passes import Budget, MarginPoint, Plane
+from maxmargin.solvers.margin import Start
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.sidebyside import in_threads
-from maxmargin.solvers.threads import one_thread
 
 __all__ = ["MarginClassifier"]
-
-Found = tuple[Verdict | None, MarginMachine | None]
 
 
 class MarginClassifier(MarginAttributes):
@@ -99,7 +85,8 @@ class MarginClassifier(MarginAttributes):
             Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
             Dask array or series with the same partitions.
         sample_weight : array-like of shape (n,), optional
-            Weights ≥ 0: a weight of 2 is the same as the row given twice, 0 as leaving it out.
+            Weights ≥ 0: a weight of 2 is the same as the row given twice, 0 as leaving it out. For a
+            Dask collection a Dask array or series with the same partitions.
 
         Returns
         -------
@@ -145,7 +132,7 @@ class MarginClassifier(MarginAttributes):
 
         with Watch(self, X, y, None, attributes) as watch:
             try:
-                solved = self._solve(rows, codes, weight, machines, watch)
+                solved = solve_machines(self, Labelled(rows, codes, weight), machines, watch)
             except NotFiniteError:
                 check_reach(rows, training=True)  # says where
                 raise InputError(
@@ -155,86 +142,6 @@ class MarginClassifier(MarginAttributes):
         self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
         self._warn()
-
-    def _solve(
-        self,
-        rows: Rows,
-        codes: np.ndarray,
-        weight: np.ndarray,
-        machines: list[Machine],
-        watch: Watch,
-    ) -> list[Found]:
-        """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
-        labels = [machine.label for machine in machines]
-        starts = dict(zip(labels, self._starts(machines, rows), strict=True))
-        together = machines[0].members is machines[-1].members
-        groups = [machines] if together else [[m] for m in machines]
-        deadline = math.inf
-        if self.max_seconds is not None:
-            deadline = time.perf_counter() + self.max_seconds
-        passes = math.inf if self.max_passes is None else self.max_passes
-        alone = len(machines) == 1
-        lock, halt = Lock(), Event()
-
-        def report(point: MarginPoint, plane: Plane | None) -> bool:
-            note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-            Z = np.empty((0, rows.d + 1))
-            if alone and plane is not None:
-                Z = np.append(*plane)[None]
-            with lock:
-                return watch.step("pass", point.passes, note, lambda: Z)
-
-        def solve(group: list[Machine], end: float) -> tuple[list[Found], float]:
-            members = group[0].members
-            part, own, heavy = rows, codes, weight
-            if len(members) < rows.n:
-                part, own, heavy = rows.select(members), codes[members], weight[members]
-            tasks = []
-            for machine in group:
-                start = starts[machine.label]
-                if start is not None:
-                    start = Start(start.w, start.b, start.alpha[members])
-                tasks.append(Task(machine.signs(own), self._bounds(machine, own, heavy), start))
-            way = Way(self.solver, jobs if together else 1)
-            budget = Budget(passes, end, report, halt=halt)
-            results, end = solve_stage(part, tasks, self._pad, self.tol, budget, way)
-            zipped = zip(group, tasks, results, strict=True)
-            return [self._found(*one, part, rows, weight) for one in zipped], end
-
-        jobs = effective_n_jobs(self.n_jobs)
-        if together:
-            return solve(machines, deadline)[0]
-        with one_thread():  # the same bits, whether pairs run side by side or not
-            if jobs == 1 or is_kept():
-                found: list[Found] = []
-                for group in groups:
-                    more, deadline = solve(group, deadline)
-                    found += more
-                return found
-            calls = {k: partial(solve, group, deadline) for k, group in enumerate(groups)}
-            with closing(in_threads(calls, jobs, halt)) as threads:
-                while True:
-                    try:
-                        next(threads)
-                    except StopIteration as end:
-                        return [one for more, _ in end.value.values() for one in more]
-
-    def _found(
-        self, machine: Machine, task: Task, result: Solved, part: Rows, rows: Rows, weight: np.ndarray
-    ) -> Found:
-        """The machine as it is published, or the verdict that there is none."""
-        fitted = None if result.meets else self._machine(machine, task, result, part, rows.n)
-        limited = self.max_passes is not None or self.max_seconds is not None
-        if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
-            return None, fitted
-        names, labels = feature_names(self, rows.d), self.classes_.tolist()
-        partial = not weight.all()
-        question = ask(machine, part, task.y, labels, names, self.fit_intercept, partial)
-        verdict, other = second_opinion(question, result.passes)
-        if not verdict.separable:
-            return verdict, None
-        result = result if other is None else other
-        return verdict, self._machine(machine, task, result, part, rows.n)
 
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
         """Raise if some machine has no solution."""
@@ -259,40 +166,6 @@ class MarginClassifier(MarginAttributes):
         self._fitted_scheme = self._scheme()
         self.n_passes_ = max(m.n_passes_ for m in self.machines_.values())
         self.n_iter_ = self.n_passes_
-
-    def _machine(
-        self, machine: Machine, task: Task, result: Solved, rows: Rows, n: int
-    ) -> MarginMachine:
-        w, b, C = result.w, result.b, task.C
-        bounds = np.broadcast_to(math.inf, rows.n) if C is None else C
-        none = np.broadcast_to(0.0, rows.n)
-        point = Point(w, b, task.y, result.alpha, none, bounds, self.fit_intercept)
-        if C is None:
-            slack, proof = none, certificate(rows, point, self._problem(), result.passes)
-        else:
-            proof, slack = certificate_with_slack(rows, point, self._problem(), result.passes)
-            least = 1.0 - float(slack.max())
-            if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < proof.primal:
-                w, b = w / least, b / least  # no slack at all is cheaper
-                point = point._replace(w=w, b=b)
-                proof, slack = certificate_with_slack(rows, point, self._problem(), proof.n_passes)
-        support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
-        alpha = result.alpha[support]
-        return MarginMachine(
-            label=machine.label,
-            coef_=w,
-            intercept_=b,
-            support_=machine.members[support],
-            support_dual_=alpha,
-            late_=machine.members[late],
-            late_slack_=slack[late],
-            support_bound_=alpha >= bounds[support],
-            certificate_=proof,
-            n_passes_=proof.n_passes,
-            n_rows=n,
-            progress_=(*task.log, Pass(proof.n_passes, proof.primal, proof.dual)),
-            solver_=result.solver,
-        )
 
     def _warn(self) -> None:
         """Say it if a budget ended the work, or rounding did."""

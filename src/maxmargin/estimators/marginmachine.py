@@ -13,11 +13,33 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.solvers.margin import Pass
 
-__all__ = ["MarginAttributes", "MarginMachine"]
+__all__ = ["MarginAttributes", "MarginMachine", "Slab"]
+
+
+class Slab:
+    """The slab between the two edges of a machine, by its weights."""
+
+    coef_: np.ndarray
+    intercept_: float
+
+    @property
+    def margin_(self) -> float:
+        """The geometric margin 1/‖w‖; inf if w = 0."""
+        length = float(np.linalg.norm(self.coef_))
+        return 1.0 / length if length > 0.0 else math.inf
+
+    @property
+    def slab_width_(self) -> float:
+        """The width 2/‖w‖ of the slab between the two edges."""
+        return 2.0 * self.margin_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) = w·x + b for every row of X."""
+        return np.asarray(X @ self.coef_) + self.intercept_
 
 
 @dataclass(frozen=True)
-class MarginMachine:
+class MarginMachine(Slab):
     """One binary margin machine, with its multipliers and its certificate.
 
     ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
@@ -39,17 +61,6 @@ class MarginMachine:
     solver_: str = "newton"  # "newton", "descent" or "mixed"
 
     @property
-    def margin_(self) -> float:
-        """The geometric margin 1/‖w‖; inf if w = 0."""
-        length = float(np.linalg.norm(self.coef_))
-        return 1.0 / length if length > 0.0 else math.inf
-
-    @property
-    def slab_width_(self) -> float:
-        """The width 2/‖w‖ of the slab between the two edges."""
-        return 2.0 * self.margin_
-
-    @property
     def dual_(self) -> np.ndarray:
         """α_i for every training row."""
         return self._spread(self.support_, self.support_dual_)
@@ -68,10 +79,6 @@ class MarginMachine:
     def bound_support_(self) -> np.ndarray:
         """Training rows with α_i = C_i: inside the slab, or on the wrong side."""
         return np.asarray(self.support_[self.support_bound_])
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) = w·x + b for every row of X."""
-        return np.asarray(X @ self.coef_) + self.intercept_
 
     def _spread(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         whole = np.zeros(self.n_rows)
@@ -92,10 +99,14 @@ class MarginAttributes(LinearClassifier):
 
     def _each(self, name: str) -> Any:
         """The value of the only machine, or one row (or entry) per machine."""
+        values = [getattr(machine, name) for machine in self._fitted(name)]
+        return values[0] if len(values) == 1 else np.array(values)
+
+    def _fitted(self, name: str) -> list[MarginMachine]:
+        """The machines, of which an attribute is asked for."""
         if "machines_" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} has no {name} before fit.")
-        values = [getattr(machine, name) for machine in self.machines_.values()]
-        return values[0] if len(values) == 1 else np.array(values)
+        return list(self.machines_.values())
 
     @property
     def margin_(self) -> Any:
@@ -120,30 +131,25 @@ class MarginAttributes(LinearClassifier):
     @property
     def support_(self) -> np.ndarray:
         """Training rows with α_i > 0, of any machine."""
-        self._each("margin_")
-        return np.unique(np.concatenate([m.support_ for m in self.machines_.values()]))
+        return np.unique(np.concatenate([m.support_ for m in self._fitted("support_")]))
 
     @property
     def certificate_(self) -> Certificate:
         """The certificate; with more than two classes that of the machine with the largest gap."""
-        self._each("margin_")
-        return max((m.certificate_ for m in self.machines_.values()), key=lambda c: c.relative_gap)
+        return max((m.certificate_ for m in self._fitted("certificate_")), key=lambda c: c.relative_gap)
 
     @property
     def solver_(self) -> str:
         """How the machines were found: "newton", "descent", or "mixed" (both)."""
-        self._each("margin_")
-        words = {m.solver_ for m in self.machines_.values()}
+        words = {m.solver_ for m in self._fitted("solver_")}
         return words.pop() if len(words) == 1 else "mixed"
 
     @property
     def free_support_(self) -> np.ndarray:
         """Training rows with 0 < α_i < C_i in some machine: they lie on the edges of its slab."""
-        self._each("margin_")
-        return np.unique(np.concatenate([m.free_support_ for m in self.machines_.values()]))
+        return np.unique(np.concatenate([m.free_support_ for m in self._fitted("free_support_")]))
 
     @property
     def bound_support_(self) -> np.ndarray:
         """Training rows with α_i = C_i in some machine: inside its slab, or on the wrong side."""
-        self._each("margin_")
-        return np.unique(np.concatenate([m.bound_support_ for m in self.machines_.values()]))
+        return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,12 +14,15 @@ from maxmargin.core.stopping import StoppingRule
 from maxmargin.estimators.door import read_X
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE, SEEN
-from maxmargin.rows import Rows
 from maxmargin.solvers.online import online_perceptron
-from maxmargin.solvers.orders import ORDERS, epochs
+from maxmargin.solvers.orders import ORDERS
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
-from maxmargin.solvers.running import Recorder, Running, Settings, State
+from maxmargin.solvers.running import Recorder, Running, Settings, State, in_groups
 from maxmargin.solvers.voting import vote
+
+if TYPE_CHECKING:
+    from maxmargin.rows.survey import Surveyed
+    from maxmargin.solvers.remote.examples import RemoteExamples
 
 __all__ = ["Perceptron"]
 
@@ -59,6 +62,11 @@ class Perceptron(StreamPerceptron):
         on: all points correct, a proven cycle, and ``max_iter``.
     max_iter : int or None, default 100
         Budget of epochs; None for no limit.
+    partitions : "sequential" or "mixing", default "sequential"
+        How the partitions of a Dask collection learn. *Sequential*: the weights are handed from one to
+        the next, which with ``order="cyclic"`` is the run in memory, bit for bit. *Mixing*: all run an
+        epoch at the same time from the same weights, and the mean of theirs is where the next epoch
+        starts (see Notes). In memory there is one partition, and both are the same run.
     track_error : "auto", True or False
         Measure the training error after every epoch, which costs a pass; "auto" does so on small data
         (two million stored numbers). The last epoch is always measured.
@@ -89,6 +97,19 @@ class Perceptron(StreamPerceptron):
         Every update, with ``record=True`` (multiclass: by label).
     machines_ : dict
         From label (ovr), pair (ovo) or the positive label (binary) to the binary machine.
+    n_passes_, bytes_moved_ : int
+        After a fit to a Dask collection: passes over its partitions, and the bytes sent for them.
+
+    Notes
+    -----
+    On a Dask collection with ``order="shuffled"`` the partitions take turns in a new order each epoch,
+    and each shuffles its rows; with ``"random"`` each draws as many rows with replacement as it has. So
+    these orders differ from those in memory. ``record=True`` needs rows in memory.
+
+    Iterative parameter mixing (McDonald, Hall and Mann 2010) takes the mean over the K partitions with
+    rows of the machine. On separable data it ends after finitely many epochs, with the weights correct
+    on all rows, and the updates of all partitions together are at most K R²/γ² from a zero start.
+    Budgets of updates bind each partition within an epoch, and all of them together after it.
 
     Examples
     --------
@@ -116,6 +137,7 @@ class Perceptron(StreamPerceptron):
         class_weight: Any = None,
         stop: StoppingRule | None = None,
         max_iter: int | None = 100,
+        partitions: str = "sequential",
         track_error: str | bool = "auto",
         warm_start: bool = False,
         random_state: Any = None,
@@ -132,6 +154,7 @@ class Perceptron(StreamPerceptron):
         self.class_weight = class_weight
         self.stop = stop
         self.max_iter = max_iter
+        self.partitions = partitions
         self.track_error = track_error
         self.warm_start = warm_start
         self.random_state = random_state
@@ -147,13 +170,14 @@ class Perceptron(StreamPerceptron):
             allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
             raise InputError(f"eta0 must be {allowed}. Got {eta0!r} instead. Use 1.")
         check_choice("order", self.order, ORDERS)
+        check_choice("partitions", self.partitions, ("sequential", "mixing"))
         check_bool("average", self.average)
         if self.track_error != "auto":
             check_bool("track_error (if not 'auto')", self.track_error)
 
-    def _tracks_error(self, rows: Rows) -> bool:
+    def _tracks_error(self, entries: int) -> bool:
         if self.track_error == "auto":
-            return rows.entries <= CHEAP_ENTRIES
+            return entries <= CHEAP_ENTRIES
         return bool(self.track_error)
 
     def _scheme(self) -> dict[str, Any]:
@@ -164,7 +188,7 @@ class Perceptron(StreamPerceptron):
 
     def _solve(
         self,
-        problem: Problem,
+        problem: Problem[Examples],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
@@ -172,9 +196,32 @@ class Perceptron(StreamPerceptron):
     ) -> list[Solution]:
         if start is None:
             start = np.zeros((len(machines), problem.training.rows.d + 1))
-        return online_perceptron(
-            problem, machines, start, self._settings(), self._stopping_rule(), rng, observer
-        )
+        stop = self._stopping_rule()
+        state = State.begin(start, self.average, stop.max_updates())
+        running = Running(problem.training, machines, state, self._settings())
+        return online_perceptron(problem, running, stop, rng, observer)
+
+    def _solve_remote(
+        self,
+        problem: Problem[RemoteExamples],
+        data: Surveyed,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        from maxmargin.solvers.remote.examples import sizes
+        from maxmargin.solvers.remote.online import Mixing, Sequential
+
+        if start is None:
+            start = np.zeros((len(machines), data.rows.d + 1))
+        stop, form = self._stopping_rule(), problem.training.form
+        state = State.begin(start, self.average, stop.max_updates())
+        running = Sequential(data.rows, form, machines, state, self._settings())
+        if self.partitions == "mixing" and data.rows.parts > 1:
+            many = np.count_nonzero(sizes(machines, data.counts), axis=1)
+            running = Mixing(data.rows, form, machines, state, self._settings(), many)
+        return online_perceptron(problem, running, stop, rng, observer)
 
     def predict_voted(self, X: Any) -> np.ndarray:
         """Return a label for each row by a vote of all weights the run went through.
@@ -225,21 +272,16 @@ class Perceptron(StreamPerceptron):
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
         before = self._state.counts[:, MADE].copy()
-        together = not self.record and all(len(m.members) == examples.rows.n for m in machines)
-        groups = [np.s_[:]] if together else [np.s_[k : k + 1] for k in range(len(machines))]
-        for k, group in enumerate(groups):
-            members = machines[group][0].members
-            state, settings = self._state.part(group), self._settings()
-            running = Running(examples, machines[group], state, settings)
+        for k, running in enumerate(in_groups(examples, machines, self._state, self._settings())):
             recorder = None
             if self.record:
-                recorder = Recorder(examples, machines[k], state.Z[0], self._logs[k].trace)
-            for piece in running.pieces(next(epochs(self.order, members, rng))):
-                if recorder is not None:
-                    for step, row in running.visit(piece):
-                        recorder.record(step, row, state.Z[0])
-                else:  # nothing here may cost O(d): a stream comes by one example at a time
+                recorder = Recorder(examples, machines[k], running.state.Z[0], self._logs[k].trace)
+            for piece in running.pieces(next(running.orders(rng))):
+                if recorder is None:
                     running.visit_all(piece)
+                    continue
+                for step, row in running.visit(piece):
+                    recorder.record(step, row, running.state.Z[0])
             if recorder is not None:
                 self._logs[k].trace = recorder.trace
         return np.asarray(self._state.counts[:, MADE] - before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,12 +13,18 @@ from maxmargin.core.params import check_bool, check_choice, check_count
 from maxmargin.core.stopping import MaxUpdates, StoppingRule
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.solvers.orders import ORDERS, epochs
+from maxmargin.solvers.orders import ORDERS
 from maxmargin.solvers.pocket import Pocket, pocket_perceptron
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
 from maxmargin.solvers.running import Recorder, Running, Settings, State
 
+if TYPE_CHECKING:
+    from maxmargin.rows.survey import Surveyed
+    from maxmargin.solvers.remote.examples import RemoteExamples
+
 __all__ = ["PocketPerceptron"]
+
+SAMPLED = 1 << 20  # numbers of a Dask collection that are brought here to polish on
 
 
 class PocketPerceptron(StreamPerceptron):
@@ -57,9 +63,18 @@ class PocketPerceptron(StreamPerceptron):
     coef_, intercept_, classes_, n_mistakes_, n_iter_, stop_reason_, history_, trace_, machines_
         As for :class:`maxmargin.Perceptron`. In ``history_`` ``training_error`` is the pocket's and
         ``running_error`` the running perceptron's; ``trace_`` holds the running weights.
+    n_passes_, bytes_moved_ : int
+        After a fit to a Dask collection: passes over its partitions, and the bytes sent for them.
 
     Notes
     -----
+    On a Dask collection the weights are handed from partition to partition, and after every epoch one
+    round counts the errors, on all rows, of the 64 weights that stayed correct longest in it and of the
+    last ones. With at most 64 updates per epoch that is the pocket of a run in memory; otherwise weights
+    that were good but unlucky are missed. Polishing and witnesses see a sample of a million numbers; a
+    polished pocket is kept only if it makes fewer errors on all rows. So ``best_error_`` is exact, and
+    ``error_lower_bound_`` holds, but may be lower than in memory. ``record=True`` needs rows in memory.
+
     ``partial_fit`` judges the pocket and the new candidates on the rows of that call, to which
     ``best_error_`` then refers. ``learn_one`` keeps the weights with the longest run of correct
     predictions, Gallant's rule for streams, and leaves ``best_error_`` at nan.
@@ -126,7 +141,7 @@ class PocketPerceptron(StreamPerceptron):
 
     def _solve(
         self,
-        problem: Problem,
+        problem: Problem[Examples],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
@@ -142,14 +157,57 @@ class PocketPerceptron(StreamPerceptron):
                 part, machine, z, self._settings(), self._stopping_rule(), rng, observer, self.polish
             )
             deadline = part.began + self._stopping_rule().max_seconds()
-            solution.least_error = self._least_error(training, machine, solution, deadline)
+            total = float(machine.class_weight[training.codes].sum())
+            solution.least_error = self._least_error(training, machine, solution, total, deadline)
             solutions.append(solution)
         return solutions
 
+    def _solve_remote(
+        self,
+        problem: Problem[RemoteExamples],
+        data: Surveyed,
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        from maxmargin.solvers.remote.pocket import Pursuit, polish_on, remote_pockets
+        from maxmargin.solvers.remote.sampling import sample
+
+        if start is None:
+            start = np.zeros((len(machines), data.rows.d + 1))
+        stop, rows, form = self._stopping_rule(), data.rows, problem.training.form
+        state = State.begin(start, average=False, max_updates=stop.max_updates())
+        running = Pursuit(rows, form, machines, state, self._settings())
+        counts = data.counts.sum(axis=0)
+        everyone = [machine.among(np.arange(len(counts))) for machine in machines]
+        totals = [float(m.class_weight[c] @ counts[c]) for m, c in zip(machines, everyone, strict=True)]
+        solutions = remote_pockets(problem, running, totals, stop, rng, observer)
+        if not (self.polish or self.max_witnesses) or not any(s.best_error > 0 for s in solutions):
+            return solutions
+        deadline = problem.began + stop.max_seconds()
+        drawn = sample(data, max(4 * (rows.d + 1), SAMPLED * rows.n // data.entries))
+        some = Examples.of(drawn.rows, drawn.codes, form.pad, form.normalize)
+        if self.polish:
+            given = some, drawn.stands_for, problem.training
+            polish_on(*given, machines, solutions, totals, rng, deadline)
+        for machine, solution, total in zip(machines, solutions, totals, strict=True):
+            mine = some.restricted(machine.among(some.codes))
+            solution.least_error = self._least_error(mine, machine, solution, total, deadline)
+        return solutions
+
     def _least_error(
-        self, training: Examples, machine: Machine, solution: Solution, deadline: float
+        self,
+        training: Examples,
+        machine: Machine,
+        solution: Solution,
+        total: float,
+        deadline: float,
     ) -> float:
-        """What no plane falls below: each of some disjoint witnesses costs it the least weight in it."""
+        """What no plane falls below: each of some disjoint witnesses costs it the least weight in it.
+
+        ``total`` is the weight of all rows, of which ``training`` may hold only some.
+        """
         late = time.perf_counter() > deadline
         if late or not self.max_witnesses or not solution.best_error > 0:
             return 0.0
@@ -167,7 +225,7 @@ class PocketPerceptron(StreamPerceptron):
             least += float(weights[list(witness)].min())
             if time.perf_counter() > deadline:
                 break
-        return min(least / float(weights.sum()), solution.best_error)
+        return min(least / total, solution.best_error)
 
     def _keep(self, solutions: list[Solution]) -> None:
         self._state = State.begin(np.array([s.state for s in solutions]), average=False)
@@ -211,12 +269,13 @@ class PocketPerceptron(StreamPerceptron):
             state = self._state.part(np.s_[k : k + 1])
             mine = examples.restricted(machine.members)
             pocket = Pocket(mine, machine, self._pocket[k]) if mine.rows.n > 1 else None
-            running = Running(mine, [machine], state, self._settings())
+            everything = replace(machine, members=np.arange(mine.rows.n))
+            running = Running(mine, [everything], state, self._settings())
             recorder = None
             if self.record:
                 recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace, machine.members)
             earlier = state.Z[0].copy()
-            for piece in running.pieces(next(epochs(self.order, np.arange(mine.rows.n), rng))):
+            for piece in running.pieces(next(running.orders(rng))):
                 for step, row in running.visit(piece):
                     if pocket is not None:
                         pocket.offer(int(running.updates[0]), state.Z[0])

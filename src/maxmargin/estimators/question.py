@@ -22,11 +22,13 @@ from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers, primit
 from maxmargin.solvers.problem import Machine
 
 __all__ = [
+    "CHECKED",
     "Labelled",
     "Question",
     "ask",
     "confirm",
     "distinct_labels",
+    "exponents_of",
     "feature_names",
     "fraction_text",
     "in_doubles",
@@ -55,10 +57,20 @@ class Question:
     partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
     whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
 
+    @property
+    def count(self) -> int:
+        """How many rows the proof is about."""
+        return self.rows.n
+
+    @property
+    def reach(self) -> np.ndarray:
+        """The largest |x_ij| of these rows, for every feature j."""
+        return self.rows.column_reach
+
     def exact_rows(self) -> ExactRows:
         """The rows in exact arithmetic."""
-        exponents = np.frexp(self.rows.column_reach)[1].astype(np.int64)
-        return ExactRows(self.rows, self.y, float(self.fit_intercept), exponents)
+        exponents = exponents_of(self.reach)
+        return ExactRows(self.rows, self.y, float(self.fit_intercept), exponents, self.reach > 0)
 
     def header(self, kind: str) -> dict[str, Any]:
         """The entries that all proofs have."""
@@ -68,7 +80,7 @@ class Question:
             "kind": kind,
             "intercept": self.fit_intercept,
             "features": self.rows.d,
-            "rows": self.rows.n,
+            "rows": self.count,
             "positive": [label_text(self.positive)],
             "negative": [label_text(label) for label in self.others],
         }
@@ -105,6 +117,19 @@ class Question:
         """Row numbers in the user's data."""
         rows = np.array(list(which), dtype=np.int64)
         return rows if self.members is None else self.members[rows]
+
+    def on_plane(self, finding: Finding) -> np.ndarray:
+        """The rows on the plane of a finding, by their numbers in the user's data."""
+        return self.given(finding.on_plane)
+
+    def numbered_on_plane(self, finding: Finding) -> np.ndarray:
+        """The same by their numbers in the data that the proof is about."""
+        return self.numbered(finding.on_plane)
+
+
+def exponents_of(reach: np.ndarray) -> np.ndarray:
+    """k_j with |x_ij| ≤ 2^k_j for every feature j."""
+    return np.asarray(np.frexp(reach)[1], dtype=np.int64)
 
 
 def ask(
@@ -214,13 +239,13 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
     if finding.kind == "touching":
         assert finding.plane is not None
         content["plane"] = _text(rows, user_numbers(rows, finding.plane))  # shorter with fractions
-        content["on_plane"] = question.numbered(finding.on_plane).tolist()
+        content["on_plane"] = question.numbered_on_plane(finding).tolist()
     if finding.witness:
         content["witness"] = _sum(question, finding.witness)
     if finding.kind == "overlapping":
         assert finding.face is not None
         weights, flats = finding.face.weights, list[list[Number]]()
-        if len(finding.face.Q) and rows.n <= 2 * rows.D:
+        if len(finding.face.Q) and rows.n == question.count <= 2 * rows.D:
             weights = finding.face.with_all_rows()  # then nothing is left to be spanned
         elif len(finding.face.Q):
             flats = [user_numbers(rows, u) for u in finding.face.flats()]
@@ -243,7 +268,7 @@ def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
 def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
     """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
     try:
-        if question.rows.n * question.rows.d <= CHECKED:
+        if question.rows.n == question.count <= CHECKED / question.rows.d:
             checker.check(proof.parsed(), question.labelled())
         else:
             _confirm_sums(question, proof, named)
@@ -263,5 +288,5 @@ def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> Non
         if question.fit_intercept:
             columns.append(question.rows.d)
         kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
-    seen = np.flatnonzero(np.append(question.rows.column_reach > 0, question.fit_intercept)).tolist()
+    seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
     checker.require_sums(proof.content, kept, seen)

@@ -12,40 +12,35 @@ import numpy as np
 
 from maxmargin.certificates.measure import judge
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.cluster.collections import executor_of, names_of
+from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.door import check_reach, check_survey, known_features
+from maxmargin.estimators.door import Features, check_reach, check_survey, known_features
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines, chosen, combined
 from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.estimators.remotemachine import RemoteMachine, summaries
-from maxmargin.rows.remote import labels_of, rows_of
+from maxmargin.rows.remote import Executor, block_of, rows_of
+from maxmargin.rows.sources import Source, Sources
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.margin import Pass
 from maxmargin.solvers.problem import Examples, Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
 from maxmargin.solvers.remote.point import Limits, RemotePoint
-from maxmargin.solvers.remote.pool import Pool
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 
-__all__ = ["decide_blocks", "fit_margins", "predict_blocks", "score_blocks"]
+__all__ = ["decide_blocks", "exactly", "fit_margins", "predict_blocks", "score_blocks"]
 
 
 def fit_margins(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
-    """Fit a margin machine to a Dask collection."""
-    if sample_weight is not None:
-        raise InputError(
-            "sample_weight must be None for Dask collections. Got weights instead. Use class_weight, or "
-            "repeat rows."
-        )
+    """Fit a margin machine to a Dask collection, or to files in partitions."""
     if model.solver not in ("auto", "newton"):
         raise InputError(
             "solver must be 'auto' or 'newton' for Dask collections: coordinate descent needs all rows "
             f"in one place. Got {model.solver!r} instead."
         )
-    data = check_survey(survey(_labelled(X, y)))
-    known_features(model, data.rows.d, names_of(X), reset=True)
+    data = check_survey(survey(labelled(X, y, sample_weight)))
+    known_features(model, data.rows.d, data.names or names_of(X), reset=True)
     fit_surveyed(model, data, X, y)
 
 
@@ -54,7 +49,7 @@ def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> No
     classes = data.rows.classes
     assert classes is not None
     codes, ones = np.arange(len(classes)), np.ones(len(classes))
-    factors = model._class_weights(classes, codes, data.counts.sum(axis=0).astype(float))
+    factors = model._class_weights(classes, codes, data.weights)
     machines = build_machines(classes, codes, model.multi_class, codes, factors)
     model.classes_ = classes
     starts = _starts(model, machines, data)
@@ -68,21 +63,15 @@ def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> No
         limits = [Limits(model.tol, deadline, _report(model, data, log, watch)) for log in logs]
         solved = solve_remote(data, tasks, model._pad, limits)
     verdicts: list[Verdict | None] = [None] * len(machines)
+    names = feature_names(model, data.rows.d)
     for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
         if found.point.meets is not None:
-            verdicts[k], solved[k] = _exactly(model, data, machine, found, found.point.meets)
+            asked = data, machine, classes.tolist(), names, model.fit_intercept, found
+            verdicts[k], solved[k] = exactly(*asked)
     model._refuse(machines, verdicts)
     model._publish(_certified(model, data, machines, solved, logs))
     model.bytes_moved_ = data.rows.bytes_moved
     model._warn()
-
-
-def _labelled(X: Any, y: Any) -> Any:
-    if y is None:
-        raise InputError(
-            "Dask collections need y. Got None instead. Pass a Dask array or series of labels."
-        )
-    return executor_of(X, y)
 
 
 def _starts(model: Any, machines: Sequence[Machine], data: Surveyed) -> list[Plane | None]:
@@ -108,20 +97,26 @@ def _report(model: Any, data: Surveyed, log: list[Pass], watch: Watch) -> Any:
     return report
 
 
-def _exactly(
-    model: Any, data: Surveyed, machine: Machine, found: RemoteSolved, pool: Pool
+def exactly(
+    data: Surveyed,
+    machine: Machine,
+    labels: list[Any],
+    names: tuple[str, ...],
+    fit_intercept: bool,
+    found: RemoteSolved,
 ) -> tuple[Verdict, RemoteSolved]:
     """What exact arithmetic says of rows that floating point could not separate.
 
     If they cannot be separated, neither can all rows; the proof is about these rows alone.
     """
+    pool = found.point.meets
+    assert pool is not None
     given = data.rows.offsets[pool.part] + pool.number
     order = np.argsort(given)
     few = pool.some(order)
-    names, labels = feature_names(model, data.rows.d), model.classes_.tolist()
     machine = replace(machine, members=given[order])
     partial = pool.rows.n < data.rows.n
-    question = ask(machine, few.rows, few.y, labels, names, model.fit_intercept, partial)
+    question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial)
     verdict, other = second_opinion(question, data.rows.rounds)
     if other is None:
         return verdict, found
@@ -153,14 +148,35 @@ def _certified(
 
 def decide_blocks(model: Any, X: Any) -> Any:
     """Decision values of a Dask collection, as a Dask array; computed when it is."""
+    classes, scheme = len(model.classes_), model._fitted_scheme["multi_class"]
+    if isinstance(X, Sources):
+        return _decide_files(model, X, classes, scheme)
     known_features(model, X.shape[1], names_of(X), reset=False)
     X = X.to_dask_array() if names_of(X) is not None else X
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-    classes, scheme = len(model.classes_), model._fitted_scheme["multi_class"]
     kind: dict[str, Any] = {"drop_axis": 1, "meta": np.empty(0)}
     if classes > 2:
         kind = {"chunks": (X.chunks[0], (classes,)), "meta": np.empty((0, 0))}
     return X.map_blocks(_decided, model._weights(), classes, scheme, dtype=np.float64, **kind)
+
+
+def _decide_files(model: Any, X: Sources, classes: int, multi_class: str) -> Any:
+    """The same for files: every block is read when it is computed, and its length is not known."""
+    from dask import array
+    from dask.delayed import delayed
+
+    known = _features(model)
+    shape = (np.nan,) if classes == 2 else (np.nan, classes)
+    blocks = [
+        array.from_delayed(  # type: ignore[no-untyped-call]
+            delayed(_read_and_decided)(part, known, model._weights(), classes, multi_class),
+            shape,
+            dtype=np.float64,
+        )
+        for part in X.parts
+    ]
+    joined: Any = array.concatenate
+    return joined(blocks, allow_unknown_chunksizes=True)
 
 
 def predict_blocks(model: Any, X: Any) -> Any:
@@ -171,17 +187,27 @@ def predict_blocks(model: Any, X: Any) -> Any:
 
 
 def score_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """The share of rows that are predicted right."""
-    if sample_weight is not None:
-        raise InputError("sample_weight must be None for Dask collections. Got weights instead.")
-    known_features(model, X.shape[1], names_of(X), reset=False)
-    executor = _labelled(X, y)
-    state = model._weights(), model.classes_, model._fitted_scheme["multi_class"]
+    """The share of rows (or of their weight) that are predicted right."""
+    if not isinstance(X, Sources):
+        known_features(model, X.shape[1], names_of(X), reset=False)
+    return score_partitions(model, labelled(X, y, sample_weight))
+
+
+def score_partitions(model: Any, executor: Executor) -> float:
+    """The same for an executor."""
+    state = _features(model), model._weights(), model.classes_, model._fitted_scheme["multi_class"]
     counts = executor.run(_right, range(executor.parts), [state] * executor.parts)
-    right, rows = (sum(column) for column in zip(*counts, strict=True))
+    right, rows = (math.fsum(column) for column in zip(*counts, strict=True))
     if not rows:
-        raise InputError("X must hold at least one row. Got partitions without rows instead.")
-    return float(right / rows)
+        raise InputError(
+            "X must hold at least one row, of a weight > 0. Got partitions without rows instead."
+        )
+    return right / rows
+
+
+def _features(model: Any) -> Features:
+    names = getattr(model, "feature_names_in_", None)
+    return Features(type(model).__name__, model.n_features_in_, names)
 
 
 def _decided(X: Any, Z: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
@@ -189,10 +215,24 @@ def _decided(X: Any, Z: np.ndarray, classes: int, multi_class: str) -> np.ndarra
     return combined(Examples(rows, np.empty(0), 1.0).decisions(Z), classes, multi_class)
 
 
-def _right(X: Any, y: Any, Z: np.ndarray, classes: np.ndarray, multi_class: str) -> tuple[int, int]:
-    """How many rows of a partition are predicted right, and how many there are."""
-    labels = labels_of(y)
-    if not len(labels):
-        return 0, 0
-    given = chosen(_decided(X, Z, len(classes), multi_class), classes)
-    return int(np.count_nonzero(given == labels)), len(labels)
+def _read_and_decided(
+    part: Source, known: Features, Z: np.ndarray, classes: int, multi_class: str
+) -> np.ndarray:
+    block = block_of(part, None)
+    known.check(block.X.shape[1], block.names)
+    return _decided(block.X, Z, classes, multi_class)
+
+
+def _right(
+    X: Any, y: Any, known: Features, Z: np.ndarray, classes: np.ndarray, multi_class: str
+) -> tuple[float, float]:
+    """How many rows of a partition are predicted right, and how many there are; or their weights."""
+    block = block_of(X, y)
+    if block.labels is None:
+        raise InputError("rows without labels need y. Got None instead. Name the label in open_rows.")
+    if not len(block.labels):
+        return 0.0, 0.0
+    known.check(block.X.shape[1], block.names)
+    right = chosen(_decided(block.X, Z, len(classes), multi_class), classes) == block.labels
+    weight = np.ones(len(right)) if block.weight is None else block.weight
+    return float(weight @ right), float(weight.sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import Point, Summary, summary
-from maxmargin.estimators.marginmachine import MarginMachine
+from maxmargin.estimators.marginmachine import MarginMachine, Slab
 from maxmargin.rows.remote import RemoteRows
 from maxmargin.solvers.margin import Pass
 from maxmargin.solvers.remote.machines import RemoteSolved
@@ -33,7 +32,7 @@ PER_ROW = {
 }
 
 
-class RemoteMachine:
+class RemoteMachine(Slab):
     """As :class:`MarginMachine`; what it has per row is computed where the rows are, when asked for.
 
     A copy, or a machine that is pickled, holds these numbers itself.
@@ -51,17 +50,6 @@ class RemoteMachine:
         self.label, self.coef_, self.intercept_ = label, solved.w, solved.b
         self.certificate_, self.n_passes_, self.n_rows = certificate, certificate.n_passes, rows.n
         self.progress_, self.solver_ = progress, "newton"
-
-    @property
-    def margin_(self) -> float:
-        """The geometric margin 1/‖w‖; inf if w = 0."""
-        length = float(np.linalg.norm(self.coef_))
-        return 1.0 / length if length > 0.0 else math.inf
-
-    @property
-    def slab_width_(self) -> float:
-        """The width 2/‖w‖ of the slab between the two edges."""
-        return 2.0 * self.margin_
 
     @cached_property
     def gathered(self) -> MarginMachine:
@@ -92,10 +80,6 @@ class RemoteMachine:
         if name in PER_ROW:
             return getattr(self.gathered, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) = w·x + b for every row of X."""
-        return np.asarray(X @ self.coef_) + self.intercept_
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _itself, (self.gathered,)

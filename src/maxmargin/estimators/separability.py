@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from importlib import import_module
+from itertools import combinations
+from typing import Any, cast
 
 import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+from maxmargin.cluster.collections import is_remote
 from maxmargin.core.params import check_bool, check_number
 from maxmargin.estimators.judging import judge
 from maxmargin.estimators.machines import build_machines
-from maxmargin.estimators.question import ask, read_labelled
+from maxmargin.estimators.question import Labelled, ask, read_labelled
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["decide", "separability"]
+__all__ = ["answered", "asked", "decide", "decide_labelled", "separability"]
+
+Answer = Verdict | MulticlassVerdict
 
 
-def separability(
-    X: Any, y: Any = None, *, fit_intercept: bool = True, tol: float = 0.05
-) -> Verdict | MulticlassVerdict:
+def separability(X: Any, y: Any = None, *, fit_intercept: bool = True, tol: float = 0.05) -> Answer:
     """Decide whether a plane separates the classes, and prove it.
 
     Every verdict is exact for the numbers as they are stored: the plane is proven on every row, or the
@@ -31,9 +34,12 @@ def separability(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d)
-        Rows of finite numbers of any size; float32 and float64 are used as they are.
+        Rows of finite numbers of any size; float32 and float64 are used as they are. The partitions of a
+        Dask collection stay where they are: a verdict on some rows is put before all, and rows that
+        contradict it join them, until none does.
     y : array-like of shape (n,)
-        Labels; two or more distinct values. Rows of a file bring their own.
+        Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
+        Dask array or series with the same partitions.
     fit_intercept : bool, default True
         Allow for any plane; otherwise only planes through the origin.
     tol : float in (0, 1), default 0.05
@@ -65,12 +71,27 @@ def decide(
     tol: float = 0.05,
     names: Sequence[str] | None = None,
     sides: tuple[Hashable, Hashable] | None = None,
-) -> Verdict | MulticlassVerdict:
+) -> Answer:
     """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
     check_bool("fit_intercept", fit_intercept)
     check_number("tol", tol, above=0, below=1)
-    rows, classes, codes, features = read_labelled(X, y)
-    features = features if names is None else tuple(names)
+    if is_remote(X):
+        return cast(Answer, remote_separability().decide_remote(X, y, fit_intercept, tol, names, sides))
+    data = read_labelled(X, y)
+    data = data if names is None else data._replace(features=tuple(names))
+    return decide_labelled(data, fit_intercept, tol, sides)
+
+
+def remote_separability() -> Any:
+    """The same for partitions; loaded when there are some."""
+    return import_module("maxmargin.estimators.remoteseparability")
+
+
+def decide_labelled(
+    data: Labelled, fit_intercept: bool, tol: float, sides: tuple[Hashable, Hashable] | None = None
+) -> Answer:
+    """Decide for data that has been checked."""
+    rows, classes, codes, features = data
     labels = classes.tolist()
 
     def verdict(machine: Machine) -> Verdict:
@@ -80,16 +101,33 @@ def decide(
         question = ask(machine, part, signs, labels, features, fit_intercept, whole=rows)
         return judge(question, tol)
 
-    def verdicts(multi_class: str) -> dict[Any, Verdict]:
-        machines = build_machines(classes, codes, multi_class, np.arange(rows.n), np.ones(len(labels)))
-        return {machine.label: verdict(machine) for machine in machines}
+    return answered([verdict(machine) for machine in asked(classes, codes, sides)], classes)
 
+
+def asked(
+    classes: np.ndarray, codes: np.ndarray, sides: tuple[Hashable, Hashable] | None
+) -> list[Machine]:
+    """The pairs of sides to decide on: (one, other), other None: all others; without ``sides`` all."""
+    labels = classes.tolist()
+    ones = np.ones(len(labels))
     if sides is not None:
         positive, negative = (None if s is None else labels.index(s) for s in sides)
         assert positive is not None
         mine = (codes == positive) | (negative is None or codes == negative)
-        return verdict(Machine(sides, positive, negative, np.flatnonzero(mine), np.ones(len(labels))))
-    if len(labels) == 2:
-        (only,) = verdicts("ovr").values()
-        return only
-    return MulticlassVerdict(verdicts("ovr"), verdicts("ovo"))
+        return [Machine(sides, positive, negative, np.flatnonzero(mine), ones)]
+    everything = np.arange(len(codes))
+    machines = build_machines(classes, codes, "ovr", everything, ones)
+    if len(labels) > 2:
+        machines = [*machines, *build_machines(classes, codes, "ovo", everything, ones)]
+    return machines
+
+
+def answered(verdicts: Sequence[Verdict], classes: np.ndarray) -> Answer:
+    """The verdicts on all of :func:`asked` as one answer."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    labels, k = classes.tolist(), len(classes)
+    pairs = list(combinations(labels, 2))
+    return MulticlassVerdict(
+        dict(zip(labels, verdicts[:k], strict=True)), dict(zip(pairs, verdicts[k:], strict=True))
+    )

@@ -14,7 +14,6 @@ import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -26,10 +25,10 @@ from maxmargin.core.params import random_generator
 from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.estimators.base import unchanged_on_error
-from maxmargin.estimators.door import LARGEST, check_reach, read_Xy
-from maxmargin.estimators.fitting import PerceptronBase
+from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.growing import GrowingPerceptron, vector
 from maxmargin.estimators.machines import build_machines
-from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
+from maxmargin.rows import Rows
 from maxmargin.solvers.problem import Examples, Machine, Solution
 
 __all__ = ["StreamPerceptron"]
@@ -39,7 +38,7 @@ ONLINE = StopReason(
 )
 
 
-class StreamPerceptron(PerceptronBase):
+class StreamPerceptron(GrowingPerceptron):
     """``partial_fit``, ``learn_one`` and ``predict_one``, for perceptrons that can advance."""
 
     @abstractmethod
@@ -47,14 +46,6 @@ class StreamPerceptron(PerceptronBase):
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
         """Learn from some examples; return the mistakes of each machine in them."""
-
-    @abstractmethod
-    def _per_machine(self) -> list[np.ndarray]:
-        """All arrays with one row (w, b) per machine, to be widened or turned round in place."""
-
-    @abstractmethod
-    def _replace(self, arrays: list[np.ndarray]) -> None:
-        """Put new arrays in the place of those of ``_per_machine``."""
 
     @unchanged_on_error
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -114,9 +105,9 @@ class StreamPerceptron(PerceptronBase):
         if "classes_" not in vars(self):
             self._check_params()
             known = np.array([y]) if classes is None else find_classes(np.asarray(classes))
-            self._begin(known, 0 if isinstance(x, Mapping) else len(_vector(x)))
+            self._begin(known, 0 if isinstance(x, Mapping) else len(vector(x)))
             if isinstance(x, Mapping):
-                self.feature_index_: dict[Any, int] = {}
+                self.feature_index_ = {}
         self._check_scheme()
         labels = self.classes_.tolist()
         if len(labels) > 1 and y not in labels:
@@ -217,56 +208,6 @@ class StreamPerceptron(PerceptronBase):
             for m in self._machines_kept
         ]
 
-    @abstractmethod
-    def _wide(self) -> np.ndarray:
-        """Return z of each machine, with room for features to come."""
-
-    def _weights(self) -> np.ndarray:
-        Z = self._wide()
-        d = self.n_features_in_
-        return Z if Z.shape[1] == d + 1 else np.column_stack([Z[:, :d], Z[:, -1]])
-
-    def _one_row(self, x: Any, grow: bool) -> Rows:
-        """Return one example as rows."""
-        if not isinstance(x, Mapping):
-            v = _vector(x)
-            if len(v) != self.n_features_in_:
-                raise InputError(
-                    f"x must hold {self.n_features_in_} features, as before. Got {len(v)} instead."
-                )
-            return check_reach(DenseRows(v[None]))
-        if self.record:
-            raise InputError(
-                "record must be False when features come by name, since their number may grow. "
-                "Got True instead. Learn from vectors, or set record=False."
-            )
-        if "feature_index_" not in vars(self):
-            if not hasattr(self, "feature_names_in_"):
-                raise InputError(
-                    "x must be a vector, since this model was fitted on data without feature names. "
-                    "Got a dict instead. Fit on a data frame, or learn from dicts from the start."
-                )
-            self.feature_index_ = {name: j for j, name in enumerate(self.feature_names_in_)}
-        return self._row_from_dict(x, grow)
-
-    def _row_from_dict(self, x: Mapping[Any, Any], grow: bool) -> Rows:
-        names = self.feature_index_
-        known = dict(x) if grow else {k: v for k, v in x.items() if k in names}
-        values = _numbers(known)
-        new = [name for name in known if name not in names]
-        if new:
-            names.update({name: len(names) + j for j, name in enumerate(new)})
-            self.n_features_in_ = len(names)
-            self.__dict__.pop("feature_names_in_", None)  # they no longer name all features
-        room = self._per_machine()[0].shape[1] - 1
-        if len(names) > room:
-            room = max(8, 2 * len(names))
-            self._resize(room)
-        columns = np.array([names[name] for name in known], dtype=np.int64)
-        order = np.argsort(columns)
-        ends = np.array([0, len(columns)], dtype=np.int64)
-        return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
-
     def _detach(self) -> None:
         """Go on with copies, so that a pass that is interrupted leaves the old state behind."""
         self._replace([array.copy() for array in self._per_machine()])
@@ -275,42 +216,7 @@ class StreamPerceptron(PerceptronBase):
         if "_rng" in vars(self):
             self._rng = copy.deepcopy(self._rng)
 
-    def _resize(self, width: int) -> None:
-        """Make room for more features, which start at weight zero, or give back room not needed."""
-        resized = []
-        for array in self._per_machine():
-            new = np.zeros((len(array), width + 1 if array.shape[1] else 0))
-            shared = min(width, array.shape[1] - 1)
-            if array.shape[1]:  # without averaging there is nothing to keep for it
-                new[:, :shared], new[:, -1] = array[:, :shared], array[:, -1]
-            resized.append(new)
-        self._replace(resized)
-
 
 def _at_least_two(classes: np.ndarray) -> np.ndarray:
     """Return the classes; a stream's only class so far is given a stand-in for its opposite."""
     return classes if len(classes) > 1 else np.append(classes, classes)
-
-
-def _vector(x: Any) -> np.ndarray:
-    try:
-        v = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        v = np.empty((0, 0))
-    if v.ndim != 1 or not len(v):
-        raise InputError(f"x must be a vector of numbers or a dict of features. Got {x!r} instead.")
-    return np.ascontiguousarray(v)
-
-
-def _numbers(features: Mapping[Any, Any]) -> np.ndarray:
-    """The values of named features as doubles; every one must be a finite number."""
-    values = np.array(list(features.values()))
-    if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST):
-        return values.astype(np.float64)
-    for name, value in features.items():
-        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
-            raise InputError(
-                f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
-                f"Got {value!r} for {name!r} instead."
-            )
-    return np.array([float(v) for v in features.values()])

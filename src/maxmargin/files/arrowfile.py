@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.files.layout import Layout, choose
 from maxmargin.files.onehot import Part, find_categories
-from maxmargin.files.options import at_row
+from maxmargin.files.options import Options, at_row
 from maxmargin.files.tables import TableReader
 
-__all__ = ["ArrowReader"]
+__all__ = ["ArrowReader", "row_groups"]
 
 BATCH = 1 << 20  # numbers of a batch, about
 
@@ -31,8 +32,25 @@ def _pyarrow(shown: object) -> Any:
     return pyarrow
 
 
+def row_groups(path: Path) -> tuple[list[int], int]:
+    """The number of rows in each row group of a Parquet file, and of its columns."""
+    pa = _pyarrow(path)
+    with _Guard(pa, path), path.open("rb") as file:
+        about = pa.parquet.ParquetFile(file).metadata
+        return [about.row_group(k).num_rows for k in range(about.num_row_groups)], about.num_columns
+
+
 class ArrowReader(TableReader):
-    """Read a .parquet, .arrow or .feather file; columns of numbers, truth values and strings."""
+    """Read a .parquet, .arrow or .feather file; columns of numbers, truth values and strings.
+
+    Of a Parquet file only the row groups ``groups``, if they are given.
+    """
+
+    def __init__(
+        self, path: Path, options: Options, shown: object, groups: Sequence[int] | None = None
+    ) -> None:
+        super().__init__(path, options, shown)
+        self.groups = groups
 
     def open_layout(self) -> Layout:
         """Read the schema."""
@@ -111,7 +129,8 @@ class ArrowReader(TableReader):
         reader = self._open(pa, file)
         length = max(1, BATCH // len(layout.names))
         if self.options.kind == "parquet":
-            yield from reader.iter_batches(batch_size=length)
+            groups = None if self.groups is None else list(self.groups)
+            yield from reader.iter_batches(batch_size=length, row_groups=groups)
             return
         whole = (
             (reader.get_batch(i) for i in range(reader.num_record_batches))

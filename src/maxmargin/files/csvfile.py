@@ -14,7 +14,7 @@ from maxmargin.files.numbers import MISSING, read_float, read_number, short
 from maxmargin.files.onehot import Part, find_categories
 from maxmargin.files.tables import TableReader
 from maxmargin.files.textsource import TextSource
-from maxmargin.kernels.text import SKIP, TEXT, read_table
+from maxmargin.kernels.table import SKIP, TEXT, read_table
 
 __all__ = ["CsvReader"]
 

@@ -16,7 +16,7 @@ from maxmargin.files.opening import in_our_words, make_reader, spooled
 from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.reader import Reader, StartAgain
 
-__all__ = ["Data", "read_data"]
+__all__ = ["Data", "collect", "read_data"]
 
 
 class Data(NamedTuple):
@@ -70,7 +70,7 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
             if asked.kind == "rows":
                 raise InputError(f"{shown}: this is a converted file. Name its source.")
             reader = make_reader(source, asked, shown)()
-            X = _collect(reader)
+            X = collect(reader)
         finally:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -84,7 +84,7 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
     return Data(X, np.empty(0) if y is None else y, list(names), about, categories)
 
 
-def _collect(reader: Reader) -> Any:
+def collect(reader: Reader) -> Any:
     """All blocks of a reader as one matrix."""
     while True:
         try:

@@ -31,7 +31,7 @@ __all__ = ["in_our_words", "make_reader", "open_rows", "spooled"]
 
 
 def open_rows(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     label: str | int | bool | None = None,
     columns: Names = None,
@@ -45,8 +45,9 @@ def open_rows(
     features: int | None = None,
     kind: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
-) -> FileRows:
-    """Open a data file of any size as rows, which ``fit`` takes in place of X and y.
+    backend: Any = None,
+) -> Any:
+    r"""Open a data file of any size as rows, which ``fit`` takes in place of X and y.
 
     A matrix of NumPy (C order, float64 or float32, labels elsewhere) is used as it is. Any other file is
     converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which is used from then on as
@@ -79,12 +80,53 @@ def open_rows(
         What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.
     cache_dir : path, optional
         A folder for the converted file, other than that of the source.
+    backend : distributed.Client or "dask", optional
+        Open many files as the partitions of one data set, which the workers of a Dask cluster read
+        themselves, or with "dask" whatever Dask runs tasks on. Then ``path`` may be a pattern such as
+        ``"rows/*.parquet"``, a folder, or a list of names, all of one kind. Row groups of Parquet files
+        are read as they are; other files are converted by the first worker that needs them. Nothing is
+        read yet.
 
     Returns
     -------
     FileRows
-        With ``labels``, ``names``, ``shape``, and ``about``, which says how the file was read.
+        With ``labels``, ``names``, ``shape``, and ``about``, which says how the file was read. With a
+        ``backend``, :class:`maxmargin.files.partitioned.FilePartitions` instead.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> path = Path(tempfile.mkdtemp()) / "marks.csv"
+    >>> _ = path.write_text("homework,exam,passed\n90,80,yes\n40,30,no\n50,40,no\n")
+    >>> rows = mm.open_rows(path, label="passed")
+    >>> mm.HardMarginSVC().fit(rows).score(rows)
+    1.0
     """
+    if backend is not None:
+        from maxmargin.files.partitioned import open_parts
+
+        given = {
+            "label": label,
+            "columns": columns,
+            "drop": drop,
+            "header": header,
+            "one_hot": one_hot,
+            "encoding": encoding,
+            "labels": labels,
+            "dtype": dtype,
+            "first_index": first_index,
+            "features": features,
+            "kind": kind,
+            "cache_dir": cache_dir,
+        }
+        return open_parts(path, backend, given)
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(
+            f"path must name one file. Got {path!r} instead. To open many as one, name a backend, "
+            "such as backend='dask'."
+        )
     shown = os.fspath(path)
     with in_our_words(shown), spooled(path) as (source, temporary):
         kind = kind or (guess_kind(source) if temporary else find_kind(source))

@@ -20,7 +20,7 @@ from maxmargin.files.options import at_line
 from maxmargin.files.reader import Reader
 from maxmargin.files.scratch import Scratch
 from maxmargin.files.textsource import LINE, TextSource, as_text, distinct, line_ends
-from maxmargin.kernels.text import read_svmlight
+from maxmargin.kernels.svmlight import read_svmlight
 
 __all__ = ["Parsed", "SvmlightReader", "parse_line"]
 

@@ -40,6 +40,17 @@ def write_svmlight(
         The index of the first feature.
     comment : str
         Lines to put first, each after a number sign.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> path = Path(tempfile.mkdtemp()) / "rows.svm"
+    >>> mm.write_svmlight([[0.5, 0.0], [0.0, 2.0]], [1, -1], path)
+    >>> print(path.read_text(), end="")
+    1 1:0.5
+    -1 2:2
     """
     rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.atleast_2d(np.asarray(X))
     labels = [_label(value) for value in check_labels(np.asarray(y), "y").tolist()]

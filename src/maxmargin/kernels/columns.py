@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.kernels.decimal import trailing_zeros
+from maxmargin.kernels.instructions import trailing_zeros
 from maxmargin.kernels.jit import jit
 
 __all__ = ["find_columns", "hash_numbers", "hash_text", "put_names", "tidy_rows"]

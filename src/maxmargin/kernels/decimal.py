@@ -12,25 +12,26 @@ multiplications make these a number, whatever their count.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
+from maxmargin.kernels.instructions import (
+    double_of_bits,
+    eight_bytes,
+    high_half,
+    leading_zeros,
+    trailing_zeros,
+)
 from maxmargin.kernels.jit import jit
 
-__all__ = ["EASY", "HARD", "leading_digits", "pointer", "read_decimal", "trailing_zeros"]
+__all__ = ["EASY", "HARD", "leading_digits", "read_decimal"]
 
 EASY, HARD = 0, 1
 PLUS, MINUS, POINT, ZERO, E = 43, 45, 46, 48, 101
 LEAST, MOST = -342, 308  # exponents q beyond which every number underflows or overflows
 DIGITS = 19  # decimal digits that 64 bits always hold
 EXACT = np.uint64(1 << 53)
-BYTES: Any = types.CPointer(types.uint8)  # type: ignore[no-untyped-call]
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -54,81 +55,10 @@ WHOLE_POWERS = np.array([10**k for k in range(9)], dtype=np.uint64)
 POWERS_OF_TEN = np.array([10.0**k for k in range(23)])
 
 
-def _intrinsic(function: Any) -> Callable[..., Any]:
-    """Mark a function that writes instructions; what it returns is called in kernels alone."""
-    found: Callable[..., Any] = intrinsic(function)
-    return found
-
-
-@_intrinsic
-def _high_half(_context: Any, a: Any, b: Any) -> Any:
-    """The upper 64 bits of a product of two 64-bit numbers."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        wide = ir.IntType(128)
-        x, y = (builder.zext(argument, wide) for argument in arguments)
-        return builder.trunc(builder.lshr(builder.mul(x, y), ir.Constant(wide, 64)), ir.IntType(64))
-
-    return types.uint64(types.uint64, types.uint64), generate
-
-
-@_intrinsic
-def _leading_zeros(_context: Any, a: Any) -> Any:
-    """How many leading bits of a number other than zero are zero."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
-
-
-@_intrinsic
-def trailing_zeros(_context: Any, a: Any) -> Any:
-    """How many of the last bits of a number are zero; 64 for zero."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
-
-
-@_intrinsic
-def _double_of_bits(_context: Any, a: Any) -> Any:
-    """The double that these 64 bits are."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.uint64), generate
-
-
-@_intrinsic
-def pointer(_context: Any, array: Any) -> Any:
-    """Where the bytes of an array begin; it is indexed like the array, and costs nothing to pass on."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
-
-    return BYTES(array), generate
-
-
-@_intrinsic
-def _eight_bytes(_context: Any, text: Any, k: Any) -> Any:
-    """Bytes k … k + 7 of a text as one number, the first of them the lowest."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        place = builder.gep(arguments[0], [arguments[1]])
-        address = builder.bitcast(place, ir.IntType(64).as_pointer())
-        found = builder.load(address, align=1)
-        return found if sys.byteorder == "little" else builder.bswap(found)
-
-    return types.uint64(text, k), generate
-
-
 @jit
 def leading_digits(text: Any, k: int) -> tuple[Any, int]:
     """The number that the digits among bytes k … k + 7 are, up to the first other byte; and how many."""
-    v = _eight_bytes(text, k)
+    v = eight_bytes(text, k)
     # A byte that is no digit sets its upper bit in one of these; a carry spoils only what follows it.
     above, below = v + np.uint64(0x4646464646464646), v - np.uint64(0x3030303030303030)
     others = (above | below) & np.uint64(0x8080808080808080)
@@ -184,12 +114,12 @@ def _first_digits(text: Any, k: int, stop: int) -> tuple[Any, int, bool]:
 @jit
 def _nearest(w: Any, q: int) -> tuple[float, int]:
     """The double nearest to w·10^q for w > 0 and LEAST ≤ q ≤ MOST; HARD where there is none."""
-    zeros = _leading_zeros(w)
+    zeros = leading_zeros(w)
     w = w << zeros
     five = POWERS_OF_FIVE[q - LEAST, 0]
-    high, low = _high_half(w, five), w * five
+    high, low = high_half(w, five), w * five
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):  # the bits that follow may carry into those needed
-        more = _high_half(w, POWERS_OF_FIVE[q - LEAST, 1])
+        more = high_half(w, POWERS_OF_FIVE[q - LEAST, 1])
         low = low + more
         if more > low:
             high = high + np.uint64(1)
@@ -211,7 +141,7 @@ def _nearest(w: Any, q: int) -> tuple[float, int]:
     if exponent >= 0x7FF:
         return 0.0, HARD
     bits = (mantissa & ~np.uint64(1 << 52)) | (np.uint64(exponent) << np.uint64(52))
-    return _double_of_bits(bits), EASY
+    return double_of_bits(bits), EASY
 
 
 @jit

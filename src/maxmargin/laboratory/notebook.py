@@ -48,6 +48,13 @@ def lab(
     LabWidget
         Show it as the value of a cell. Its ``state``, ``X`` and ``y`` follow what is done in it, and
         ``script()`` is the Python that reproduces it.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> widget = mm.lab([[90, 80], [40, 30], [50, 40]], ["yes", "no", "no"], algorithm="hard")
+    >>> widget.X.shape, widget.state["algorithm"]
+    ((3, 2), 'hard')
     """
     if (X is None) != (y is None):
         raise InputError("lab needs both X and y, or neither of them. Got one instead.")

@@ -34,6 +34,14 @@ class BothSpaces:
         The points in x-space, one artist per class.
     boundary_, normal_ : artists or None
         w·x = 0 and the arrow of w in x-space.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
+    >>> display = mm.plots.both_spaces(mm.Perceptron(fit_intercept=False).fit(X, y), X, y)
+    >>> display.w_ax_.get_title()
+    'w-space'
     """
 
     wspace: WSpaceDisplay

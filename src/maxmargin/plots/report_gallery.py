@@ -24,7 +24,14 @@ from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay
 from maxmargin.plots.xspace import XSpaceDisplay
 
-__all__ = ["model_pictures", "path_picture", "regions_picture", "verdict_picture"]
+__all__ = [
+    "certificate_pictures",
+    "learning_pictures",
+    "model_pictures",
+    "path_picture",
+    "regions_picture",
+    "verdict_picture",
+]
 
 CHEAP = 200_000  # numbers of X up to which a path of C is followed for its picture
 FACTORS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # of C along it
@@ -66,9 +73,9 @@ def model_pictures(model: Any, X: Any, y: Any, names: Sequence[str]) -> Iterator
         seen + _projected(X),
     )
     if margin:
-        yield from _certificate(model, X, y)
+        yield from certificate_pictures(model, X, y)
     else:
-        yield from _learning(model, X, y)
+        yield from learning_pictures(model, X, y)
     if np.shape(X)[1] == 2:
         yield from _weights(model, X, y)
 
@@ -95,7 +102,8 @@ def path_picture(estimator: Any, X: Any, y: Any, X_val: Any = None, y_val: Any =
     )
 
 
-def _certificate(model: Any, X: Any, y: Any) -> Iterator[str]:
+def certificate_pictures(model: Any, X: Any, y: Any) -> Iterator[str]:
+    """Yield the panels of a certificate: gap, slackness and residuals."""
     panels = {
         "gap": "The gap. The dual value bounds the optimum from below, the model attains the primal.",
         "slackness": "Complementary slackness. Every row has α = 0 or stands on its edge, or both.",
@@ -110,7 +118,8 @@ def _one_panel(model: Any, X: Any, y: Any, panel: str, ax: Any) -> None:
     CertificateDisplay.from_estimator(model, X, y, panel=panel, ax=ax)
 
 
-def _learning(model: Any, X: Any, y: Any) -> Iterator[str]:
+def learning_pictures(model: Any, X: Any, y: Any) -> Iterator[str]:
+    """Yield how a perceptron learned: its error after each epoch, and its mistakes."""
     history = getattr(model, "history_", None)
     if history is None or not len(history):  # another package's model, or learned from a stream
         return

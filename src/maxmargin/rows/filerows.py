@@ -17,7 +17,7 @@ __all__ = ["FileRows", "Section"]
 
 
 class FileRows(PartedRows):
-    """Labelled rows of a file, used by ``fit`` in place of X; made by :func:`maxmargin.open_rows`.
+    r"""Labelled rows of a file, used by ``fit`` in place of X; made by :func:`maxmargin.open_rows`.
 
     Attributes
     ----------
@@ -31,6 +31,17 @@ class FileRows(PartedRows):
         How many rows and features there are.
     about : dict
         How the rows came from their source: columns, label, categories.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> path = Path(tempfile.mkdtemp()) / "marks.csv"
+    >>> _ = path.write_text("homework,exam,passed\n90,80,yes\n40,30,no\n50,40,no\n")
+    >>> rows = mm.open_rows(path, label="passed")
+    >>> rows.shape, rows.names, rows.labels.tolist()
+    ((3, 2), ['homework', 'exam'], ['yes', 'no', 'no'])
     """
 
     def __init__(

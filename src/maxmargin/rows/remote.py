@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,8 +23,23 @@ from maxmargin.core.labels import encode
 from maxmargin.rows.base import Rows
 from maxmargin.rows.csr import CsrRows
 from maxmargin.rows.form import as_rows
+from maxmargin.rows.sources import Source
 
-__all__ = ["Executor", "Part", "RemoteRows", "matrix_of", "moved", "opened", "stacked"]
+__all__ = [
+    "Block",
+    "Executor",
+    "Part",
+    "RemoteRows",
+    "Weighted",
+    "block_of",
+    "matrix_of",
+    "moved",
+    "opened",
+    "rows_of",
+    "stacked",
+]
+
+LEFT_OUT = -1  # the code of a row of weight zero
 
 
 class Executor(Protocol):
@@ -32,16 +48,54 @@ class Executor(Protocol):
     parts: int
 
     def run(
-        self, function: Callable[..., Any], numbers: Sequence[int], given: Sequence[tuple[Any, ...]]
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        given: Sequence[tuple[Any, ...]],
+        combine: Callable[[list[Any]], Any] | None = None,
     ) -> list[Any]:
-        """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``, in this order."""
+        """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``, in this order.
+
+        With ``combine``, neighbours are combined where they are, until few are left.
+        """
+
+    def chain(
+        self,
+        function: Callable[..., Any],
+        numbers: Sequence[int],
+        given: Sequence[tuple[Any, ...]],
+        start: Any,
+    ) -> Any:
+        """Hand a state on: ``function(X, y, *given[k], state)`` of partition ``numbers[k]``, in turn."""
+
+    @property
+    def at_once(self) -> int:
+        """How many partitions are read at the same time."""
 
 
 class Part(NamedTuple):
     """A partition as functions see it."""
 
     rows: Rows
-    codes: np.ndarray  # of the labels; empty if there are none
+    codes: np.ndarray  # of the labels, −1 of rows that are left out; empty if there are no labels
+    weight: np.ndarray | None = None  # of the rows, if they have weights
+
+
+class Weighted(NamedTuple):
+    """Labels of a partition together with weights."""
+
+    labels: Any
+    weight: Any
+
+
+class Block(NamedTuple):
+    """A partition as it was read."""
+
+    X: Any  # a matrix
+    labels: np.ndarray | None
+    weight: np.ndarray | None
+    names: list[str] | None = None  # of the features, where the partition knows them
+    shown: str | None = None  # where it was read from
 
 
 class RemoteRows:
@@ -72,6 +126,7 @@ class RemoteRows:
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)])
         self.n, self.d, self.classes = int(self.offsets[-1]), d, classes
         self.rounds = self.bytes_moved = 0
+        self._change: Callable[[Rows], Rows] | None = None
 
     @property
     def parts(self) -> int:
@@ -79,15 +134,49 @@ class RemoteRows:
         return len(self._numbers)
 
     def each(
-        self, function: Callable[..., Any], *small: Any, own: Sequence[Any] | None = None
+        self,
+        function: Callable[..., Any],
+        *small: Any,
+        own: Sequence[Any] | None = None,
+        combine: Callable[[list[Any]], Any] | None = None,
     ) -> list[Any]:
         """One round: ``function(part, *small)`` of every partition, with its own state at the end."""
+        function = self._seeing(function)
         states = [small if own is None else (*small, own[k]) for k in range(self.parts)]
         given = [(function, self.classes, *state) for state in states]
-        results = self._executor.run(opened, self._numbers, given)
+        results = self._executor.run(opened, self._numbers, given, combine)
         self.rounds += 1
         self.bytes_moved += sum(map(moved, given)) + sum(map(moved, results))
         return results
+
+    def along(
+        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
+    ) -> Any:
+        """Hand a state on: ``function(part, own[k], state)`` of partition ``numbers[k]``, in turn.
+
+        One graph, and a part of a round: what makes up a round the caller says. A graph of all
+        partitions would have them read ahead, to wait in memory: see ``at_once``.
+        """
+        some, function = [self._numbers[number] for number in numbers], self._seeing(function)
+        given = [(function, self.classes, mine) for mine in own]
+        state, size = self._executor.chain(_handed, some, given, (start, 0))
+        self.bytes_moved += sum(map(moved, given)) + size
+        return state
+
+    @property
+    def at_once(self) -> int:
+        """How many partitions are read at the same time."""
+        return self._executor.at_once
+
+    def changed(self, change: Callable[[Rows], Rows], d: int) -> RemoteRows:
+        """The same partitions with other features: rows are changed before a function sees them."""
+        other = RemoteRows(self._executor, self._numbers, self.lengths.tolist(), d, self.classes)
+        other._change = change
+        return other
+
+    def _seeing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function of a partition as it is seen here."""
+        return function if self._change is None else partial(_changed, function, self._change)
 
     def split(self, indices: np.ndarray) -> list[np.ndarray]:
         """Ascending row numbers, as numbers within each partition."""
@@ -98,8 +187,42 @@ class RemoteRows:
 
 def opened(X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray | None, *state: Any) -> Any:
     """Run a function on a partition; this is what workers call."""
-    codes = np.empty(0, np.int32) if classes is None else encode(labels_of(y), classes)
-    return function(Part(rows_of(X), codes), *state)
+    block = block_of(X, y)
+    rows, codes = rows_of(block.X), np.empty(0, np.int32)
+    if classes is not None:
+        assert block.labels is not None
+        if block.weight is None:
+            codes = encode(block.labels, classes)
+        else:
+            kept = np.flatnonzero(block.weight)
+            codes = np.full(rows.n, LEFT_OUT, np.int32)
+            codes[kept] = encode(block.labels[kept], classes)
+    return function(Part(rows, codes, block.weight), *state)
+
+
+def _changed(
+    function: Callable[..., Any], change: Callable[[Rows], Rows], part: Part, *state: Any
+) -> Any:
+    return function(part._replace(rows=change(part.rows)), *state)
+
+
+def _handed(
+    X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray, own: Any, before: tuple[Any, int]
+) -> tuple[Any, int]:
+    """Hand a state on, and add up what it takes on its way."""
+    state, size = before
+    after = opened(X, y, function, classes, own, state)
+    return after, size + moved(state) + moved(after)
+
+
+def block_of(X: Any, y: Any) -> Block:
+    """A partition as it is handed over by an executor, or read now from where a source says."""
+    if isinstance(X, Source):
+        matrix, labels, names = X.read()
+        return Block(matrix, labels, None, names, str(X))
+    labels, weight = y if isinstance(y, Weighted) else (y, None)
+    given = None if labels is None else labels_of(labels)
+    return Block(X, given, None if weight is None else weights_of(weight))
 
 
 def rows_of(X: Any) -> Rows:
@@ -121,6 +244,22 @@ def labels_of(y: Any) -> np.ndarray:
     if labels.ndim != 1:
         raise InputError(f"y must hold one label per row. Got {labels.ndim} dimensions instead.")
     return labels
+
+
+def weights_of(weight: Any) -> np.ndarray:
+    """A block of weights as an array of numbers ≥ 0."""
+    given = np.asarray(weight)
+    if given.ndim != 1 or given.dtype.kind not in "biuf":
+        what = f"{given.ndim} dimensions, of type {given.dtype}"
+        raise InputError(f"sample_weight must hold one number per row. Got {what} instead.")
+    found = given.astype(np.float64)
+    bad = found[~((found >= 0.0) & (found < np.inf))]
+    if len(bad):
+        worst = float(bad.min())
+        raise InputError(
+            f"sample_weight must hold finite numbers ≥ 0. Got {worst!r} among them instead."
+        )
+    return found
 
 
 def matrix_of(rows: Rows) -> Any:

@@ -11,7 +11,8 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import find_classes
 from maxmargin.rows.arrays import Csr
 from maxmargin.rows.base import Rows
-from maxmargin.rows.remote import Executor, RemoteRows, labels_of, moved, rows_of
+from maxmargin.rows.doubles import not_doubles
+from maxmargin.rows.remote import Executor, RemoteRows, block_of, moved, rows_of
 
 __all__ = ["Surveyed", "first_not_finite", "survey"]
 
@@ -27,6 +28,19 @@ class Surveyed(NamedTuple):
     bad: tuple[int, int, float] | None  # row, column and value of the first nan or infinity
     is_sparse: bool
     entries: int
+    weights: np.ndarray  # of each class, all rows together; without weights the counts
+    names: list[str] | None = None  # of the features, where partitions know them
+    inexact: str | None = None  # a type of numbers that are not doubles
+
+    @property
+    def n(self) -> int:
+        """How many rows there are, those of weight zero left out."""
+        return int(self.counts.sum())
+
+    def over(self, rows: RemoteRows, reach: np.ndarray) -> Surveyed:
+        """The same about other features of these rows."""
+        more = rows.n * (rows.d - self.rows.d)
+        return self._replace(rows=rows, reach=reach, entries=self.entries + more)
 
 
 class _Facts(NamedTuple):
@@ -34,10 +48,14 @@ class _Facts(NamedTuple):
     d: int
     labels: np.ndarray | None
     counts: np.ndarray | None
+    weights: np.ndarray | None
     reach: np.ndarray
     bad: tuple[int, int, float] | None
     is_sparse: bool
     entries: int
+    names: list[str] | None
+    inexact: str | None
+    shown: str | None
 
 
 def survey(executor: Executor, labelled: bool = True) -> Surveyed:
@@ -50,62 +68,122 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
     some = [facts[k] for k in kept]
     first = some[0]
     for k, fact in zip(kept, some, strict=True):
+        place = f"partition {k}" if fact.shown is None else fact.shown
         if fact.d != first.d:
+            more = " Say how many there are in open_rows (features=…)." if fact.shown else ""
             raise InputError(
-                f"all partitions of X must have the same {first.d} features. Got {fact.d} in partition "
-                f"{k} instead."
+                f"all partitions of X must have the same {first.d} features. Got {fact.d} in {place} "
+                f"instead.{more if fact.is_sparse else ''}"
             )
         if fact.is_sparse != first.is_sparse:
             raise InputError(
                 "the partitions of X must be all dense or all sparse. Got both instead. Convert them "
                 "with map_blocks(scipy.sparse.csr_array)."
             )
-    classes, counts = _classes(some) if labelled else (None, np.zeros((len(some), 0), np.int64))
+        if fact.names != first.names:
+            raise InputError(
+                f"all partitions of X must have the features of the first, {_few(first.names)}. Got "
+                f"{_few(fact.names)} in {place} instead. Name them in open_rows (columns=[…])."
+            )
+    classes, counts, weights = None, np.zeros((len(some), 0), np.int64), np.empty(0)
+    if labelled:
+        classes, counts, weights = _classes(some)
     rows = RemoteRows(executor, kept, [fact.n for fact in some], first.d, classes)
     rows.rounds, rows.bytes_moved = 1, sum(map(moved, facts))
     places = zip(some, rows.offsets[:-1].tolist(), strict=True)
     bad = next(((o + f.bad[0], *f.bad[1:]) for f, o in places if f.bad is not None), None)
     reach = np.max([fact.reach for fact in some], axis=0)
-    return Surveyed(rows, counts, reach, bad, first.is_sparse, sum(fact.entries for fact in some))
+    entries = sum(fact.entries for fact in some)
+    inexact = next((fact.inexact for fact in some if fact.inexact is not None), None)
+    return Surveyed(rows, counts, reach, bad, first.is_sparse, entries, weights, first.names, inexact)
+
+
+def _few(names: Sequence[str] | None) -> str:
+    if names is None:
+        return "features without names"
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def _facts(X: Any, y: Any, labelled: bool) -> _Facts:
-    rows = rows_of(X)
-    labels = counts = None
-    if labelled:
-        given = labels_of(y)
-        if len(given) != rows.n:
+    block = block_of(X, y)
+    rows = rows_of(block.X)
+    labels = counts = weights = None
+    kept = np.arange(rows.n)
+    for what, given in (("y", block.labels if labelled else None), ("sample_weight", block.weight)):
+        if given is not None and len(given) != rows.n:
             raise InputError(
-                f"y must hold one label per row, {rows.n} in a partition. Got {len(given)} instead. "
-                "Give y the chunks of X."
+                f"{what} must hold one value per row, {rows.n} in a partition. Got {len(given)} "
+                f"instead. Give {what} the chunks of X."
             )
-        labels, counts = _counted(given)
-    reach = rows.column_reach if rows.n else np.zeros(rows.d)
-    bad = None if np.all(np.isfinite(reach)) else first_not_finite(rows)
-    return _Facts(rows.n, rows.d, labels, counts, reach, bad, rows.is_sparse, rows.entries)
+    if block.weight is not None:
+        kept = np.flatnonzero(block.weight)
+    if labelled:
+        if block.labels is None:
+            raise InputError(
+                "rows without labels need y. Got None instead. Name the label in open_rows."
+            )
+        labels, counts, weights = _counted(block.labels[kept], block.weight, kept)
+    some = rows if len(kept) == rows.n else rows.select(kept)
+    reach = some.column_reach if some.n else np.zeros(rows.d)
+    bad = None
+    if not np.all(np.isfinite(reach)):
+        i, j, value = first_not_finite(some)
+        bad = int(kept[i]), j, value
+    inexact = not_doubles(block.X)
+    return _Facts(
+        rows.n,
+        rows.d,
+        labels,
+        counts,
+        weights,
+        reach,
+        bad,
+        rows.is_sparse,
+        rows.entries,
+        block.names,
+        inexact,
+        block.shown,
+    )
 
 
-def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _counted(
+    labels: np.ndarray, weight: np.ndarray | None, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct labels, how often they occur, and with which weight."""
     try:
-        distinct, counts = np.unique(labels, return_counts=True)
+        distinct, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
     except TypeError as error:
         raise InputError(
             "y must hold labels that can be sorted (all numbers, all strings, …). "
             f"Got labels that cannot be compared: {error}. Convert them to strings."
         ) from error
-    return distinct[: MOST + 1], counts[: MOST + 1]
+    weights: np.ndarray = counts.astype(np.float64)
+    if weight is not None:
+        weights = np.bincount(group.ravel(), weight[kept], len(distinct))
+    return distinct[: MOST + 1], counts[: MOST + 1], weights[: MOST + 1]
 
 
-def _classes(facts: Sequence[_Facts]) -> tuple[np.ndarray, np.ndarray]:
-    """All labels, and how often each occurs in each partition."""
-    classes = find_classes(np.concatenate([fact.labels for fact in facts if fact.labels is not None]))
+def _classes(facts: Sequence[_Facts]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All labels, how often each occurs in each partition, and with which weight in all."""
+    given = [fact.labels for fact in facts if fact.labels is not None and len(fact.labels)]
+    if not given:
+        raise InputError("sample_weight must hold a number > 0. Got only zeros instead.")
+    kinds = {"text" if labels.dtype.kind in "SUT" else labels.dtype.kind for labels in given}
+    if "text" in kinds and kinds & set("biuf"):
+        raise InputError(
+            "y must hold labels of one kind. Got numbers in some partitions and text in others instead. "
+            "Convert all of them to strings."
+        )
+    classes = find_classes(np.concatenate(given))
     if len(classes) > MOST:
         raise InputError(f"y must hold at most {MOST:,} classes. Got more instead.")
-    counts = np.zeros((len(facts), len(classes)), np.int64)
+    counts, weights = np.zeros((len(facts), len(classes)), np.int64), np.zeros(len(classes))
     for k, fact in enumerate(facts):
-        assert fact.labels is not None and fact.counts is not None
-        counts[k, np.searchsorted(classes, fact.labels)] = fact.counts
-    return classes, counts
+        assert fact.labels is not None and fact.counts is not None and fact.weights is not None
+        where = np.searchsorted(classes, fact.labels) if len(fact.labels) else np.empty(0, np.int64)
+        counts[k, where] = fact.counts
+        weights[where] += fact.weights
+    return classes, counts, weights
 
 
 def first_not_finite(rows: Rows) -> tuple[int, int, float]:

@@ -31,6 +31,18 @@ def read_any(path: str | os.PathLike[str]) -> Any:
     -------
     estimator or LinearModel
         To predict with, and for :func:`audit`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import read_any, to_liblinear
+    >>> folder, model = Path(tempfile.mkdtemp()), mm.Perceptron().fit([[1.0], [-1.0]], [1, -1])
+    >>> mm.save(model, folder / "ours")
+    >>> to_liblinear(model, folder / "theirs")
+    >>> read_any(folder / "ours").coef_ == read_any(folder / "theirs").coef_
+    array([[ True]])
     """
     try:
         with Path(path).open("rb") as file:

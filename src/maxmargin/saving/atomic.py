@@ -16,7 +16,7 @@ __all__ = ["write_atomically"]
 def write_atomically(
     path: str | os.PathLike[str], content: bytes, *, whole: str | os.PathLike[str] | None = None
 ) -> None:
-    """Write a file in a folder beside it, bring it to the disk, then rename it.
+    r"""Write a file in a folder beside it, bring it to the disk, then rename it.
 
     What processes left that were killed while they wrote this file is removed.
 
@@ -28,6 +28,16 @@ def write_atomically(
         All of it.
     whole : path, optional
         The file of which this one is a part: errors then speak of that one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maxmargin.saving import write_atomically
+    >>> path = Path(tempfile.mkdtemp()) / "notes.txt"
+    >>> write_atomically(path, b"all of it\n")
+    >>> path.read_bytes()
+    b'all of it\n'
     """
     try:
         target = Path(os.path.realpath(path))  # a link stays a link

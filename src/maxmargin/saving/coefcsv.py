@@ -28,17 +28,29 @@ CLASS = ("class", "label", "classes")
 
 
 def from_coef_csv(path: str | os.PathLike[str]) -> LinearModel:
-    """Read the weights of a linear model from a table.
+    r"""Read the weights of a linear model from a table.
 
     Parameters
     ----------
     path : path
-        The file, in one of the three forms above.
+        A table with commas, semicolons or tabs: one line per feature with its name and weight; or a
+        header of feature names and a line of weights per class; or numbers only, w and then b.
 
     Returns
     -------
     LinearModel
         For two classes positive on the larger one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maxmargin.saving import from_coef_csv
+    >>> path = Path(tempfile.mkdtemp()) / "coef.csv"
+    >>> _ = path.write_text("feature,weight\nhomework,0.5\nexam,0.5\nintercept,-50\n")
+    >>> model = from_coef_csv(path)
+    >>> model.feature_names_in_.tolist(), model.intercept_.tolist()
+    (['homework', 'exam'], [-50.0])
     """
     lines = Lines(read_text(path), path)
     table = _table(lines)

@@ -105,6 +105,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     InputError
         If the file, or the part beside it, is missing, incomplete or changed in any byte.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> path = Path(tempfile.mkdtemp()) / "model.json"
+    >>> mm.save(mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1]), path)
+    >>> mm.load(path).predict([[2.0, 0.0]])
+    array([1])
     """
     target = Path(path)
     for _ in range(TRIES):

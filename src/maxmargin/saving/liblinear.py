@@ -44,6 +44,17 @@ def to_liblinear(model: Any, path: str | os.PathLike[str], labels: Any = None) -
         The file.
     labels : sequence of int, optional
         Numbers that stand for the sorted classes; needed if these are no whole numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import to_liblinear
+    >>> path = Path(tempfile.mkdtemp()) / "model"
+    >>> to_liblinear(mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1]), path)
+    >>> path.read_text().splitlines()[2:5]
+    ['label 1 -1', 'nr_feature 2', 'bias 1']
     """
     p = planes(model)
     if p.pairs:
@@ -90,6 +101,17 @@ def from_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     -------
     LinearModel
         With the labels sorted, and the loss and the bias as the solver had them. C is not in the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import from_liblinear, to_liblinear
+    >>> path = Path(tempfile.mkdtemp()) / "model"
+    >>> to_liblinear(mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1]), path)
+    >>> from_liblinear(path).coef_
+    array([[1., 1.]])
     """
     lines = Lines(read_text(path), path)
     head = lines.head("w", "LIBLINEAR classifier", KEYS, KEYS)

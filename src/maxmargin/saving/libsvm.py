@@ -23,7 +23,7 @@ ALLOWED = (*NEEDED, "label", "probA", "probB", "prob_density_marks", "gamma", "d
 
 
 def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
-    """Read a classification model of LIBSVM with a linear kernel (``svm-train -t 0``).
+    r"""Read a classification model of LIBSVM with a linear kernel (``svm-train -t 0``).
 
     Parameters
     ----------
@@ -35,6 +35,17 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
     LinearModel
         With the labels sorted; features beyond the last one in the file have weight 0. C is not in the
         file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maxmargin.saving import from_libsvm
+    >>> path = Path(tempfile.mkdtemp()) / "model"
+    >>> head = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\n"
+    >>> _ = path.write_text(head + "label 1 -1\nnr_sv 1 1\nSV\n0.25 1:1 2:1\n-0.25 1:-1 2:-1\n")
+    >>> from_libsvm(path).coef_
+    array([[0.5, 0.5]])
     """
     lines = Lines(read_text(path), path)
     head = lines.head("SV", "LIBSVM model", NEEDED, ALLOWED)

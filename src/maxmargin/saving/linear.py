@@ -45,6 +45,14 @@ class LinearModel:
         Whether features beyond the last one have weight 0 (the format names no number of features).
     source : str
         Where it comes from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.saving import LinearModel
+    >>> model = LinearModel([[1.0, -2.0]], [0.5], classes_=np.array(["no", "yes"]))
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['yes', 'no']
     """
 
     coef_: np.ndarray
@@ -155,6 +163,14 @@ def audit(
     -------
     Certificate
         For more than two classes a dict from class, or pair of classes, to certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.saving import LinearModel, audit
+    >>> model = LinearModel([[1.0]], [0.0], classes_=np.array([-1, 1]))
+    >>> audit(model, [[-2.0], [2.0]], [-1, 1], C=10.0).primal
+    0.5
     """
     labels = getattr(X, "labels", None) if y is None else y
     if labels is None:

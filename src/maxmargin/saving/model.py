@@ -71,7 +71,16 @@ def to_dict(model: Any) -> dict[str, Any]:
 
 
 def from_dict(content: dict[str, Any]) -> Any:
-    """Return the model that :func:`to_dict` described; :class:`InputError` if it is none."""
+    """Return the model that :func:`to_dict` described; :class:`InputError` if it is none.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import from_dict, to_dict
+    >>> model = mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1])
+    >>> from_dict(to_dict(model)).predict([[2.0, 0.0]])
+    array([1])
+    """
     return restore(content, {})
 
 

@@ -31,6 +31,18 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         Labels must be whole numbers, floats, booleans or texts.
     path : path
         The file. Its input ``X`` is a matrix of doubles, its outputs are ``label`` and ``decision``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import to_onnx
+    >>> path = Path(tempfile.mkdtemp()) / "model.onnx"
+    >>> to_onnx(mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1]), path)
+    >>> import onnx
+    >>> [output.name for output in onnx.load(path).graph.output]
+    ['label', 'decision']
     """
     try:
         import onnx

@@ -19,7 +19,17 @@ LENGTH = len(b',\n "checksum": "' + b"0" * 64 + b'"\n}\n')
 
 
 def seal(content: dict[str, Any]) -> bytes:
-    """Return the text of an object, with its checksum."""
+    """Return the text of an object, with its checksum.
+
+    Examples
+    --------
+    >>> from maxmargin.saving import seal
+    >>> print(seal({"answer": 42}).decode(), end="")
+    {
+     "answer": 42,
+     "checksum": "6b76ff8b31dc9dc7807a1ca149367621f5243c11100f8b879b4f9f2c54647038"
+    }
+    """
     try:
         lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in content.items()]
     except (TypeError, ValueError, RecursionError) as error:
@@ -37,6 +47,12 @@ def unseal(text: bytes, where: str, what: str = "model") -> dict[str, Any]:
         The content of the file.
     where, what : str
         The file, and what it should be, for the errors.
+
+    Examples
+    --------
+    >>> from maxmargin.saving import seal, unseal
+    >>> unseal(seal({"answer": 42}), "answer.json")
+    {'answer': 42}
     """
     if not text:
         raise InputError(f"{where}: a {what} file is not empty. This one is: save the {what} again.")

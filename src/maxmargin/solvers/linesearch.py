@@ -6,27 +6,48 @@ breakpoints t_i = −m_i/q_i, and sorting them finds the minimum: no step size t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["fewest_errors", "least_risk"]
+__all__ = ["Breaks", "breaks", "fewest_errors", "lowest"]
 
 
-def least_risk(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> float:
-    """Return the t ≥ 0 that minimises Σ c_i max(0, −(m_i + t q_i)).
+class Breaks(NamedTuple):
+    """How φ(t) = Σ c_i max(0, −(m_i + t q_i)) changes for t > 0: convex and piecewise linear."""
 
-    The sum is convex and piecewise linear, and its slope rises by c_i |q_i| at each breakpoint: the
-    minimum is a weighted median. Where it is flat, take the middle (in particular where the risk is
-    zero on an interval: there every row is strictly correct).
-    """
+    slope: float  # just after t = 0
+    t: np.ndarray  # breakpoints, ascending
+    jumps: np.ndarray  # c_i |q_i|, by which the slope rises there
+    total: float  # Σ c_i |q_i| over all rows
+    nonzero: bool  # whether some m_i ≠ 0
+
+    @property
+    def flat(self) -> float:
+        """A slope that is zero up to rounding."""
+        return 1e-12 * self.total
+
+
+def breaks(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> Breaks:
+    """Return the breakpoints of φ at t > 0, in order."""
     slope = -float(np.sum((c * q)[(m < 0) | ((m == 0) & (q < 0))]))
-    crossing = (q != 0) & ((m < 0) == (q > 0)) & (m != 0)  # breakpoints at t > 0
+    crossing = (q != 0) & ((m < 0) == (q > 0)) & (m != 0)
     t = -m[crossing] / q[crossing]
     order = np.argsort(t)
-    t = t[order]
-    slopes = slope + np.cumsum((c * np.abs(q))[crossing][order])
-    flat = 1e-12 * float(np.sum(c * np.abs(q)))
+    jumps = c * np.abs(q)
+    return Breaks(slope, t[order], jumps[crossing][order], float(np.sum(jumps)), bool(np.any(m != 0)))
+
+
+def lowest(found: Breaks) -> float:
+    """Return the t ≥ 0 where φ is least: a weighted median of the breakpoints.
+
+    Where φ is flat, take the middle (in particular where the risk is zero on an interval: there every
+    row is strictly correct).
+    """
+    slope, t, flat = found.slope, found.t, found.flat
+    slopes = slope + np.cumsum(found.jumps)
     if slope >= -flat:
-        return 0.0 if np.any(m != 0) else 1.0  # uphill at once; but from z = 0 any step will do
+        return 0.0 if found.nonzero else 1.0  # uphill at once; but from z = 0 any step will do
     low = int(np.searchsorted(slopes, -flat))
     if low == len(t):
         return 1.0  # falls for ever: no row stands in the way

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def _length(w: np.ndarray) -> float:
 class Logbook:
     """Keeps the history of one machine and asks its stopping rule after every epoch."""
 
-    def __init__(self, problem: Problem, machine: Machine, stop: StoppingRule) -> None:
+    def __init__(self, problem: Problem[Any], machine: Machine, stop: StoppingRule) -> None:
         self.problem = problem
         self.machine = machine
         self.history = History()
@@ -42,24 +43,17 @@ class Logbook:
     ) -> None:
         """Write one line of history and set ``reason`` if a rule fires.
 
-        ``z`` are the weights to predict with; the progress tells of the running ones. In the last
-        epoch the training error is measured here, if it was not worth measuring before.
+        ``z`` are the weights to predict with; the progress tells of the running ones.
         """
-        if self.problem.validation is not None:
-            error = self.problem.validation_error(self.machine, z)
-            progress = progress._replace(validation_error=error)
         verdict = self.problem.verdict
         if verdict is not None:
             progress = progress._replace(verdict=lambda: verdict(self.machine))
         self.reason = self.check(progress) or (ASKED if asked else None)
-        training_error = progress.training_error
-        if self.reason is not None and training_error is None:
-            training_error = self.problem.training_error(self.machine, z)
         self.history.append(
             Epoch(
                 progress.epoch,
                 progress.mistakes,
-                NAN if training_error is None else training_error,
+                NAN if progress.training_error is None else progress.training_error,
                 NAN if progress.validation_error is None else progress.validation_error,
                 _length(z[:-1]),
                 progress.seconds,
@@ -67,3 +61,12 @@ class Logbook:
                 running_error,
             )
         )
+
+    @property
+    def unmeasured(self) -> bool:
+        """Whether the run has ended with an epoch whose training error is not known yet."""
+        return self.reason is not None and math.isnan(self.history[-1].training_error)
+
+    def measure(self, error: float) -> None:
+        """Write down the training error of the last epoch, which was not worth measuring before."""
+        self.history.amend(training_error=error)

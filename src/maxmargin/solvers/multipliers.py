@@ -65,6 +65,7 @@ class Reduced:
     v0: np.ndarray
     s0: float = 0.0
     fixed: float = 0.0  # Σ α_j of the rows left out
+    unit: np.ndarray | None = None  # stiffness of the rows against σ, if it is not C_i
 
     @property
     def hard(self) -> bool:
@@ -134,6 +135,8 @@ class _Run:
         self.meet = meet
         self.problem, self.frame = problem, problem.frame
         self.unit = np.ones(self.frame.n) if problem.hard else problem.C
+        if problem.unit is not None:
+            self.unit = problem.unit
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
         self.many = self.frame.d >= MANY  # features: inner products are kept

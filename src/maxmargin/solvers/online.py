@@ -21,42 +21,37 @@ from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.logbook import Logbook
-from maxmargin.solvers.orders import epochs
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
-from maxmargin.solvers.running import Recorder, Running, Settings, State
+from maxmargin.solvers.running import Recorder, Running, Runs, Settings
 
 __all__ = ["online_perceptron"]
 
 
 def online_perceptron(
-    problem: Problem,
-    machines: Sequence[Machine],
-    start: np.ndarray,
-    settings: Settings,
+    problem: Problem[Any],
+    running: Runs,
     stop: StoppingRule,
     rng: np.random.Generator,
     observer: Observer,
 ) -> list[Solution]:
-    """Run machines that share their rows until each has a reason to stop.
+    """Run machines together until each has a reason to stop.
 
-    ``start`` holds one z per machine. All machines visit the rows in the same order, so that each
-    row is loaded once for all of them; every machine makes the updates it would make alone.
+    ``running`` holds the machines at their start. They visit the rows together, so that each row is
+    loaded once for all of them; every machine makes the updates it would make alone.
     """
     stage = next_stage(rng)
     if stage.finished is not None:
         finished: list[Solution] = stage.finished
         return finished
     problem = replace(problem, began=problem.began - stage.elapsed)
-    began = problem.began
-    state = State.begin(start, settings.average, stop.max_updates())
-    running = Running(problem.training, machines, state, settings)
-    if problem.training.rows.resident:
-        running.arrays = problem.training.sketched
-    runs = [_Run(problem, m, z, stop, settings) for m, z in zip(machines, start, strict=True)]
-    active, members = runs, machines[0].members
+    began, settings = problem.began, running.settings
+    running.make_ready()
+    starts = zip(running.machines, running.state.Z, strict=True)
+    runs = [_Run(problem, m, z, stop, settings) for m, z in starts]
+    active = runs
     deadline = stop.max_seconds()
     track = problem.track_error or stop.requires("training_error")
-    orders = epochs(settings.order, members, rng)
+    orders = running.orders(rng)
     first, seen = 1, 0  # the epoch to begin with, and its pieces that have been seen
     if stage.saved is not None:
         rng.bit_generator.state = stage.saved["rng"]
@@ -73,6 +68,7 @@ def online_perceptron(
             if not settings.record:
                 running.visit_all(piece)
             else:
+                assert isinstance(running, Running)
                 for step, row in running.visit(piece):
                     active[0].recorder.record(step, row, running.state.Z[0])
             if stage.due():
@@ -84,15 +80,7 @@ def online_perceptron(
         seen = 0
         running.end_epoch()
         asked = observer(epoch, sum(running.mistakes), running.state.predictors)
-        errors: Sequence[float | None] = [None] * len(active)
-        if track:
-            Z = running.state.predictors()
-            errors = problem.training.errors(running.positives, Z, members).tolist()
-        seconds = time.perf_counter() - began
-        for k, run in enumerate(active):
-            run.close_epoch(epoch, k, running, seconds, whole, asked, errors[k])
-            if run.log.reason is not None:
-                run.finish(k, running)
+        _close_epoch(epoch, problem, running, active, whole, asked, track)
         going_on = [run.log.reason is None for run in active]
         if not any(going_on):
             break
@@ -102,7 +90,50 @@ def online_perceptron(
     return stage.finish([run.solution for run in runs])
 
 
-def _kept(running: Running, runs: list[_Run], active: list[_Run]) -> dict[str, Any]:
+def _close_epoch(
+    epoch: int,
+    problem: Problem[Any],
+    running: Runs,
+    active: list[_Run],
+    whole: bool,
+    asked: bool,
+    track: bool,
+) -> None:
+    """Measure what the rules want to know, ask them, and finish the runs that have a reason to stop."""
+    machines, Z = running.machines, running.state.predictors
+    errors: Sequence[float | None] = [None] * len(active)
+    if track:
+        errors = problem.training.errors_of(machines, Z()).tolist()
+    valid = problem.validation_errors(machines, Z)
+    clean = _clean(problem, running, whole)
+    seconds = time.perf_counter() - problem.began
+    for k, run in enumerate(active):
+        run.close_epoch(epoch, k, running, seconds, clean[k], asked, errors[k], valid[k])
+    late = [k for k, run in enumerate(active) if run.log.unmeasured]
+    if late:
+        found = problem.training.errors_of([machines[k] for k in late], Z()[late])
+        for k, error in zip(late, found.tolist(), strict=True):
+            active[k].log.measure(error)
+    for k, run in enumerate(active):
+        if run.log.reason is not None:
+            run.finish(k, running)
+
+
+def _clean(problem: Problem[Any], running: Runs, whole: bool) -> list[bool]:
+    """Whether all rows of each machine are correct; looked up where not every row was looked at."""
+    chance, delta = running.settings.order == "random", running.settings.threshold
+    spent = [not running.went_through(k) for k in range(len(running.machines))]
+    clean = [whole and made == 0 and not out for made, out in zip(running.mistakes, spent, strict=True)]
+    doubt = [k for k in range(len(clean)) if spent[k] or (clean[k] and chance)]
+    if doubt:
+        some = [running.machines[k] for k in doubt]
+        found = problem.training.beyond(some, running.state.Z[doubt], delta)
+        for k, answer in zip(doubt, found, strict=True):
+            clean[k] = answer
+    return clean
+
+
+def _kept(running: Runs, runs: list[_Run], active: list[_Run]) -> dict[str, Any]:
     """All that is needed to go on from here, within an epoch."""
     return {
         **running.kept(),
@@ -111,7 +142,7 @@ def _kept(running: Running, runs: list[_Run], active: list[_Run]) -> dict[str, A
     }
 
 
-def _go_on(saved: Mapping[str, Any], running: Running, runs: list[_Run]) -> list[_Run]:
+def _go_on(saved: Mapping[str, Any], running: Runs, runs: list[_Run]) -> list[_Run]:
     """Be where ``_kept`` was; return the runs that are active."""
     for run, kept in zip(runs, saved["runs"], strict=True):
         run.go_on(kept)
@@ -127,44 +158,39 @@ class _Run:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Problem[Any],
         machine: Machine,
         start: np.ndarray,
         stop: StoppingRule,
         settings: Settings,
     ) -> None:
-        self.problem = problem
-        self.machine = machine
         self.settings = settings
         self.log = Logbook(problem, machine, stop)
-        self.recorder = Recorder(problem.training, machine, start)
+        if settings.record:
+            self.recorder = Recorder(problem.training, machine, start)
 
     def close_epoch(
         self,
         epoch: int,
         k: int,
-        running: Running,
+        running: Runs,
         seconds: float,
-        whole: bool,
+        clean: bool,
         asked: bool,
         error: float | None,
+        validation_error: float | None,
     ) -> None:
         """Tell the logbook what happened in the epoch."""
-        mistakes = running.mistakes[k]
-        spent = not running.went_through(k)
-        clean = whole and mistakes == 0 and not spent
-        if spent or (clean and self.settings.order == "random"):  # not every row was looked at
-            m = self.problem.training.margins(self.machine, running.state.Z[k], self.machine.members)
-            clean = bool(np.all(m > self.settings.threshold))
         progress = Progress(
             epoch=epoch,
             updates=int(running.state.counts[k, MADE]),
-            mistakes=mistakes,
+            mistakes=running.mistakes[k],
             all_correct=clean,
             seconds=seconds,
             weights=running.state.Z[k],
             before=running.before[k],
             training_error=0.0 if clean and not self.settings.average else error,
+            validation_error=validation_error,
             repeats=self.settings.order == "cyclic",
             threshold=self.settings.threshold,
         )
@@ -188,7 +214,7 @@ class _Run:
         if kept["trace"] is not None:
             self.recorder.go_on(kept["trace"])
 
-    def finish(self, k: int, running: Running) -> None:
+    def finish(self, k: int, running: Runs) -> None:
         """Take the machine's share out of the running arrays."""
         assert self.log.reason is not None
         self.solution = Solution(

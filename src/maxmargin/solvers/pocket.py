@@ -26,16 +26,16 @@ import numpy as np
 from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.params import LARGEST
 from maxmargin.core.stopping import Progress, StoppingRule
+from maxmargin.core.trace import Trace
 from maxmargin.kernels.decision import inverse_lengths
 from maxmargin.rows.room import room
 from maxmargin.solvers.batch import Bundle, Risk
 from maxmargin.solvers.linesearch import fewest_errors
 from maxmargin.solvers.logbook import Logbook
-from maxmargin.solvers.orders import epochs
 from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
-from maxmargin.solvers.running import Recorder, Running, Settings, State
+from maxmargin.solvers.running import Recorder, Running, Runs, Settings, State
 
-__all__ = ["Pocket", "pocket_perceptron", "polish"]
+__all__ = ["Best", "Pocket", "close_epoch", "pocket_perceptron", "polish", "solved"]
 
 BATCH = 64  # candidates judged together
 DIRECTIONS = 32  # directions per round of polishing
@@ -46,8 +46,26 @@ ROUNDS = 100  # and no more rounds than these
 NEAREST = 4096  # breakpoints looked at along a direction
 
 
-class Pocket:
-    """The best weights so far, and the candidates still to be judged."""
+class Best:
+    """The pocket: the best weights so far, and their errors."""
+
+    def __init__(self, z: np.ndarray, errors: float, total: float) -> None:
+        self.z, self.errors, self.found_at, self.total = z.copy(), errors, 0, total
+
+    @property
+    def error(self) -> float:
+        """E_in of the pocket."""
+        return self.errors / self.total
+
+    def take(self, z: np.ndarray, errors: float, update: int | None = None) -> None:
+        """Take weights if they make fewer errors; equal ones never replace the pocket."""
+        if errors < self.errors:
+            self.z, self.errors = z.copy(), errors
+            self.found_at = self.found_at if update is None else update
+
+
+class Pocket(Best):
+    """The pocket on rows that are here, and the candidates still to be judged."""
 
     def __init__(self, examples: Examples, machine: Machine, z: np.ndarray) -> None:
         self.examples = examples
@@ -59,8 +77,7 @@ class Pocket:
             inverse_lengths(block.arrays, examples.pad, self.lengths[where])
         self.lengths = 1.0 / self.lengths
         self.weights = machine.class_weight[examples.codes]
-        self.total = float(self.weights.sum())
-        self.z, self.errors, self.found_at = z.copy(), self.count(z), 0
+        super().__init__(z, self.count(z), float(self.weights.sum()))
         self._waiting: list[tuple[int, np.ndarray]] = []
 
     def count(self, z: np.ndarray) -> float:
@@ -86,19 +103,15 @@ class Pocket:
 
     def compare(self, z: np.ndarray) -> None:
         """Take weights into the pocket at once if they make fewer errors."""
-        errors = self.count(z)
-        if errors < self.errors:
-            self.z, self.errors = z.copy(), errors
+        self.take(z, self.count(z))
 
     def judge(self) -> None:
-        """Judge the candidates in line; equal ones never replace the pocket (the earliest wins)."""
+        """Judge the candidates in line; the earliest of equal ones wins."""
         if not self._waiting:
             return
         Z = np.array([z for _, z in self._waiting])
         for k in np.flatnonzero(self._surely_wrong(Z) < self.errors):
-            errors = self.count(Z[k])
-            if errors < self.errors:
-                self.z, self.errors, self.found_at = Z[k], errors, self._waiting[k][0]
+            self.take(Z[k], self.count(Z[k]), self._waiting[k][0])
         self._waiting.clear()
 
     def _surely_wrong(self, Z: np.ndarray) -> np.ndarray:
@@ -131,7 +144,8 @@ def _descend(pocket: Pocket, deadline: float) -> None:
     for _ in range(DESCENT):
         if pocket.errors == 0 or time.perf_counter() > deadline:
             return
-        z = risk.step(z, risk.margins(z), "exact", bundles)
+        risk.look(z)
+        z = risk.step(z, "exact", bundles)
         pocket.compare(z[0])
 
 
@@ -213,7 +227,7 @@ def _go_on(
 
 
 def pocket_perceptron(
-    problem: Problem,
+    problem: Problem[Examples],
     machine: Machine,
     start: np.ndarray,
     settings: Settings,
@@ -228,11 +242,11 @@ def pocket_perceptron(
         finished: Solution = stage.finished
         return finished
     problem = replace(problem, began=problem.began - stage.elapsed)
-    began = problem.began
-    deadline = began + stop.max_seconds()
+    deadline = problem.began + stop.max_seconds()
     pocket = Pocket(problem.training, machine, start)
     state = State.begin(start[None], average=False, max_updates=stop.max_updates())
-    running = Running(problem.training, [machine], state, settings)
+    everything = replace(machine, members=pocket.everything)
+    running = Running(problem.training, [everything], state, settings)
     log = Logbook(problem, machine, stop)
     recorder = None
     if settings.record:
@@ -242,7 +256,7 @@ def pocket_perceptron(
         rng.bit_generator.state = saved["rng"]
         first, seen = saved["epoch"], saved["pieces"]
         _go_on(saved, running, pocket, log, recorder)
-    orders = epochs(settings.order, pocket.everything, rng)
+    orders = running.orders(rng)
     for epoch in count(first):
         drawn = rng.bit_generator.state
         if not seen:
@@ -266,40 +280,59 @@ def pocket_perceptron(
         running.end_epoch()
         if not running.mistakes[0]:  # nothing new will come from these weights
             pocket.compare(state.Z[0])
-        progress = Progress(
-            epoch=epoch,
-            updates=int(running.updates[0]),
-            mistakes=running.mistakes[0],
-            all_correct=pocket.errors == 0,
-            seconds=time.perf_counter() - began,
-            weights=state.Z[0],
-            before=running.before[0],
-            training_error=pocket.errors / pocket.total,
-            repeats=settings.order == "cyclic",
-            pocket=True,
-        )
-        log.close_epoch(
-            progress,
-            pocket.z,
-            asked=observer(epoch, progress.mistakes, lambda: pocket.z[None]),
-            running_error=pocket.count(state.Z[0]) / pocket.total,
-        )
+        asked = observer(epoch, running.mistakes[0], lambda: pocket.z[None])
+        (valid,) = problem.validation_errors([machine], lambda: pocket.z[None])
+        now = pocket.count(state.Z[0]) / pocket.total
+        close_epoch(log, epoch, 0, running, pocket, now, valid, asked)
         if log.reason is not None:
             break
-    assert log.reason is not None
-    errors = pocket.errors
+    errors = pocket.error
     if polishing:
         polish(pocket, rng, deadline)
-    solution = Solution(
+    return stage.finish(solved(log, 0, running, pocket, errors, recorder.trace if recorder else None))
+
+
+def close_epoch(
+    log: Logbook,
+    epoch: int,
+    k: int,
+    running: Runs,
+    pocket: Best,
+    running_error: float,
+    validation_error: float | None,
+    asked: bool,
+) -> None:
+    """Tell the logbook of machine k what happened in the epoch."""
+    progress = Progress(
+        epoch=epoch,
+        updates=int(running.updates[k]),
+        mistakes=running.mistakes[k],
+        all_correct=pocket.errors == 0,
+        seconds=time.perf_counter() - log.problem.began,
+        weights=running.state.Z[k],
+        before=running.before[k],
+        training_error=pocket.error,
+        validation_error=validation_error,
+        repeats=running.settings.order == "cyclic",
+        pocket=True,
+    )
+    log.close_epoch(progress, pocket.z, asked=asked, running_error=running_error)
+
+
+def solved(
+    log: Logbook, k: int, running: Runs, pocket: Best, unpolished: float, trace: Trace | None = None
+) -> Solution:
+    """What the run of machine k leaves behind."""
+    assert log.reason is not None
+    return Solution(
         z=pocket.z,
         reason=log.reason,
         history=log.history,
-        state=state.Z[0].copy(),
-        mistakes=int(running.updates[0]),
-        trace=recorder.trace if recorder else None,
-        steps=int(running.steps[0]),
+        state=running.state.Z[k].copy(),
+        mistakes=int(running.updates[k]),
+        trace=trace,
+        steps=int(running.steps[k]),
         best_update=pocket.found_at,
-        best_error=pocket.errors / pocket.total,
-        unpolished_error=errors / pocket.total,
+        best_error=pocket.error,
+        unpolished_error=unpolished,
     )
-    return stage.finish(solution)

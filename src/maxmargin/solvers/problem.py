@@ -9,22 +9,33 @@ pocket perceptrons copy the rows of a pair, or of a training split.)
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from maxmargin.core.history import History
 from maxmargin.core.stopping import StopReason
 from maxmargin.core.trace import Trace
-from maxmargin.kernels.decision import count_errors, decide
+from maxmargin.kernels.decision import count_errors, decide, inverse_lengths
 from maxmargin.kernels.ordered import combine, products
 from maxmargin.kernels.sketch import with_sketch, worth_sketching
 from maxmargin.rows import Csr, Dense, Rows
 
-__all__ = ["TILE_ENTRIES", "Examples", "Machine", "Observer", "Problem", "Solution"]
+__all__ = [
+    "TILE_ENTRIES",
+    "Examples",
+    "HeldOut",
+    "Machine",
+    "Measured",
+    "Observer",
+    "Problem",
+    "Solution",
+    "Trained",
+    "shares",
+]
 
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
 
@@ -47,6 +58,33 @@ class Machine:
         """Return y = ±1 for label codes."""
         return np.asarray(2.0 * (codes == self.positive) - 1.0)
 
+    def among(self, codes: np.ndarray) -> np.ndarray:
+        """Where rows of this machine are among rows with these label codes."""
+        if self.negative is None:
+            return np.arange(len(codes))
+        return np.flatnonzero((codes == self.positive) | (codes == self.negative))
+
+    def on(self, codes: np.ndarray) -> Machine:
+        """The same machine, on rows with these label codes."""
+        return replace(self, members=self.among(codes))
+
+
+class Measured(Protocol):
+    """Rows on which planes can be measured: here, or in partitions elsewhere."""
+
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z the share of its rows with y·f(x) ≤ 0; nan without rows."""
+
+
+class Trained(Measured, Protocol):
+    """Rows that machines are trained on."""
+
+    def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
+        """For each machine with its z whether all its rows have y·f(x) > δ."""
+
+
+T = TypeVar("T", bound=Trained)
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -56,6 +94,15 @@ class Examples:
     codes: np.ndarray
     pad: float  # the fictitious coordinate: 1 if the bias is learned, else 0
     scale: np.ndarray = field(default_factory=lambda: np.empty(0))  # 1/‖(x_i, 1)‖, or nothing
+
+    @classmethod
+    def of(cls, rows: Rows, codes: np.ndarray, pad: float, normalize: bool) -> Self:
+        """Rows as they are, or scaled to unit length."""
+        scale = np.empty(rows.n if normalize else 0)
+        if normalize:
+            for where, block in rows.blocks():
+                inverse_lengths(block.arrays, pad, scale[where])
+        return cls(rows, codes, pad, scale)
 
     @cached_property
     def sketched(self) -> Dense | Csr:
@@ -92,19 +139,34 @@ class Examples:
         out[:, -1] = self.pad * C.sum(axis=1)
         return out
 
-    def errors(self, positives: np.ndarray, Z: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """For each machine, the share of rows with y·f(x) ≤ 0; nan if there are no rows.
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z the share of its rows with y·f(x) ≤ 0; nan without rows."""
+        sizes = [len(machine.members) for machine in machines]
+        return shares(self.wrong(machines, Z), np.array(sizes))
 
-        A machine is given by the label code that counts as +1, and its weights.
+    def wrong(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z how many of its rows have y·f(x) ≤ 0.
+
+        Machines on the same rows are looked at together.
         """
-        if not len(order):
-            return np.full(len(Z), np.nan)
+        positives = np.array([machine.positive for machine in machines], dtype=np.int64)
         count = np.zeros(len(Z), dtype=np.int64)
+        together = all(machine.members is machines[0].members for machine in machines)
+        for k in range(1 if together else len(machines)):
+            which = np.s_[:] if together else np.s_[k : k + 1]
+            self._count(positives[which], Z[which], machines[k].members, count[which])
+        return count
+
+    def _count(self, positives: np.ndarray, Z: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
         for piece in self._pieces(len(order), len(Z)):
             for _, arrays, local, first in self.rows.stretches(order[piece]):
                 codes = self.codes[first:]
-                count_errors(arrays, codes, positives, local, Z, self.pad, self._tile, count)
-        return count / len(order)
+                count_errors(arrays, codes, positives, local, Z, self.pad, self._tile, out)
+
+    def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
+        """For each machine with its z whether all its rows have y·f(x) > δ."""
+        pairs = zip(machines, Z, strict=True)
+        return [bool(np.all(self.margins(m, z, m.members) > delta)) for m, z in pairs]
 
     @cached_property
     def _tile(self) -> int:
@@ -125,6 +187,13 @@ class Examples:
         m = machine.signs(self.codes[order]) * self.decisions(z[None], order)[0]
         return np.asarray(m * self.scale[order] if len(self.scale) else m)
 
+    def signed(self, machine: Machine, which: np.ndarray) -> np.ndarray:
+        """A few rows as a_i = y_i (x_i, 1), scaled like the rows."""
+        padded = np.column_stack([self.rows.take(which), np.full(len(which), self.pad)])
+        if len(self.scale):
+            padded *= self.scale[which, None]
+        return np.asarray(machine.signs(self.codes[which])[:, None] * padded)
+
     def restricted(self, members: np.ndarray) -> Examples:
         """Only the rows ``members``; a copy, unless they are all the rows."""
         if len(members) == self.rows.n:
@@ -133,34 +202,46 @@ class Examples:
         return Examples(self.rows.select(members), self.codes[members], self.pad, scale)
 
 
+def shares(count: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Counts as shares of the rows; nan where there are none."""
+    return np.where(sizes > 0, count / np.maximum(sizes, 1), np.nan)
+
+
 @dataclass(frozen=True)
-class Problem:
+class HeldOut:
+    """Validation rows: some of the rows of ``examples``."""
+
+    examples: Examples
+    rows: np.ndarray
+
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """The share of rows that are wrong; in one-vs-one of rows of the machine's own classes."""
+        if machines[0].negative is None:
+            mine = [replace(machine, members=self.rows) for machine in machines]
+        else:
+            codes = self.examples.codes[self.rows]
+            mine = [replace(machine, members=self.rows[machine.among(codes)]) for machine in machines]
+        return self.examples.errors_of(mine, Z)
+
+
+@dataclass(frozen=True)
+class Problem(Generic[T]):
     """Training examples, optional validation examples, and what is common to all machines."""
 
-    training: Examples
-    validation: Examples | None
-    held_out: np.ndarray  # rows of ``validation`` that validate (all of them, or the split)
+    training: T
+    validation: Measured | None
     track_error: bool  # measure E_in after every epoch
     began: float = field(default_factory=time.perf_counter)  # for budgets of seconds
     verdict: Callable[[Machine], Any] | None = None  # on the separability of a machine's rows
 
-    def validation_rows(self, machine: Machine) -> np.ndarray:
-        """Rows that validate this machine: its own classes only, in one-vs-one."""
-        if self.validation is None or machine.negative is None:
-            return self.held_out
-        codes = self.validation.codes[self.held_out]
-        mine = (codes == machine.positive) | (codes == machine.negative)
-        return np.asarray(self.held_out[mine])
-
-    def training_error(self, machine: Machine, z: np.ndarray) -> float:
-        """E_in: the share of the machine's training rows that are wrong."""
-        return float(self.training.errors(np.array([machine.positive]), z[None], machine.members)[0])
-
-    def validation_error(self, machine: Machine, z: np.ndarray) -> float:
-        """Share of validation rows that are wrong."""
-        assert self.validation is not None
-        rows = self.validation_rows(machine)
-        return float(self.validation.errors(np.array([machine.positive]), z[None], rows)[0])
+    def validation_errors(
+        self, machines: Sequence[Machine], predictors: Callable[[], np.ndarray]
+    ) -> list[float | None]:
+        """The share of validation rows that each machine gets wrong, if there are such rows."""
+        if self.validation is None:
+            return [None] * len(machines)
+        errors: list[float | None] = self.validation.errors_of(machines, predictors()).tolist()
+        return errors
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 from maxmargin.core.trace import Trace, Update
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Csr, Dense, Rows
+from maxmargin.solvers.orders import epochs
 from maxmargin.solvers.problem import TILE_ENTRIES, Examples, Machine
 
-__all__ = ["Recorder", "Running", "Settings", "State"]
+__all__ = ["Recorder", "Running", "Runs", "Settings", "State", "in_groups"]
 
 UNLIMITED = 1 << 62
 TOGETHER = 1 << 16  # weights of the updates of a trace whose margins are computed at once
@@ -63,35 +65,31 @@ class State:
         return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
 
 
-class Running:
-    """Some machines on shared rows, advanced together by visiting rows; ``state`` is updated."""
+class Runs(ABC):
+    """Some machines, advanced together by visiting rows; ``state`` is updated."""
 
     mistakes: list[int]  # updates in the last epoch, per machine
     before: np.ndarray  # weights at its beginning
 
-    def __init__(
-        self, examples: Examples, machines: Sequence[Machine], state: State, settings: Settings
-    ) -> None:
-        self.examples = examples
-        self.state = state
-        self.arrays = examples.rows.arrays if examples.rows.resident else None
-        self.positives = np.array([m.positive for m in machines], dtype=np.int64)
-        rates = settings.eta * np.array([m.class_weight for m in machines])
-        self.rule = Rule(settings.threshold, examples.pad, rates)
-        several = len(machines) > 1
-        self.tile = examples.rows.block_length(TILE_ENTRIES) if several else UNLIMITED
-        self._piece = examples.rows.block_length()
+    def __init__(self, machines: Sequence[Machine], state: State, settings: Settings) -> None:
+        self.machines, self.state, self.settings = list(machines), state, settings
         self._counted = state.counts.copy()
 
-    @property
-    def rows(self) -> Rows:
-        """The training rows."""
-        return self.examples.rows
+    @abstractmethod
+    def orders(self, rng: np.random.Generator) -> Iterator[Any]:
+        """Yield the visiting order of one epoch after the other, for ever."""
 
-    def pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        """Cut an epoch into pieces of some 20 ms, so that Ctrl-C and clocks are heeded."""
-        for start in range(0, len(order), self._piece):
-            yield order[start : start + self._piece]
+    @abstractmethod
+    def pieces(self, order: Any) -> Iterator[Any]:
+        """Cut an epoch into pieces, between which Ctrl-C and clocks are heeded."""
+
+    @abstractmethod
+    def visit_all(self, order: Any) -> None:
+        """Look at the rows of a piece, all machines together."""
+
+    @abstractmethod
+    def make_ready(self) -> None:
+        """Do what is worth doing before many epochs."""
 
     def begin_epoch(self) -> None:
         """Remember where the epoch starts."""
@@ -99,12 +97,8 @@ class Running:
         self._counted = self.state.counts.copy()
 
     def end_epoch(self) -> None:
-        """Count the mistakes; stop using a sketch that decided too little to pay for itself."""
-        new = self.state.counts - self._counted
-        self.mistakes = new[:, MADE].tolist()
-        sketched = self.arrays is not None and self.arrays is not self.rows.arrays
-        if sketched and 2 * new[:, READ].sum() > new[:, SEEN].sum():
-            self.arrays = self.rows.arrays
+        """Count the mistakes."""
+        self.mistakes = (self.state.counts - self._counted)[:, MADE].tolist()
 
     def kept(self) -> dict[str, Any]:
         """All that changes, from within an epoch; see ``core.keeping``."""
@@ -116,6 +110,69 @@ class Running:
         for name in ("Z", "U", "counts"):
             getattr(self.state, name)[...] = kept[name]
         self.before, self._counted = kept["before"], kept["counted"]
+
+    @property
+    def updates(self) -> np.ndarray:
+        """Updates in all, per machine."""
+        return np.asarray(self.state.counts[:, MADE])
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Rows looked at in all, per machine."""
+        return np.asarray(self.state.counts[:, SEEN])
+
+    def went_through(self, k: int) -> bool:
+        """Whether machine k was free to look at every row of the epoch."""
+        return bool(self.state.counts[k, LEFT] > 0)
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the machines only."""
+        self.machines = [m for m, go in zip(self.machines, which, strict=True) if go]
+        self.state = self.state.part(which)
+
+
+class Running(Runs):
+    """Machines on the same rows, which are here."""
+
+    def __init__(
+        self, examples: Examples, machines: Sequence[Machine], state: State, settings: Settings
+    ) -> None:
+        super().__init__(machines, state, settings)
+        self.examples = examples
+        self.arrays = examples.rows.arrays if examples.rows.resident else None
+        self.positives = np.array([m.positive for m in machines], dtype=np.int64)
+        rates = settings.eta * np.array([m.class_weight for m in machines])
+        self.rule = Rule(settings.threshold, examples.pad, rates)
+        several = len(machines) > 1
+        self.tile = examples.rows.block_length(TILE_ENTRIES) if several else UNLIMITED
+        self._piece = examples.rows.block_length()
+
+    @property
+    def rows(self) -> Rows:
+        """The training rows."""
+        return self.examples.rows
+
+    def orders(self, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield the visiting order of one epoch after the other, for ever."""
+        return epochs(self.settings.order, self.machines[0].members, rng)
+
+    def pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        """Cut an epoch into pieces of some 20 ms."""
+        for start in range(0, len(order), self._piece):
+            yield order[start : start + self._piece]
+
+    def make_ready(self) -> None:
+        """Make a sketch of the rows, where it pays."""
+        if self.rows.resident:
+            self.arrays = self.examples.sketched
+
+    def end_epoch(self) -> None:
+        """Count the mistakes; stop using a sketch that decided too little to pay for itself."""
+        super().end_epoch()
+        new = self.state.counts - self._counted
+        sketched = self.arrays is not None and self.arrays is not self.rows.arrays
+        if sketched and 2 * new[:, READ].sum() > new[:, SEEN].sum():
+            self.arrays = self.rows.arrays
 
     def visit_all(self, order: np.ndarray) -> None:
         """Look at the rows in ``order``, all machines together."""
@@ -151,25 +208,24 @@ class Running:
                     yield step, row
         count[LEFT] = left
 
-    @property
-    def updates(self) -> np.ndarray:
-        """Updates in all, per machine."""
-        return np.asarray(self.state.counts[:, MADE])
-
-    @property
-    def steps(self) -> np.ndarray:
-        """Rows looked at in all, per machine."""
-        return np.asarray(self.state.counts[:, SEEN])
-
-    def went_through(self, k: int) -> bool:
-        """Whether machine k was free to look at every row of the epoch."""
-        return bool(self.state.counts[k, LEFT] > 0)
-
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the machines only."""
+        super().keep(which)
         self.positives = self.positives[which]
         self.rule = self.rule._replace(rates=self.rule.rates[which])
-        self.state = self.state.part(which)
+
+
+def in_groups(
+    examples: Examples, machines: Sequence[Machine], state: State, settings: Settings
+) -> Iterator[Running]:
+    """Machines on all rows together, and others, or those whose updates are recorded, one by one.
+
+    Nothing here may cost O(d): a stream comes by one example at a time.
+    """
+    together = not settings.record and all(len(m.members) == examples.rows.n for m in machines)
+    groups = [np.s_[:]] if together else [np.s_[k : k + 1] for k in range(len(machines))]
+    for group in groups:
+        yield Running(examples, machines[group], state.part(group), settings)
 
 
 class Recorder:

@@ -52,9 +52,19 @@ class ExactRows:
         Whether the plane has a bias.
     exponents : array of int
         k_j with |x_ij| ≤ 2^k_j for every feature j.
+    used : array of bool, optional
+        Which features are not zero in all rows; if these are only some of more rows, in all of those.
     """
 
-    def __init__(self, rows: Rows, y: np.ndarray, pad: float, exponents: np.ndarray) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        pad: float,
+        exponents: np.ndarray,
+        used: np.ndarray | None = None,
+    ) -> None:
+        self._used = used
         self.given, self.y, self.pad, self.exponents = rows, y, pad, exponents
         self.n, self.d = rows.n, rows.d
         self.D = rows.d + int(pad)
@@ -69,7 +79,8 @@ class ExactRows:
     @property
     def used(self) -> np.ndarray:
         """Which columns are not zero in all rows."""
-        return np.append(self.given.column_reach > 0, [True] * int(self.pad))
+        features = self.given.column_reach > 0 if self._used is None else self._used
+        return np.append(features, [True] * int(self.pad))
 
     @cached_property
     def terms(self) -> int:

@@ -14,7 +14,7 @@ from scipy import sparse
 from maxmargin.rows import Rows
 from maxmargin.rows.remote import matrix_of
 
-__all__ = ["Alike", "alike"]
+__all__ = ["Alike", "alike", "key_of"]
 
 
 class Alike(NamedTuple):
@@ -24,22 +24,30 @@ class Alike(NamedTuple):
     group: np.ndarray  # of each row
 
 
-def alike(rows: Rows, y: np.ndarray) -> Alike:
-    """Find equal rows with equal signs; of those that are not next to each other some may be missed."""
-    everything = np.arange(rows.n)
-    key = rows.times(np.random.default_rng(0).normal(size=(rows.d, 1)))[:, 0]
-    order = np.lexsort((key, y))
-    same = (np.diff(key[order]) == 0.0) & (np.diff(y[order]) == 0.0)
+def alike(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> Alike:
+    """Find equal rows with equal signs among some, by a number that equal rows share.
+
+    Of those that are not next to each other in the order of this number some may be missed.
+    """
+    order = np.lexsort((key[which], y[which]))
+    near = which[order]
+    same = (np.diff(key[near]) == 0.0) & (np.diff(y[near]) == 0.0)
     maybe = np.flatnonzero(same)
     if not len(maybe):
+        everything = np.arange(len(which))
         return Alike(everything, everything)
     X = matrix_of(rows)
-    one, other = X[order[maybe]], X[order[maybe + 1]]
+    one, other = X[near[maybe]], X[near[maybe + 1]]
     if sparse.issparse(X):
         same[maybe] = np.diff((one != other).tocsr().indptr) == 0
     else:
         same[maybe] = np.all(one == other, axis=1)
     begins = np.concatenate([[True], ~same])
-    group = np.empty(rows.n, np.int64)
+    group = np.empty(len(which), np.int64)
     group[order] = np.cumsum(begins) - 1
     return Alike(order[begins], group)
+
+
+def key_of(rows: Rows) -> np.ndarray:
+    """A number for each row, equal for equal rows."""
+    return rows.times(np.random.default_rng(0).normal(size=(rows.d, 1)))[:, 0]

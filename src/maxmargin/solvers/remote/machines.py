@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,19 +12,21 @@ from maxmargin.solvers.frame import Scene, set_scene
 from maxmargin.solvers.hardmargin import ENTRIES, LEAST, POOL
 from maxmargin.solvers.margin import Task, solve_margins
 from maxmargin.solvers.passes import Budget
+from maxmargin.solvers.remote.beginning import NEWTON, Beginning, begin_at, begin_with_all
 from maxmargin.solvers.remote.hard import remote_hard_margin
 from maxmargin.solvers.remote.point import Limits, RemotePoint
 from maxmargin.solvers.remote.pool import Pool
 from maxmargin.solvers.remote.rounds import Course, Side, run_rounds
 from maxmargin.solvers.remote.rule import Plane
 from maxmargin.solvers.remote.sampling import Sample, sample
-from maxmargin.solvers.remote.soft import Beginning, remote_soft_margin
+from maxmargin.solvers.remote.soft import remote_soft_margin
 from maxmargin.solvers.softmargin import BASE, ROUGH, THIN
 
-__all__ = ["RemoteSolved", "RemoteTask", "solve_remote"]
+__all__ = ["CARRIED", "RemoteSolved", "RemoteTask", "pool_of", "solve_remote"]
 
 CARRIED = 1 << 21  # numbers that come here in a round, at most
-OFF, FAR = 2.0, 6.0  # distances of the optimum from that of a sample: likely, and nearly certain
+WIDE = 8  # so many times as many of sparse rows with too many features for a Hessian
+EACH = 20  # rows of a sample for each feature, at least
 
 
 class RemoteTask(NamedTuple):
@@ -52,19 +53,19 @@ def solve_remote(
     """Solve machines on the same partitions together."""
     rows, hard = data.rows, tasks[0].C is None
     d, dense = rows.d, max(1, data.entries // rows.n)
-    carried = max(BASE, CARRIED // dense)
+    carried = max(BASE, (CARRIED if d <= NEWTON else WIDE * CARRIED) // dense)
     if hard:
         size = max(LEAST, min(40 * (d + 1), POOL, ENTRIES // (d + 1)))
     else:
-        size = max(BASE, 4 * (d + 1), min(rows.n // THIN, CARRIED // dense))
+        size = min(max(EACH * (d + 1), rows.n // THIN), carried)
     drawn = sample(data, size)
     scene = set_scene(drawn.rows, pad)
     sides = [_side(task, pad, scene) for task in tasks]
     courses: list[Course[RemotePoint]] = []
     for task, side, limit in zip(tasks, sides, limits, strict=True):
         if hard:
-            pool = _pool(drawn, side)
-            whole = len(drawn.codes) == rows.n
+            pool = pool_of(drawn, side)
+            whole = len(drawn.codes) == data.n
             courses.append(remote_hard_margin(side, pool, rows.parts, whole, limit))
         else:
             begin = _begin(drawn, task, side, rows.n, carried, limit.deadline)
@@ -85,11 +86,12 @@ def _outside(side: Side, point: RemotePoint) -> tuple[np.ndarray, float]:
     return w, b if side.pad else 0.0
 
 
-def _pool(drawn: Sample, side: Side) -> Pool:
+def pool_of(drawn: Sample, side: Side) -> Pool:
+    """The rows of a sample that belong to a machine."""
     which = side.members(drawn.codes)
     codes = drawn.codes[which]
     rows = drawn.rows if len(which) == drawn.rows.n else drawn.rows.select(which)
-    y, C = side.signs(codes), side.bounds(codes)
+    y, C = side.signs(codes), side.bounds(codes, drawn.weight[which])
     return Pool(rows, y, C, drawn.part[which], drawn.number[which])
 
 
@@ -97,7 +99,7 @@ def _begin(
     drawn: Sample, task: RemoteTask, side: Side, n: int, carried: int, deadline: float
 ) -> Beginning:
     """Solve the sample roughly, with C in proportion; how far that may be off, and so how many rows."""
-    pool = _pool(drawn, side)
+    pool = pool_of(drawn, side)
     weight = drawn.stands_for[drawn.codes[side.members(drawn.codes)]]
     frame = pool.frame(side)
     if task.start is not None:
@@ -107,15 +109,6 @@ def _begin(
         asked = [Task(pool.y, C * weight)]
         (rough,) = solve_margins(pool.rows, asked, side.pad, ROUGH, Budget(deadline=deadline))
         plane = Plane(*side.scene.inside(rough.w, rough.b))
-    total = float(weight.sum())
-    if total <= 2 * max(BASE, 4 * (frame.d + 1)):
-        return Beginning(plane, math.inf, total)
-    m = frame.values(*plane)
-    mean = float(weight @ m) / total
-    spread = math.sqrt(float(weight @ (m - mean) ** 2) / total)
-    off = math.sqrt((frame.d + 1) / len(m)) * spread or 1.0
-    for width in (FAR * off, OFF * off):
-        expected = float(weight @ (np.abs(1.0 - m) <= width))
-        if expected <= carried:
-            break
-    return Beginning(plane, width, expected)
+    if float(weight.sum()) <= min(carried, 2 * max(BASE, 4 * (frame.d + 1))):
+        return begin_with_all(plane)
+    return begin_at(plane, frame, pool.C * weight)

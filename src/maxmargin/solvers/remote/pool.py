@@ -58,10 +58,6 @@ class Pool(NamedTuple):
         mine = [some[part == k] for k in range(parts)]
         return [Given(self.number[which], alpha[which]) if len(which) else None for which in mine]
 
-    def shares(self, share: np.ndarray, parts: int) -> list[Given | None]:
-        """For each partition the shares α_i/C_i of its rows."""
-        return [Given(None, share[self.part == k]) for k in range(parts)]
-
 
 def gathered(sent: Sequence[Sent | None]) -> Pool | None:
     """What partitions sent, in their order; None if that is nothing."""

@@ -36,12 +36,15 @@ class Side(NamedTuple):
     def members(self, codes: np.ndarray) -> np.ndarray:
         """Where the rows of the machine are."""
         if self.negative is None:
-            return np.arange(len(codes))
+            return np.flatnonzero(codes >= 0)  # rows of weight zero are left out
         return np.flatnonzero((codes == self.positive) | (codes == self.negative))
 
-    def bounds(self, codes: np.ndarray) -> np.ndarray:
-        """C_i for label codes."""
-        return np.full(len(codes), np.inf) if self.C is None else self.C[codes]
+    def bounds(self, codes: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        """C_i for label codes, and weights of the rows."""
+        if self.C is None:
+            return np.full(len(codes), np.inf)
+        C = self.C[codes]
+        return np.asarray(C if weight is None else C * weight)
 
 
 class View(NamedTuple):
@@ -55,18 +58,24 @@ class View(NamedTuple):
 def look(part: Part, side: Side) -> View:
     """See a partition as a machine does."""
     which = side.members(part.codes)
-    rows, codes = part.rows, part.codes
+    rows, codes, weight = part
     if len(which) < rows.n:
         rows, codes = rows.select(which), codes[which]
-    return View(Frame(rows, side.signs(codes), side.pad, side.scene), side.bounds(codes), which)
+        weight = None if weight is None else weight[which]
+    frame = Frame(rows, side.signs(codes), side.pad, side.scene)
+    return View(frame, side.bounds(codes, weight), which)
 
 
 class Question(NamedTuple):
-    """``function(view, *small)`` is asked of every partition, with its own state at the end."""
+    """``function(view, *small)`` is asked of every partition, with its own state at the end.
+
+    With ``combine`` the answers are combined on their way, and there are fewer of them.
+    """
 
     function: Callable[..., Any]
     small: tuple[Any, ...]
     own: Sequence[Any] | None = None
+    combine: Callable[[list[Any]], Any] | None = None
 
     def state(self, number: int) -> tuple[Any, ...]:
         """What one partition is told."""
@@ -79,7 +88,23 @@ Course = Generator[Question, list[Any], T]
 def ask_all(rows: RemoteRows, asked: Sequence[tuple[Side, Question]]) -> list[list[Any]]:
     """One round for several machines: for each of them the answers of the partitions."""
     own = [[(s, q.function, q.state(k)) for s, q in asked] for k in range(rows.parts)]
-    return [list(answers) for answers in zip(*rows.each(_answers, own=own), strict=True)]
+    each = [q.combine for _, q in asked if q.combine is not None]
+    combine = Each(each) if len(each) == len(asked) else None
+    answers = rows.each(_answers, own=own, combine=combine)
+    return [list(one) for one in zip(*answers, strict=True)]
+
+
+class Each:
+    """Combine the answers to several machines, each in its way; None where no partition had any."""
+
+    def __init__(self, ways: Sequence[Callable[[list[Any]], Any]]) -> None:
+        self.ways = list(ways)
+
+    def __call__(self, answers: list[list[Any]]) -> list[Any]:
+        """Return one answer for each machine."""
+        columns = zip(self.ways, zip(*answers, strict=True), strict=True)
+        given = [(way, [one for one in column if one is not None]) for way, column in columns]
+        return [way(some) if some else None for way, some in given]
 
 
 def _answers(part: Part, asked: Sequence[tuple[Side, Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:

@@ -3,11 +3,11 @@
 Rows far from the margin have α_i = 0 or C_i by their side. So a plane, a width δ and what is known of
 the rows near the margin say what every α_i is, and a partition can compute its own:
 
-    α_i = φ C_i clip(½ + (1 − m_i)/2δ, 0, 1).
+    α_i = φ C_i clip(½ + (1 − m_i)/2δ_i, 0, 1),      δ_i = δ s_i
 
-The factors φ ≤ 1, one for each sign of y_i, make Σ α_i y_i = 0. Where the rows with |1 − m_i| ≤ δ were
-solved for, the share α_i/C_i of each group of equal rows is given instead; for a hard margin, where
-there is no rule, the α_i that are not zero.
+with the scale s_i of the row (see :mod:`maxmargin.solvers.remote.gauge`). The factors φ ≤ 1, one for
+each sign of y_i, make Σ α_i y_i = 0. Of rows that were solved for, the share α_i/C_i is given instead;
+for a hard margin, where there is no rule, the α_i that are not zero.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.solvers.frame import Frame
-from maxmargin.solvers.remote.alike import alike
+from maxmargin.solvers.remote.gauge import Gauge
 
-__all__ = ["Given", "Multipliers", "Plane", "Rule", "multipliers_of", "ramp"]
+__all__ = ["Given", "Multipliers", "Plane", "Rule", "multipliers_of", "ramp", "widths_of"]
 
 
 class Plane(NamedTuple):
@@ -34,14 +34,15 @@ class Rule(NamedTuple):
 
     plane: Plane
     width: float
+    gauge: Gauge
     plus: float = 1.0
     minus: float = 1.0
 
 
 class Given(NamedTuple):
-    """Multipliers of some rows of a partition by their places, or shares of groups near the margin."""
+    """Multipliers of some rows of a partition by their places, or shares of their bounds."""
 
-    places: np.ndarray | None
+    places: np.ndarray
     values: np.ndarray
 
 
@@ -57,22 +58,25 @@ def multipliers_of(
 ) -> np.ndarray:
     """α_i for all rows of a partition, whose places there are ``numbers``."""
     if rule is None:
-        alpha = np.zeros(frame.n)
-        if given is not None and given.places is not None:
-            alpha[np.searchsorted(numbers, given.places)] = given.values
-        return alpha
-    r = 1.0 - frame.values(*rule.plane)
-    alpha = ramp(r, rule.width) * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
+        alpha, bounds = np.zeros(frame.n), np.ones(frame.n)
+    else:
+        r = 1.0 - frame.values(*rule.plane)
+        widths = widths_of(rule.width, rule.gauge.scales(frame))
+        alpha = ramp(r, widths) * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
+        bounds = C
     if given is not None:
-        inside = np.flatnonzero(np.abs(r) <= rule.width)
-        groups = alike(frame.rows.select(inside), frame.y[inside])
-        alpha[inside] = given.values[groups.group] * C[inside]
+        where = np.searchsorted(numbers, given.places)
+        alpha[where] = given.values * bounds[where]
     return np.asarray(alpha)
 
 
-def ramp(r: np.ndarray, width: float) -> np.ndarray:
-    """The slope of the hinge, 0 to 1, smoothed over −δ … δ."""
-    if width == np.inf:
-        return np.full(len(r), 0.5)
-    share = np.clip(0.5 + r / (2.0 * width), 0.0, 1.0)
-    return np.where(r > width, 1.0, np.where(r < -width, 0.0, share))
+def widths_of(width: float, scales: np.ndarray) -> np.ndarray:
+    """δ_i = δ s_i; all infinite if δ is."""
+    return np.full(len(scales), np.inf) if width == np.inf else width * scales
+
+
+def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """The slope of the hinge, 0 to 1, smoothed over −δ_i … δ_i."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = np.clip(0.5 + r / (2.0 * widths), 0.0, 1.0)
+    return np.where(r > widths, 1.0, np.where(r < -widths, 0.0, share))

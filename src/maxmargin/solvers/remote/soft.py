@@ -1,52 +1,53 @@
-"""The soft margin on partitions: Newton steps with small summaries, then the rows near the margin here.
+"""The soft margin on partitions: a model of the objective from small summaries, and its minimum here.
 
-A plane that is solved on a sample is off by a width δ that is known roughly. If few rows are within δ of
-the margin, they come here: all others have α_i = 0 or C_i by their side, their sums say all about them,
-and the reduced problem is solved as in :mod:`maxmargin.solvers.softmargin`. If there are too many, a
-round returns gradient and Hessian of the objective with its hinge smoothed over δ; after a Newton step
-the plane is known better, δ shrinks, and there are fewer. Every round gives a true gap: the primal value
-of its plane, and the dual value of multipliers that are within their bounds and balance.
+Near a plane z₀ = (w, b) the objective is ½‖w‖² plus three kinds of terms. Rows far from the margin keep
+their side: their sum is linear, and exact. Rows near it, |r_i| ≤ δ_i, come here if they are few, and
+their hinge is kept as it is. If they are many, only those come that bend the objective much by
+themselves, outliers as a rule; the hinge of each other is smoothed over δ_i, and gradient and Hessian of
+their sum travel. So the model
+
+    ½‖w‖² − v·w − s b + ½ (z − z₀)ᵀ H (z − z₀) + Σ C_i max(0, 1 − m_i)
+
+is minimised by the same method as on one machine (:mod:`maxmargin.solvers.multipliers`), after a change
+of coordinates that makes D + H the unit matrix. The next plane is better known, δ shrinks to what is
+still uncertain, and in the end all rows near the margin are here, H = 0, and the model is exact. Every
+round gives a true gap: the primal value of its plane, and the dual value of multipliers that are within
+their bounds and balance.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from maxmargin.core.errors import InputError
+from maxmargin.rows import DenseRows
+from maxmargin.solvers.frame import Frame, Scene
 from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
-from maxmargin.solvers.remote.alike import alike
-from maxmargin.solvers.remote.looks import FINEST, TIMES, Total, Wish, look_at, total
+from maxmargin.solvers.remote.band import Band, gathered_band
+from maxmargin.solvers.remote.beginning import NEWTON, Beginning
+from maxmargin.solvers.remote.gauge import Gauge, factor, gauge_of
+from maxmargin.solvers.remote.looks import TIMES, Look, Wish, look_at, merged
 from maxmargin.solvers.remote.point import Limits, RemotePoint
 from maxmargin.solvers.remote.rounds import Course, Question, Side
-from maxmargin.solvers.remote.rule import Multipliers, Plane, Rule
+from maxmargin.solvers.remote.rule import Given, Multipliers, Plane, Rule, widths_of
 from maxmargin.solvers.remote.running import run_out
-from maxmargin.solvers.softmargin import ROOM, UNBALANCED
+from maxmargin.solvers.remote.wide import solve_wide
+from maxmargin.solvers.softmargin import ROOM, UNBALANCED, WIDE
 
-__all__ = ["Beginning", "remote_soft_margin"]
+__all__ = ["remote_soft_margin"]
 
 ROUNDS = 60
-SHRINK = 0.1  # of the width, at most, in a Newton round
-WIDEN = 4.0  # the width grows so much where rows were missing
-STEPS = 2  # Newton steps, at least, after rows near the margin did not suffice
-PATIENCE = 3  # steps in turn that were too long
-VALID = 3.0  # widths are at least so many times the length of the next step
+SHRINK, GROW = 0.1, 4.0  # of the width, at most, from round to round
+VALID = 1.0  # widths against the length of the last step
 SPARE = 2  # a partition may send so many times its share of the rows that are expected
-FEWEST = 256  # rows it may send in any case
-NEWTON = 3_000  # features up to which a Hessian travels
-ENOUGH = 3  # rows per feature that a width has to hold, for a Hessian
-
-
-class Beginning(NamedTuple):
-    """A first plane, how far it may be off, and about how many rows are within that of the margin."""
-
-    plane: Plane
-    width: float
-    expected: float
+FILL = 0.7  # of the rows that may come, so many are planned with
+ENOUGH = 3  # rows per feature that a width has to hold
+TINY = 1e-12  # of the widest: what a row without a width counts as
+NOWHERE = Scene(np.zeros(1), 1.0)  # of coordinates that are no longer the user's
+ROUGH = 1e-2  # a model is solved to this share of the gap
 
 
 @dataclass
@@ -54,61 +55,50 @@ class _State:
     """Where a machine is: what it wants to know next, and how it came there."""
 
     plane: Plane
+    gauge: Gauge
     width: float
-    sends: bool  # the rows in the band are to come here
     base: Plane | None = None  # where the last step began
-    tried: float = math.inf  # the width for which that step was made
-    solved: bool = False  # whether it was made by solving on the rows in the band
-    failed: float = 0.0  # a width whose rows did not suffice, since the last Newton step
-    shrink: float = SHRINK
-    sigma: float = 0.0
-    retreats: int = 0
-    alone: int = 0  # Newton steps to go before rows are sent again
+    length: float = 0.0  # of that step, by the gauge
+    tried: float = math.inf  # the width of the model that it came from
+    exact: bool = False  # whether that model was exact
 
 
 def remote_soft_margin(
     side: Side, start: Beginning, parts: int, most: int, limits: Limits
 ) -> Course[RemotePoint]:
     """Solve one machine; at most about ``most`` rows come here in a round."""
-    now = _State(start.plane, start.width, sends=start.expected <= most)
+    now = _State(*start)
     best = RemotePoint(start.plane, Multipliers(None, [None] * parts))
     for _ in range(ROUNDS):
-        if not now.sends and len(now.plane.w) > NEWTON:
-            raise InputError(
-                f"rows in partitions must have at most {NEWTON:,} features where more than {most:,} of "
-                f"them are near the margin. Got {len(now.plane.w):,} features instead. Hash the "
-                "features, lower C, or fit to a file on one machine (open_rows)."
-            )
-        answers = yield Question(look_at, (_wish(now, parts, most),))
-        seen = total(answers)
+        answers = yield Question(look_at, (_wish(now, parts, most),), range(parts), merged)
+        seen = merged(answers)
         planes = [now.plane] if now.base is None else [_between(now, t) for t in TIMES]
-        for plane, hinge in zip(planes, seen.hinge.tolist(), strict=False):
-            best = best.with_plane(plane, 0.5 * float(plane.w @ plane.w) + hinge)
-        if not now.sends:
-            best = best.with_multipliers(*_smooth_multipliers(side, now, seen, parts))
+        values = [0.5 * float(p.w @ p.w) for p in planes] + seen.hinge[: len(planes)]
+        for plane, value in zip(planes, values.tolist(), strict=True):
+            best = best.with_plane(plane, value)
         if limits.ended(best):
             break
-        back = _shorter(now, seen)
-        if back < 1.0:
-            _retreat(now, back, seen, most)
+        t = _shorter(values)
+        if t < 1.0:
+            if t == 0.0 and len(now.plane.w) > NEWTON:
+                break  # more rows are near the margin than may come, and no Hessian speaks for them
+            _retreat(now, t)
             continue
-        now.retreats = 0
-        if not now.sends:
-            _newton(side, now, seen, most)
-            continue
-        if seen.pool is None or not _can_balance(side, seen):
+        band = gathered_band(seen.rows, side)
+        if not seen.left and (band is None or not _can_balance(side, seen, band)):
+            now.width = max(GROW * now.width, seen.holding(_enough(now)))
             now.base = None
-            fewer = now.width / WIDEN
-            now.sends = seen.arriving(now.width) > most and seen.within(fewer) > _enough(now)
-            now.sends = now.sends and fewer > now.failed
-            now.width = fewer if now.sends else max(now.width, _width(seen, _enough(now)))
-            now.alone = 0 if now.sends else STEPS
             continue
-        point, multipliers = _reduced(side, now, seen, limits, parts)
-        best = best.with_multipliers(multipliers, point.dual)
-        now.base, now.plane = now.plane, Plane(point.w, point.b)
-        now.tried, now.solved, now.sigma = now.width, True, point.sigma / 10.0
-        now.width = max(now.width / 4.0, min(now.width, _width(seen, _enough(now))))
+        goal = max(0.1 * limits.tol, ROUGH * min(best.gap, 0.1))
+        if seen.left:
+            point, alpha = _modelled(side, now, seen, band, goal, limits.deadline)
+        else:
+            assert band is not None
+            point, alpha = _reduced(side, now, seen, band, 0.1 * limits.tol, limits.deadline)
+        best = best.with_multipliers(*_multipliers(side, now, seen, band, alpha, parts))
+        _next(side, now, seen, band, point, most)
+        if best.gap <= limits.tol:
+            break
     return best
 
 
@@ -116,8 +106,8 @@ def _wish(now: _State, parts: int, most: int) -> Wish:
     step = None
     if now.base is not None:
         step = Plane(now.plane.w - now.base.w, now.plane.b - now.base.b)
-    share = max(FEWEST, -(-SPARE * most // parts))
-    return Wish(now.plane, step, now.width, share if now.sends else 0)
+    share = most if now.width == math.inf else -(-SPARE * most // parts)
+    return Wish(now.plane, step, now.width, now.gauge, share, len(now.plane.w) <= NEWTON)
 
 
 def _between(now: _State, t: float) -> Plane:
@@ -129,117 +119,153 @@ def _between(now: _State, t: float) -> Plane:
     return Plane(w + t * (v - w), b + t * (c - b))
 
 
-def _shorter(now: _State, seen: Total) -> float:
+def _shorter(values: np.ndarray) -> float:
     """How far to go on the way: 1 if that is about as good as any."""
-    if now.base is None:
-        return 1.0
-    risk = seen.hinge if now.solved else seen.smooth
-    values = [0.5 * float(p.w @ p.w) for p in (_between(now, t) for t in TIMES)] + risk
     k = int(np.argmin(values))
     enough = values[-1] - values[0] >= 0.5 * (values[-1] - values[k])
     return 1.0 if enough or values[0] <= values[k] * (1.0 + 1e-12) else TIMES[k]
 
 
-def _retreat(now: _State, t: float, seen: Total, most: int) -> None:
+def _retreat(now: _State, t: float) -> None:
     """Go only a part of the way.
 
-    If the step came from the rows near the margin, others held the plane back: take in more. A Newton
-    step that leads nowhere was made for a width that has shrunk too much since.
+    A step beyond the width of its model met rows that the model took for far: look wider. A short one
+    was led astray by the smoothing: look closer.
     """
     now.plane, now.base = _between(now, t), None
-    now.retreats += 1
-    if now.solved:
-        now.failed = max(now.failed, now.tried)
-        now.width = WIDEN * now.tried
-        now.sends = seen.arriving(now.width) <= most and now.retreats <= PATIENCE
-        now.width = now.width if now.sends else now.tried
-        now.alone = 0 if now.sends else STEPS
+    if now.exact or now.length > now.tried:
+        now.width = min(max(now.length, 2.0 * now.tried), 8.0 * now.tried)
     else:
-        now.sends = False
-        now.width = now.tried if t == 0.0 or now.retreats > PATIENCE else now.width
-    now.shrink, now.solved = 1.0, False
+        now.width = 0.3 * now.tried
 
 
-def _smooth_multipliers(side: Side, now: _State, seen: Total, parts: int) -> tuple[Multipliers, float]:
-    """α_i = φ C_i h′(r_i), with a factor on the heavier class for balance, and their dual value."""
-    plus, minus = (float(a) for a in seen.alpha)
-    factors = [1.0, 1.0]
-    if side.pad:
-        least = min(plus, minus)
-        factors = [least / plus if plus > 0.0 else 0.0, least / minus if minus > 0.0 else 0.0]
-    v = factors[0] * seen.v[0] + factors[1] * seen.v[1]
-    dual = factors[0] * plus + factors[1] * minus - 0.5 * float(v @ v)
-    return Multipliers(Rule(now.plane, now.width, *factors), [None] * parts), dual
-
-
-def _newton(side: Side, now: _State, seen: Total, most: int) -> None:
-    """A Newton step on the smoothed objective; then the width follows from its length."""
+def _modelled(
+    side: Side, now: _State, seen: Look, band: Band | None, goal: float, deadline: float
+) -> tuple[Plane, np.ndarray]:
+    """Minimise the model with its quadratic part; return the plane, and α of the rows that came."""
     assert seen.curvature is not None
-    d, (w, b) = len(now.plane.w), now.plane
-    if not seen.inside:
-        now.base, now.width = None, max(4.0 * now.width, _width(seen, _enough(now)))
+    H, z0 = seen.curvature, np.append(now.plane.w, now.plane.b)
+    linear = _linear(side, seen)
+    unit, L = factor(H + _unit(side, len(H)))
+    toward = linear + H @ z0
+    v0 = linalg.solve_triangular(L, toward / unit, lower=True)
+    if band is None:
+        z, alpha = v0, np.empty(0)
+    else:
+        fixed = seen.smooth + float(linear @ z0) + 0.5 * float(z0 @ H @ z0)
+        A = linalg.solve_triangular(L, (_rows(band) / unit).T, lower=True).T
+        frame = Frame(DenseRows(np.ascontiguousarray(A)), band.frame.y, 0.0, NOWHERE, ready=True)
+        problem = Reduced(frame, band.C, v0, 0.0, fixed, _stiffness(now, band))
+        begin = Iterate(L.T @ (unit * z0), 0.0, 0.5 * band.C, 1.0)
+        found = run_out(minimise(problem, begin, goal, deadline))
+        z, alpha = found.w, found.alpha
+    z = linalg.solve_triangular(L, z, lower=True, trans="T") / unit
+    return Plane(z[:-1], float(z[-1]) * side.pad), alpha
+
+
+def _reduced(
+    side: Side, now: _State, seen: Look, band: Band, goal: float, deadline: float
+) -> tuple[Plane, np.ndarray]:
+    """Solve on the rows that came, all others fixed."""
+    *v0, s0 = _linear(side, seen)
+    fixed = float(seen.alpha.sum())
+    problem = Reduced(band.frame, band.C, np.array(v0), float(s0), fixed, _stiffness(now, band))
+    begin = Iterate(now.plane.w, now.plane.b, 0.5 * band.C, 1.0)
+    if band.frame.d > NEWTON and not band.frame.ready:
+        return solve_wide(problem, now.plane, goal, deadline)
+    point = run_out(minimise(problem, begin, goal, deadline))
+    return Plane(point.w, point.b), point.alpha
+
+
+def _multipliers(
+    side: Side, now: _State, seen: Look, band: Band | None, alpha: np.ndarray, parts: int
+) -> tuple[Multipliers, float]:
+    """α of all rows, the heavier class scaled down for balance, and their dual value."""
+    sums, v = seen.alpha.copy(), seen.v.copy()
+    plus = np.empty(0, bool)
+    if band is not None:
+        plus = band.frame.y > 0.0
+        for k, mine in enumerate((plus, ~plus)):
+            sums[k] += float(alpha[mine].sum())
+            v[k] += band.frame.pull(np.where(mine, alpha, 0.0))
+    factors = np.ones(2)
+    if side.pad and abs(sums[0] - sums[1]) > UNBALANCED * float(sums.sum()):
+        factors = np.array([float(sums.min()) / a if a > 0.0 else 0.0 for a in sums])
+    total = factors @ v
+    dual = float(factors @ sums) - 0.5 * float(total @ total)
+    given: list[Given | None] = [None] * parts
+    if band is not None:
+        given = band.given(alpha / band.C * np.where(plus, *factors), parts)
+    return Multipliers(Rule(now.plane, now.width, now.gauge, *factors.tolist()), given), dual
+
+
+def _next(side: Side, now: _State, seen: Look, band: Band | None, point: Plane, most: int) -> None:
+    """Go to the next plane; the width follows from the length of the step."""
+    d = len(now.plane.w)
+    now.exact = not seen.left
+    factor = 1.0
+    now.base, now.plane = now.plane, point
+    if seen.curvature is not None or (now.width < math.inf and d <= NEWTON):
+        M = _metric(side, now, seen, band)
+        step = np.append(point.w - now.base.w, point.b - now.base.b)
+        now.length = math.sqrt(float(step @ M @ step) / len(M))
+        factor = now.gauge.change(M)
+        now.gauge = gauge_of(M, side.pad)
+    now.tried = factor * now.width
+    if now.width == math.inf:
         return
-    gradient = np.append(w - seen.v.sum(axis=0), -side.pad * float(seen.alpha[0] - seen.alpha[1]))
-    H = seen.curvature + np.diag(np.append(np.ones(d), 1.0 - side.pad))
-    step = _solved(H, -gradient)
-    bend = float(step @ seen.curvature @ step)
-    mean = math.sqrt(2.0 * now.width * bend / max(_price(side) * seen.inside, 1e-300))
-    now.base, now.plane = now.plane, Plane(w + step[:d], b + float(step[d]))
-    now.tried, now.solved, now.failed = now.width, False, 0.0
-    least = _width(seen, _enough(now))
-    now.width = min(now.width, max(now.shrink * now.width, VALID * mean, least))
-    now.shrink = max(SHRINK, 0.5 * now.shrink)
-    now.alone = max(now.alone - 1, 0)
-    now.sends = not now.alone and seen.arriving(now.width) <= most
+    width = min(max(VALID * now.length, SHRINK * now.tried), GROW * now.tried)
+    width = max(width, min(now.tried, factor * seen.holding(_enough(now))))
+    full = factor * seen.holding(FILL * most * max(seen.inside, 1) / max(seen.distinct, 1)) / 2.0
+    now.width = max(width, min(full, GROW * width))
 
 
-def _solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """H⁻¹ g, H positive definite up to rounding."""
-    try:
-        return np.asarray(linalg.solve(H, g, assume_a="pos"))
-    except (linalg.LinAlgError, linalg.LinAlgWarning):
-        return np.asarray(np.linalg.lstsq(H, g, rcond=1e-14)[0])
+def _metric(side: Side, now: _State, seen: Look, band: Band | None) -> np.ndarray:
+    """M = D + H, with the curvature of the rows that came."""
+    M = _unit(side, len(now.plane.w) + 1)
+    if seen.curvature is not None:
+        M = M + seen.curvature
+    if band is not None:
+        widths = widths_of(now.width, now.gauge.scales(band.frame))
+        Z = _rows(band)
+        M = M + Z.T @ (Z * (band.C / (2.0 * np.maximum(widths, 1e-300)))[:, None])
+    if M[-1, -1] <= 0.0:
+        M[-1, -1] = 1.0
+    return M
 
 
-def _price(side: Side) -> float:
-    assert side.C is not None
-    return float(np.mean(side.C))
+def _rows(band: Band) -> np.ndarray:
+    """(a_i, y_i) of the rows that came."""
+    A = band.frame.take(np.arange(band.frame.n))
+    return np.column_stack([A, band.frame.bias])
+
+
+def _linear(side: Side, seen: Look) -> np.ndarray:
+    """(v, s) of the rows that did not come."""
+    return np.append(seen.v.sum(axis=0), side.pad * float(seen.alpha[0] - seen.alpha[1]))
+
+
+def _unit(side: Side, size: int) -> np.ndarray:
+    """D."""
+    return np.diag(np.append(np.ones(size - 1), 1.0 - side.pad))
+
+
+def _stiffness(now: _State, band: Band) -> np.ndarray:
+    """C_i/2δ_i: multipliers from 0 to C_i over the width of each row."""
+    scales = now.gauge.scales(band.frame)
+    widths = now.width * scales
+    if now.width == math.inf:
+        widths = WIDE * scales / max(float(np.median(scales)), 1e-300)
+    return np.asarray(band.C / (2.0 * np.maximum(widths, TINY * float(widths.max()))))
 
 
 def _enough(now: _State) -> float:
     return float(ENOUGH * (len(now.plane.w) + 1))
 
 
-def _width(seen: Total, rows: float) -> float:
-    """A power of two within which so many rows lie, or all of them."""
-    k = int(np.searchsorted(seen.near, min(rows, float(seen.near[-1]))))
-    return float(2.0 ** (k + FINEST))
-
-
-def _can_balance(side: Side, seen: Total) -> bool:
+def _can_balance(side: Side, seen: Look, band: Band) -> bool:
     """Whether the rows that came can make up for the multipliers of the others, with room to spare."""
-    assert seen.pool is not None
     others = float(seen.alpha[0] - seen.alpha[1])
-    up = float(seen.pool.C[seen.pool.y > 0].sum())
-    down = float(seen.pool.C[seen.pool.y < 0].sum())
+    plus = band.frame.y > 0.0
+    up, down = float(band.C[plus].sum()), float(band.C[~plus].sum())
     return not side.pad or -ROOM * up <= others <= ROOM * down
-
-
-def _reduced(
-    side: Side, now: _State, seen: Total, limits: Limits, parts: int
-) -> tuple[Iterate, Multipliers]:
-    """Solve on the rows that came, all others fixed."""
-    pool = seen.pool
-    assert pool is not None
-    v0, s0 = seen.v.sum(axis=0), side.pad * float(seen.alpha[0] - seen.alpha[1])
-    groups = alike(pool.rows, pool.y)  # of different partitions
-    C = np.bincount(groups.group, pool.C, len(groups.first))
-    problem = Reduced(pool.some(groups.first).frame(side), C, v0, s0, float(seen.alpha.sum()))
-    sigma = now.sigma or 1.0 / max(min(now.width, 4.0), 1e-3)
-    begin = Iterate(now.plane.w, now.plane.b, 0.5 * C, sigma)
-    point = run_out(minimise(problem, begin, 0.1 * limits.tol, limits.deadline))
-    balance = abs(s0 + float(point.alpha @ problem.frame.bias))
-    if balance > UNBALANCED * (float(point.alpha.sum()) + problem.fixed):
-        point.dual = -math.inf
-    share = (point.alpha / C)[groups.group]
-    return point, Multipliers(Rule(now.plane, now.width), pool.shares(share, parts))

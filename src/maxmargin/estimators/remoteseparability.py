@@ -1,0 +1,159 @@
+"""Is data in partitions linearly separable? The verdict of a local run, with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificates.digest import Streams, continued, fingerprint_of
+from maxmargin.certificates.proof import Proof
+from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+from maxmargin.cluster.collections import labelled, names_of
+from maxmargin.estimators.door import check_exact_survey
+from maxmargin.estimators.judging import put_into_words
+from maxmargin.estimators.question import Labelled, Question, ask, distinct_labels, exponents_of
+from maxmargin.estimators.separability import answered, asked, decide_labelled
+from maxmargin.rows.remote import Part, RemoteRows
+from maxmargin.rows.survey import Surveyed, survey
+from maxmargin.solvers.exact.verdict import Finding
+from maxmargin.solvers.frame import Scene
+from maxmargin.solvers.hardmargin import LEAST
+from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.remote.machines import CARRIED, pool_of
+from maxmargin.solvers.remote.rounds import Side, run_rounds
+from maxmargin.solvers.remote.sampling import sample
+from maxmargin.solvers.remote.separation import Columns, Decided, remote_verdict
+
+__all__ = ["decide_remote", "decide_surveyed"]
+
+PER_FEATURE = 40  # rows of the first pool
+
+
+def decide_remote(
+    X: Any,
+    y: Any,
+    fit_intercept: bool,
+    tol: float,
+    names: Sequence[str] | None,
+    sides: tuple[Hashable, Hashable] | None,
+) -> Verdict | MulticlassVerdict:
+    """Decide for a Dask collection, or for files in partitions."""
+    data = survey(labelled(X, y))
+    return decide_surveyed(data, names or data.names or names_of(X), fit_intercept, tol, sides)
+
+
+def decide_surveyed(
+    data: Surveyed,
+    names: Sequence[str] | None = None,
+    fit_intercept: bool = True,
+    tol: float = 0.05,
+    sides: tuple[Hashable, Hashable] | None = None,
+) -> Verdict | MulticlassVerdict:
+    """Decide for rows in partitions; data of few numbers is decided on here."""
+    rows, classes = check_exact_survey(data).rows, data.rows.classes
+    assert classes is not None
+    distinct_labels(classes.tolist())
+    features = tuple(names or [f"x{j}" for j in range(rows.d)])
+    few = data.entries <= CARRIED
+    dense = max(1, data.entries // rows.n)
+    size = max(LEAST, min(PER_FEATURE * (rows.d + 1), CARRIED // dense))
+    drawn = sample(data, rows.n if few else size)
+    if few:
+        here = Labelled(drawn.rows, classes, drawn.codes, features)
+        return decide_labelled(here, fit_intercept, tol, sides)
+    machines = asked(classes, np.arange(len(classes)), sides)
+    scene, pad = Scene(np.zeros(1), 1.0), float(fit_intercept)  # no other coordinates are needed
+    columns = Columns(exponents_of(data.reach).astype(np.int16), data.reach > 0)
+    totals = data.counts.sum(axis=0)
+    seats = [Side(machine.positive, machine.negative, None, pad, scene) for machine in machines]
+    counts = [int(totals[side.members(np.arange(len(classes)))].sum()) for side in seats]
+    courses = [
+        remote_verdict(side, pool_of(drawn, side), rows.parts, count, columns, tol)
+        for side, count in zip(seats, counts, strict=True)
+    ]
+    found = run_rounds(rows, seats, courses)
+    verdicts = [
+        _verdict(data, machine, side, count, decided, features, fit_intercept)
+        for machine, side, count, decided in zip(machines, seats, counts, found, strict=True)
+    ]
+    return answered(verdicts, classes)
+
+
+@dataclass(frozen=True)
+class PoolQuestion(Question):
+    """A question about rows of which only some are here."""
+
+    total: int = 0
+    reaches: np.ndarray | None = None
+    digest: Callable[[], str] | None = None
+    touched: np.ndarray | None = None
+
+    @property
+    def count(self) -> int:
+        """How many rows the proof is about."""
+        return self.total
+
+    @property
+    def reach(self) -> np.ndarray:
+        """The largest |x_ij| of all rows, for every feature j."""
+        assert self.reaches is not None
+        return self.reaches
+
+    def proof(self, content: dict[str, Any]) -> Proof:
+        """A proof about all rows; their fingerprint is taken when it is needed."""
+        return Proof(content, self.digest)
+
+    def on_plane(self, finding: Finding) -> np.ndarray:
+        """The rows on the plane of a finding, by their numbers in the user's data."""
+        assert self.touched is not None
+        return self.touched
+
+    numbered_on_plane = on_plane
+
+
+def _verdict(
+    data: Surveyed,
+    machine: Machine,
+    side: Side,
+    count: int,
+    decided: Decided,
+    features: tuple[str, ...],
+    fit_intercept: bool,
+) -> Verdict:
+    """Put what was decided into words and proof."""
+    rows, pool, finding = data.rows, decided.pool, decided.finding
+    assert rows.classes is not None
+    members = rows.offsets[pool.part] + pool.number
+    machine = replace(machine, members=members)
+    plain = ask(machine, pool.rows, pool.y, rows.classes.tolist(), features, fit_intercept)
+    starts = rows.offsets[:-1].tolist()
+    on = [start + some for start, some in zip(starts, decided.on, strict=True) if some is not None]
+    question = PoolQuestion(
+        **vars(plain),
+        total=count,
+        reaches=data.reach,
+        digest=partial(_fingerprint, rows, side, count),
+        touched=np.concatenate([np.empty(0, np.int64), *on]),
+    )
+    finding.work.exact_rows = decided.exact
+    filtered = 0 if finding.plane is None else count - decided.exact
+    return put_into_words(question, decided.rows, finding, decided.answer, filtered)
+
+
+def _fingerprint(rows: RemoteRows, side: Side, count: int) -> str:
+    """The fingerprint of the rows of a machine: its state is handed from partition to partition."""
+    state, step = Streams.empty(), rows.at_once
+    for start in range(0, rows.parts, step):
+        some = range(start, min(start + step, rows.parts))
+        state = rows.along(_hashed, state, some, [side] * len(some))
+    return fingerprint_of(state, count, rows.d)
+
+
+def _hashed(part: Part, side: Side, state: Streams) -> Streams:
+    which = side.members(part.codes)
+    rows = part.rows if len(which) == part.rows.n else part.rows.select(which)
+    return continued(state, rows, side.signs(part.codes[which]))

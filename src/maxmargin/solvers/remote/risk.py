@@ -1,0 +1,140 @@
+"""The perceptron risk on partitions: sums over the misclassified, and exact steps, in a few rounds.
+
+One round returns R(z), R(−z), |V| and −∇R(z) of every partition: d + 4 numbers for each machine. Another
+one finds an exact step, or two where a partition has more than 4,096 breakpoints; two are enough for a
+million breakpoints per partition. Up to the rounding of sums the step is the one that sorting all of
+them would find.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from maxmargin.rows.remote import Part, RemoteRows
+from maxmargin.solvers.batch import Risk, Slope
+from maxmargin.solvers.linesearch import lowest
+from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.remote.examples import Form, light, seen
+from maxmargin.solvers.remote.lines import Line, together, within
+
+__all__ = ["RemoteRisk", "first_rows"]
+
+POINTS = 4096  # breakpoints that a partition returns
+PATIENCE = 6  # rounds after which all breakpoints that are left are asked for
+
+
+class RemoteRisk(Slope):
+    """R and its gradient for machines on rows in partitions."""
+
+    def __init__(
+        self, rows: RemoteRows, form: Form, machines: Sequence[Machine], sizes: Sequence[int]
+    ) -> None:
+        super().__init__(light(machines), sizes)
+        self.rows, self.form = rows, form
+        self._pulls = np.zeros((len(self.machines), rows.d + 1))
+
+    def look(self, Z: np.ndarray) -> None:
+        """Find R(z), R(−z), |V| and −∇R(z) of each machine: one round."""
+        found = self.rows.each(_looked, self.form, self.machines, Z)
+        self.risk, self.behind = np.zeros(len(Z)), np.zeros(len(Z))
+        self.wrong, self._pulls = np.zeros(len(Z), int), np.zeros_like(Z)
+        for risk, behind, wrong, pulls in found:  # in the order of the partitions
+            self.risk += risk
+            self.behind += behind
+            self.wrong += wrong
+            self._pulls += pulls
+
+    def pulls(self) -> np.ndarray:
+        """Return −∇R for each machine, where it looked last."""
+        return self._pulls
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the machines only."""
+        super().keep(which)
+        self._pulls = self._pulls[which]
+
+    def lengths(self, Z: np.ndarray, D: np.ndarray) -> list[float]:
+        """Return the t ≥ 0 with the least R(z + t d) for each machine."""
+        steps = [0.0] * len(Z)
+        searching = [k for k in range(len(Z)) if np.any(D[k])]
+        brackets = dict.fromkeys(searching, (-1.0, math.inf))
+        for turn in range(PATIENCE + 1):
+            if not searching:
+                break
+            asked = [self.machines[k] for k in searching]
+            lines = Z[searching], D[searching], [brackets[k] for k in searching]
+            most = POINTS if turn < PATIENCE else None
+            found = zip(*self.rows.each(_broken, self.form, asked, *lines, most), strict=True)
+            wider = []
+            for k, parts in zip(searching, found, strict=True):
+                line = together([part for part in parts if part is not None])
+                if line.exact:
+                    steps[k] = lowest(line.breaks())
+                else:
+                    brackets[k] = line.bracket(*brackets[k])
+                    wider.append(k)
+            searching = wider
+        return steps
+
+
+def _risks(part: Part, form: Form, machines: Sequence[Machine]) -> Iterator[tuple[slice, Risk]]:
+    """Machines on all rows together, others alone on theirs; those without rows are left out."""
+    examples, mine = form.examples(part), seen(machines, part.codes)
+    if all(len(machine.members) == part.rows.n for machine in mine):
+        yield slice(0, len(mine)), Risk(examples, mine)
+        return
+    for k, machine in enumerate(mine):
+        if len(machine.members):
+            yield slice(k, k + 1), Risk(examples.restricted(machine.members), [machine])
+
+
+def _looked(
+    part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    risk, behind = np.zeros(len(Z)), np.zeros(len(Z))
+    wrong, pulls = np.zeros(len(Z), int), np.zeros_like(Z)
+    for which, here in _risks(part, form, machines):
+        here.look(Z[which])
+        risk[which], behind[which] = here.risk, here.behind
+        wrong[which], pulls[which] = here.wrong, here.pulls()
+    return risk, behind, wrong, pulls
+
+
+def _broken(
+    part: Part,
+    form: Form,
+    machines: Sequence[Machine],
+    Z: np.ndarray,
+    D: np.ndarray,
+    brackets: Sequence[tuple[float, float]],
+    most: int | None,
+) -> list[Line | None]:
+    """The breakpoints of each machine within its bracket."""
+    lines: list[Line | None] = [None] * len(machines)
+    for which, here in _risks(part, form, machines):
+        here.look(Z[which])
+        for k, found in zip(range(which.start, which.stop), here.breaks(D[which]), strict=True):
+            lines[k] = within(found, *brackets[k], most)
+    return lines
+
+
+def first_rows(
+    rows: RemoteRows, form: Form, machines: Sequence[Machine], sizes: np.ndarray
+) -> np.ndarray:
+    """y_i (x_i, 1) of the first row of each machine; ``sizes`` are its rows in each partition."""
+    first = np.argmax(sizes > 0, axis=1)
+    start, numbers = np.empty((len(machines), rows.d + 1)), np.unique(first).tolist()
+    which = [np.flatnonzero(first == number).tolist() for number in numbers]
+    own = [(form, places, light([machines[k] for k in places])) for places in which]
+    found: np.ndarray = rows.along(_first, start, numbers, own)
+    return found
+
+
+def _first(part: Part, own: tuple[Form, list[int], list[Machine]], start: np.ndarray) -> np.ndarray:
+    (form, places, machines), start = own, start.copy()
+    examples = form.examples(part)
+    start[places] = [examples.signed(m, m.members[:1])[0] for m in seen(machines, part.codes)]
+    return start
