@@ -151,6 +151,7 @@ def test_same_bits_on_1_2_and_3_workers(cluster):
         assert bits() == found, workers
 
 
+@pytest.mark.thorough  # that machines survive it is tested in test_cluster_dask, on the same executor
 def test_same_bits_after_a_worker_was_killed(cluster, tmp_path):
     """Two processes, of which one is killed in the second epoch."""
     marks, fitted, killed = tmp_path / "marks", threading.Event(), []

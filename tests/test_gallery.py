@@ -7,11 +7,14 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from thorough import further
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PAGES = sorted(EXAMPLES.glob("*/*.py"))
+SOME = [further(page) if k < 16 and k % 2 else page for k, page in enumerate(PAGES)]  # lectures: half
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", SOME, ids=lambda path: path.stem)
 def test_page_runs_and_draws(page, tmp_path, monkeypatch, capsys):
     mpl.use("Agg")
     import matplotlib.pyplot as plt

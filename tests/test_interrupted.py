@@ -136,10 +136,11 @@ def test_ctrl_c_in_partial_fit_changes_nothing(new, monkeypatch):
 
 
 LONG_FITS = """
-import time, warnings
+import signal, time, warnings
 import numpy as np
 import maxmargin as mm
 warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((200_000, 40)), rng.integers(0, 2, 200_000)
 models = [mm.Perceptron(max_iter=None), mm.BatchPerceptron(max_iter=None), mm.PocketPerceptron(10**9)]
