@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_told_and_nothing_is_taken(lab, text, sentence):
     before = lab.points()
     lab.press("open-csv")
     lab.part("csv-text").fill(text)
-    lab.until("() => document.querySelector('[data-name=csv-note]').textContent")
+    lab.until("() => document.querySelector('[data-name=csv-note]')?.textContent")
     assert sentence in lab.text("csv-note") and lab.part("csv-use").is_disabled()
     lab.key("Escape").rest()
     assert lab.part("csv-dialog").count() == 0 and lab.points() == before

@@ -48,7 +48,7 @@ def test_a_link_restores_everything(lab):
     lab.page.mouse.wheel(0, -200)
     lab.slide("scrub", 17)
     from_menu(lab, "copy-link")
-    lab.until("() => document.querySelector('[data-name=toast]').textContent.includes('copied')")
+    lab.until("() => document.querySelector('[data-name=toast]')?.textContent.includes('copied')")
     link, before, words = clipboard(lab), lab.state(), texts(lab)
     assert "#s=" in link and len(link) < 3000
     lab.until(f"() => location.href === {json.dumps(link)}")

@@ -86,7 +86,9 @@ class DaskExecutor:
         With ``combine`` the workers combine them, in groups of neighbours, until few are left.
         """
         name = f"maxmargin-{function.__name__}-{uuid4().hex}"
-        size = bundle_size(len(numbers), self.at_once)
+        # Blocks that the cluster holds are not moved to where their neighbours are.
+        kept = any(self._needs.outside[k] for k in numbers)
+        size = 1 if kept else bundle_size(len(numbers), self.at_once)
         work = [(_Sealed(function, state),) for state in given]
         graph = bundled(name, _call, numbers, work, self._needs, size)
         keys = list(graph)

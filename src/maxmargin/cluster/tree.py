@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 __all__ = ["FAN", "Combine", "bundle_size", "in_groups", "reduced"]
 
 FAN = 16  # values that are combined at a time
-BUSY = 8  # tasks for each thread of the cluster, at least
+BUSY = 4  # tasks for each thread of the cluster, at least
 T = TypeVar("T")
 Combine = Callable[[list[Any]], Any]
 

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.solvers.frame import Frame
-from maxmargin.solvers.remote.gauge import Gauge, gauge_of, plain_gauge
+from maxmargin.solvers.remote.gauge import Gauge, bent, gauge_of, plain_gauge
 from maxmargin.solvers.remote.rule import Plane
 
 __all__ = ["Beginning", "begin_at", "begin_with_all"]
 
 FAR = 3.0  # the optimum is nearly certainly within so many times the expected distance
-SHARE = 0.2  # of the sample that bends the first model
+SHARE, MOST = 0.2, 0.9  # of the sample: what bends the first model, and nearly all
+TINY = 1e-2  # a width against that of nearly all, at least
 NEWTON = 3_000  # features up to which a Hessian travels
 
 
@@ -46,11 +47,12 @@ def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
     far = np.abs(r)
     curvature = C / (2.0 * np.maximum(far, max(float(np.median(far)), 1e-300)))
     for _ in range(2):
-        M = np.diag(np.append(np.ones(frame.d), 1.0 - frame.pad)) + Z.T @ (Z * curvature[:, None])
+        M = np.diag(np.append(np.ones(frame.d), 1.0 - frame.pad)) + bent(Z, curvature)
         M[-1, -1] = M[-1, -1] or 1.0
         gauge = gauge_of(M, frame.pad)
         scales = np.maximum(gauge.scales(frame), 1e-300)
-        width = max(float(np.quantile(far / scales, SHARE)), 1e-300)
+        few, most = np.quantile(far / scales, (SHARE, MOST)).tolist()
+        width = max(few, TINY * most) or 1.0  # of equal rows many may be on the margin
         curvature = np.where(far <= width * scales, C / (2.0 * width * scales), 0.0)
     noise = np.where(r > 0.0, C * scales, 0.0)
     fitted = float(np.quantile(far / scales, min(2.0 * len(M) / frame.n, 1.0)))

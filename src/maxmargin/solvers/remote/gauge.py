@@ -15,8 +15,10 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.multipliers import FOR_ONE
+from maxmargin.solvers.threads import one_thread
 
-__all__ = ["Gauge", "factor", "gauge_of", "plain_gauge", "root_mean_square"]
+__all__ = ["Gauge", "bent", "factor", "gauge_of", "plain_gauge", "root_mean_square"]
 
 DIRECTIONS = 8
 FAINT = 1e-13  # of the diagonal: what is added to a matrix that rounding made singular
@@ -57,6 +59,13 @@ def gauge_of(M: np.ndarray, pad: float) -> Gauge:
     normal = np.random.default_rng(0).normal(size=(len(M), DIRECTIONS))
     Z = linalg.solve_triangular(L, normal, lower=True, trans="T") / unit[:, None]
     return Gauge(np.ascontiguousarray(Z[:-1]), Z[-1] * pad)
+
+
+def bent(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Σ weight_i z_i z_iᵀ."""
+    with one_thread(Z.size <= FOR_ONE):
+        S = Z * np.sqrt(weight)[:, None]
+        return np.asarray(S.T @ S)
 
 
 def plain_gauge(d: int) -> Gauge:

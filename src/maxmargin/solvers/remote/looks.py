@@ -22,7 +22,7 @@ from maxmargin.rows.remote import matrix_of
 from maxmargin.solvers.frame import Frame
 from maxmargin.solvers.remote.alike import Alike, alike, key_of
 from maxmargin.solvers.remote.band import Sent
-from maxmargin.solvers.remote.gauge import Gauge, root_mean_square
+from maxmargin.solvers.remote.gauge import Gauge, bent, root_mean_square
 from maxmargin.solvers.remote.rounds import View
 from maxmargin.solvers.remote.rule import Plane, ramp, widths_of
 
@@ -78,8 +78,12 @@ class Look(NamedTuple):
         return float(2.0 ** (k + FINEST))
 
 
-def look_at(view: View, wish: Wish, number: int) -> Look:
+def look_at(view: View, wishes: Sequence[Wish], number: int) -> list[Look]:
     """Answer for one partition, by its number."""
+    return [_look(view, wish, number) for wish in wishes]
+
+
+def _look(view: View, wish: Wish, number: int) -> Look:
     frame, C = view.frame, view.C
     r, u, scales, key = _measured(frame, wish)
     widths = widths_of(wish.width, scales)
@@ -114,9 +118,12 @@ def look_at(view: View, wish: Wish, number: int) -> Look:
     )
 
 
-def merged(looks: Sequence[Look | None]) -> Look:
-    """Add up, in the order of the partitions."""
-    given = [look for look in looks if look is not None]
+def merged(answers: Sequence[list[Look] | None]) -> list[Look]:
+    """Add up what partitions answer to each wish, in their order."""
+    return [_added(looks) for looks in zip(*(one for one in answers if one is not None), strict=True)]
+
+
+def _added(given: Sequence[Look]) -> Look:
     some = Look(*zip(*given, strict=True))
     bent = [H for H in some.curvature if H is not None]  # type: ignore[union-attr]
     return Look(
@@ -207,5 +214,5 @@ def _curvature(view: View, which: np.ndarray, weight: np.ndarray) -> np.ndarray:
     for start in range(0, len(which), length):
         some = which[start : start + length]
         A = np.column_stack([frame.take(some), frame.bias[some]])
-        H += A.T @ (A * weight[start : start + length, None])
+        H += bent(A, weight[start : start + length])
     return H

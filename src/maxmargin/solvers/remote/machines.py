@@ -26,7 +26,7 @@ __all__ = ["CARRIED", "RemoteSolved", "RemoteTask", "pool_of", "solve_remote"]
 
 CARRIED = 1 << 21  # numbers that come here in a round, at most
 WIDE = 8  # so many times as many of sparse rows with too many features for a Hessian
-EACH = 20  # rows of a sample for each feature, at least
+EACH, SAMPLE = 20, 1 << 21  # rows of a sample for each feature, at least; and numbers of these
 
 
 class RemoteTask(NamedTuple):
@@ -57,7 +57,7 @@ def solve_remote(
     if hard:
         size = max(LEAST, min(40 * (d + 1), POOL, ENTRIES // (d + 1)))
     else:
-        size = min(max(EACH * (d + 1), rows.n // THIN), carried)
+        size = max(min(rows.n // THIN, carried), min(EACH * (d + 1), SAMPLE // dense))
     drawn = sample(data, size)
     scene = set_scene(drawn.rows, pad)
     sides = [_side(task, pad, scene) for task in tasks]

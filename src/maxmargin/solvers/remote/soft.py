@@ -18,7 +18,7 @@ their bounds and balance.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -28,11 +28,11 @@ from maxmargin.solvers.frame import Frame, Scene
 from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
 from maxmargin.solvers.remote.band import Band, gathered_band
 from maxmargin.solvers.remote.beginning import NEWTON, Beginning
-from maxmargin.solvers.remote.gauge import Gauge, factor, gauge_of
+from maxmargin.solvers.remote.gauge import Gauge, bent, factor, gauge_of
 from maxmargin.solvers.remote.looks import TIMES, Look, Wish, look_at, merged
 from maxmargin.solvers.remote.point import Limits, RemotePoint
 from maxmargin.solvers.remote.rounds import Course, Question, Side
-from maxmargin.solvers.remote.rule import Given, Multipliers, Plane, Rule, widths_of
+from maxmargin.solvers.remote.rule import Given, Multipliers, Plane, Rule
 from maxmargin.solvers.remote.running import run_out
 from maxmargin.solvers.remote.wide import solve_wide
 from maxmargin.solvers.softmargin import ROOM, UNBALANCED, WIDE
@@ -47,6 +47,9 @@ FILL = 0.7  # of the rows that may come, so many are planned with
 ENOUGH = 3  # rows per feature that a width has to hold
 TINY = 1e-12  # of the widest: what a row without a width counts as
 NOWHERE = Scene(np.zeros(1), 1.0)  # of coordinates that are no longer the user's
+TRUST = 5.0  # a step on the rows that came may be so long against the width
+LEASHES = 0.0, 0.1, 1.0, 10.0, 100.0  # shares of M that hold a step back
+SHORTER, NEARBY = 0.25, (0.125, 0.5)  # a part of a step that is tried too, and what it stands for
 ROUGH = 1e-2  # a model is solved to this share of the gap
 
 
@@ -61,6 +64,7 @@ class _State:
     length: float = 0.0  # of that step, by the gauge
     tried: float = math.inf  # the width of the model that it came from
     exact: bool = False  # whether that model was exact
+    doubtful: bool = False  # whether the last step was too long
 
 
 def remote_soft_margin(
@@ -70,8 +74,10 @@ def remote_soft_margin(
     now = _State(*start)
     best = RemotePoint(start.plane, Multipliers(None, [None] * parts))
     for _ in range(ROUNDS):
-        answers = yield Question(look_at, (_wish(now, parts, most),), range(parts), merged)
-        seen = merged(answers)
+        spare = _spare(now)
+        wishes = [_wish(one, parts, most) for one in (now, spare) if one is not None]
+        answers = yield Question(look_at, (wishes,), range(parts), merged)
+        seen, *other = merged(answers)
         planes = [now.plane] if now.base is None else [_between(now, t) for t in TIMES]
         values = [0.5 * float(p.w @ p.w) for p in planes] + seen.hinge[: len(planes)]
         for plane, value in zip(planes, values.tolist(), strict=True):
@@ -82,23 +88,32 @@ def remote_soft_margin(
         if t < 1.0:
             if t == 0.0 and len(now.plane.w) > NEWTON:
                 break  # more rows are near the margin than may come, and no Hessian speaks for them
-            _retreat(now, t)
-            continue
+            if spare is None or not NEARBY[0] <= t <= NEARBY[1]:
+                _retreat(now, t)
+                continue
+            now, seen = spare, other[0]
+        elif now.base is not None:
+            now.doubtful = False
         band = gathered_band(seen.rows, side)
         if not seen.left and (band is None or not _can_balance(side, seen, band)):
             now.width = max(GROW * now.width, seen.holding(_enough(now)))
             now.base = None
             continue
-        goal = max(0.1 * limits.tol, ROUGH * min(best.gap, 0.1))
-        if seen.left:
-            point, alpha = _modelled(side, now, seen, band, goal, limits.deadline)
-        else:
-            assert band is not None
-            point, alpha = _reduced(side, now, seen, band, 0.1 * limits.tol, limits.deadline)
-        best = best.with_multipliers(*_multipliers(side, now, seen, band, alpha, parts))
-        _next(side, now, seen, band, point, most)
+        M = _metric(side, now, seen, band)
+        for leash in LEASHES:
+            goal = ROUGH * min(best.gap, 0.1) if seen.left or leash else 0.0
+            goal = max(0.1 * limits.tol, goal)
+            if seen.left or leash:
+                point, alpha = _modelled(side, now, seen, band, leash * M, goal, limits.deadline)
+            else:
+                assert band is not None
+                point, alpha = _reduced(side, now, seen, band, goal, limits.deadline)
+            best = best.with_multipliers(*_multipliers(side, now, seen, band, alpha, parts))
+            if best.gap <= limits.tol or seen.left or not _too_long(now, point, M):
+                break
         if best.gap <= limits.tol:
             break
+        _next(side, now, seen, point, M, most, held=leash > 0.0)
     return best
 
 
@@ -132,19 +147,35 @@ def _retreat(now: _State, t: float) -> None:
     A step beyond the width of its model met rows that the model took for far: look wider. A short one
     was led astray by the smoothing: look closer.
     """
-    now.plane, now.base = _between(now, t), None
+    now.plane, now.base, now.doubtful = _between(now, t), None, True
     if now.exact or now.length > now.tried:
         now.width = min(max(now.length, 2.0 * now.tried), 8.0 * now.tried)
     else:
         now.width = 0.3 * now.tried
 
 
+def _spare(now: _State) -> _State | None:
+    """Where to go on if the step is too long, after one that was: asked about in the same round."""
+    if now.base is None or not now.doubtful:
+        return None
+    spare = replace(now)
+    _retreat(spare, SHORTER)
+    return spare
+
+
 def _modelled(
-    side: Side, now: _State, seen: Look, band: Band | None, goal: float, deadline: float
+    side: Side,
+    now: _State,
+    seen: Look,
+    band: Band | None,
+    leash: np.ndarray,
+    goal: float,
+    deadline: float,
 ) -> tuple[Plane, np.ndarray]:
     """Minimise the model with its quadratic part; return the plane, and α of the rows that came."""
-    assert seen.curvature is not None
-    H, z0 = seen.curvature, np.append(now.plane.w, now.plane.b)
+    H, z0 = leash, np.append(now.plane.w, now.plane.b)
+    if seen.curvature is not None:
+        H = H + seen.curvature
     linear = _linear(side, seen)
     unit, L = factor(H + _unit(side, len(H)))
     toward = linear + H @ z0
@@ -199,36 +230,44 @@ def _multipliers(
     return Multipliers(Rule(now.plane, now.width, now.gauge, *factors.tolist()), given), dual
 
 
-def _next(side: Side, now: _State, seen: Look, band: Band | None, point: Plane, most: int) -> None:
+def _too_long(now: _State, point: Plane, M: np.ndarray) -> bool:
+    """Whether a step leaves the region in which its model is trusted."""
+    return bool(len(M)) and _length(now, point, M) > TRUST * now.gauge.change(M) * now.width
+
+
+def _length(now: _State, point: Plane, M: np.ndarray) -> float:
+    step = np.append(point.w - now.plane.w, point.b - now.plane.b)
+    return math.sqrt(max(float(step @ M @ step), 0.0) / len(M))
+
+
+def _next(
+    side: Side, now: _State, seen: Look, point: Plane, M: np.ndarray, most: int, held: bool
+) -> None:
     """Go to the next plane; the width follows from the length of the step."""
-    d = len(now.plane.w)
-    now.exact = not seen.left
-    factor = 1.0
-    now.base, now.plane = now.plane, point
-    if seen.curvature is not None or (now.width < math.inf and d <= NEWTON):
-        M = _metric(side, now, seen, band)
-        step = np.append(point.w - now.base.w, point.b - now.base.b)
-        now.length = math.sqrt(float(step @ M @ step) / len(M))
-        factor = now.gauge.change(M)
+    now.exact, factor = not seen.left, 1.0
+    if len(M):
+        now.length, factor = _length(now, point, M), now.gauge.change(M)
         now.gauge = gauge_of(M, side.pad)
+    now.base, now.plane = now.plane, point
     now.tried = factor * now.width
     if now.width == math.inf:
         return
-    width = min(max(VALID * now.length, SHRINK * now.tried), GROW * now.tried)
+    shrink = 1.0 if held else SHRINK  # a step that was held back does not tell what is left
+    width = min(max(VALID * now.length, shrink * now.tried), GROW * now.tried)
     width = max(width, min(now.tried, factor * seen.holding(_enough(now))))
     full = factor * seen.holding(FILL * most * max(seen.inside, 1) / max(seen.distinct, 1)) / 2.0
     now.width = max(width, min(full, GROW * width))
 
 
 def _metric(side: Side, now: _State, seen: Look, band: Band | None) -> np.ndarray:
-    """M = D + H, with the curvature of the rows that came."""
+    """M = D + H, with the curvature of the rows that came; nothing where there is none to speak of."""
+    if now.width == math.inf or len(now.plane.w) > NEWTON:
+        return np.empty((0, 0))
     M = _unit(side, len(now.plane.w) + 1)
     if seen.curvature is not None:
         M = M + seen.curvature
     if band is not None:
-        widths = widths_of(now.width, now.gauge.scales(band.frame))
-        Z = _rows(band)
-        M = M + Z.T @ (Z * (band.C / (2.0 * np.maximum(widths, 1e-300)))[:, None])
+        M = M + bent(_rows(band), _stiffness(now, band))
     if M[-1, -1] <= 0.0:
         M[-1, -1] = 1.0
     return M
