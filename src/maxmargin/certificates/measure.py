@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.rows import Rows
 
-__all__ = ["Point", "Summary", "certificate", "certificate_with_slack", "judge", "summary"]
+__all__ = ["Point", "Summary", "certificate", "certificate_with_slack", "judge", "summary", "total"]
 
 SMALL = 10_000  # rows that may be taken in any case
 FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
@@ -70,7 +70,7 @@ def judge(
     parts: Iterable[Summary], w: np.ndarray, hard: bool, fit_intercept: bool, problem: str, passes: int
 ) -> Certificate:
     """Judge a plane by what all blocks contribute."""
-    s = _total(parts)
+    s = total(parts)
     square = float(w @ w)
     primal = 0.5 * square + (0.0 if hard else s.slack)
     dual = s.alpha - 0.5 * float(s.v @ s.v)
@@ -138,7 +138,8 @@ def _widest(rows: Rows) -> int:
     return min(WIDEST, WIDEST_SPARSE * (rows.n + rows.d)) if rows.is_sparse else WIDEST
 
 
-def _total(parts: Iterable[Summary]) -> Summary:
+def total(parts: Iterable[Summary]) -> Summary:
+    """Add up what blocks contribute."""
     columns = Summary(*zip(*parts, strict=True))
     return Summary(
         slack=math.fsum(columns.slack),  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.certificates.measure import Point, Summary, summary
+from maxmargin.certificates.measure import Point, Summary, summary, total
 from maxmargin.estimators.marginmachine import MarginMachine, Slab
 from maxmargin.rows.remote import RemoteRows
 from maxmargin.solvers.margin import Pass
@@ -121,10 +121,16 @@ def _point(
     return Point(w, b, frame.y, alpha, np.zeros(frame.n), C, bool(frame.pad))
 
 
-def _judged(view: View, *given: Any) -> Summary:
-    point = _point(view, *given)
-    soft = bool(np.isfinite(point.C[0]))
-    return summary(view.frame.rows, slice(0, view.frame.n), point, find_slack=soft)
+def _judged(
+    view: View, w: np.ndarray, b: float, unit: float, rule: Rule | None, given: Given | None
+) -> Summary:
+    """Block by block: each is read once from memory, however often it is looked at."""
+    parts = []
+    for _, block in view.blocks():
+        point = _point(block, w, b, unit, rule, None if given is None else given.among(block.numbers))
+        soft = bool(np.isfinite(point.C[0]))
+        parts.append(summary(block.frame.rows, slice(0, block.frame.n), point, find_slack=soft))
+    return total(parts)
 
 
 def _rows_of(view: View, *given: Any) -> _Rows:

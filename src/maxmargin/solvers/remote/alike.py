@@ -25,13 +25,13 @@ class Alike(NamedTuple):
 
 
 def alike(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> Alike:
-    """Find equal rows with equal signs among some, by a number that equal rows share.
+    """Find equal rows with equal signs among some, by a key of each, a number that equal rows share.
 
     Of those that are not next to each other in the order of this number some may be missed.
     """
-    order = np.lexsort((key[which], y[which]))
+    order = np.lexsort((key, y[which]))
     near = which[order]
-    same = (np.diff(key[near]) == 0.0) & (np.diff(y[near]) == 0.0)
+    same = (np.diff(key[order]) == 0.0) & (np.diff(y[near]) == 0.0)
     maybe = np.flatnonzero(same)
     if not len(maybe):
         everything = np.arange(len(which))

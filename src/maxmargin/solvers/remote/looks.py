@@ -19,30 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.remote import matrix_of
-from maxmargin.solvers.frame import Frame
-from maxmargin.solvers.remote.alike import Alike, alike, key_of
+from maxmargin.solvers.remote.alike import Alike, alike
 from maxmargin.solvers.remote.band import Sent
-from maxmargin.solvers.remote.gauge import Gauge, bent, root_mean_square
+from maxmargin.solvers.remote.near import pull
 from maxmargin.solvers.remote.rounds import View
-from maxmargin.solvers.remote.rule import Plane, ramp, widths_of
+from maxmargin.solvers.remote.sorting import FINEST, WIDEST, Wish, sorted_out
 
-__all__ = ["TIMES", "Look", "Wish", "look_at", "merged"]
+__all__ = ["Look", "look_at", "merged"]
 
-TIMES = (1.0, 0.5, 0.25, 0.125, 0.03125, 0.0078125, 0.0)  # t
-FINEST, WIDEST = -60, 30  # powers of two of the distances |r_i|/s_i that are told apart
-CHUNK = 1 << 20  # entries of rows that are taken at a time for the Hessian
 HEAVY = 0.02  # C_i s_i²/2δ_i, the share of a row in the curvature, from which on it travels
-
-
-class Wish(NamedTuple):
-    """What is to be told."""
-
-    plane: Plane  # t = 1
-    step: Plane | None  # Δw and Δb
-    width: float  # δ
-    gauge: Gauge
-    most: int  # rows that a partition may send
-    bends: bool  # whether a Hessian may travel
 
 
 class Look(NamedTuple):
@@ -84,37 +69,25 @@ def look_at(view: View, wishes: Sequence[Wish], number: int) -> list[Look]:
 
 
 def _look(view: View, wish: Wish, number: int) -> Look:
-    frame, C = view.frame, view.C
-    r, u, scales, key = _measured(frame, wish)
-    widths = widths_of(wish.width, scales)
-    inside = np.flatnonzero(np.abs(r) <= widths)
-    if not wish.bends and len(inside) > wish.most:  # the nearest; the others keep their side
-        nearest = np.argpartition((np.abs(r) / scales)[inside], wish.most)[: wish.most]
-        inside = np.sort(inside[nearest])
-    groups = alike(frame.rows, frame.y, inside, key)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bend = C / (2.0 * widths)
-    chosen = _chosen(groups, bend[inside] * scales[inside] ** 2, wish.most)
+    clear, near = sorted_out(view, wish)
+    kept = near if wish.bends else near.nearest(wish.most)
+    groups = alike(view.frame.rows, view.frame.y, kept.rows, kept.key)
+    chosen = _chosen(groups, kept.shares(view.C), wish.most)
     sent = chosen[groups.group]
-    rows = inside[sent]
-    left = inside[~sent]
-    alpha = C * ramp(r, widths)
-    alpha[rows] = 0.0
-    bulk = C.copy()
-    bulk[rows] = 0.0
-    by_class = np.array([np.where(side, alpha, 0.0) for side in (frame.y > 0.0, frame.y < 0.0)])
-    times = TIMES if wish.step is not None else TIMES[:1]
+    rest = near.without(kept.rows[sent])
+    left = rest if wish.bends else kept.without(kept.rows[sent])
+    pulled = pull(view, rest, bends=wish.bends)
     return Look(
-        np.array([float(C @ np.maximum(r + (1.0 - t) * u, 0.0)) for t in times]),
-        _near(np.abs(r), scales),
-        len(inside),
+        clear.hinge,
+        clear.near,
+        len(kept.rows),
         len(groups.first),
-        (_sent(view, groups, chosen, rows, sent, inside, number),) if len(rows) else (),
-        len(left),
-        float(bulk @ _smooth(r, widths)),
-        by_class.sum(axis=1),
-        _pulled(frame, by_class),
-        _curvature(view, left, bend[left]) if len(left) else None,
+        (_sent(view, groups, chosen, sent, kept.rows, number),) if sent.any() else (),
+        len(left.rows),
+        clear.smooth + pulled.smooth,
+        clear.alpha + pulled.alpha,
+        clear.v + pulled.v,
+        pulled.curvature,
     )
 
 
@@ -140,25 +113,6 @@ def _added(given: Sequence[Look]) -> Look:
     )
 
 
-def _measured(frame: Frame, wish: Wish) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """r_i, how much it shrinks by the step, the scale of the row, and a key: one product for all."""
-    (w, b), step, gauge = wish.plane, wish.step or Plane(np.zeros(frame.d), 0.0), wish.gauge
-    V = np.column_stack([w, step.w, gauge.W]) / frame.scene.scale
-    F = frame.rows.times(V)
-    F += frame.pad * np.concatenate([[b, step.b], gauge.b]) - frame.scene.centre @ V
-    r, u = 1.0 - frame.y * F[:, 0], frame.y * F[:, 1]
-    if len(gauge.b):
-        return r, u, root_mean_square(F[:, 2:]), F[:, 2]
-    return r, u, gauge.scales(frame), key_of(frame.rows)
-
-
-def _pulled(frame: Frame, alphas: np.ndarray) -> np.ndarray:
-    """Σ α_i a_i for several α: one pass."""
-    signed = alphas * frame.y
-    total = frame.rows.combine(signed) - signed.sum(axis=1)[:, None] * frame.scene.centre
-    return np.asarray(total / frame.scene.scale)
-
-
 def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
     """Which groups travel: all, or those that bend the objective."""
     size = len(groups.first)
@@ -173,46 +127,12 @@ def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
 
 
 def _sent(
-    view: View,
-    groups: Alike,
-    chosen: np.ndarray,
-    rows: np.ndarray,
-    sent: np.ndarray,
-    inside: np.ndarray,
-    number: int,
+    view: View, groups: Alike, chosen: np.ndarray, sent: np.ndarray, inside: np.ndarray, number: int
 ) -> Sent:
     """A row of each group, with the sum of their bounds; and where the members are."""
-    first = inside[groups.first[chosen]]
+    first, rows = inside[groups.first[chosen]], inside[sent]
     rank = np.cumsum(chosen) - 1
     group = rank[groups.group[sent]]
     C = np.bincount(group, view.C[rows], len(first))
     X = matrix_of(view.frame.rows.select(first))
     return Sent(number, X, view.frame.y[first], C, view.numbers[rows], group)
-
-
-def _smooth(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """The smoothed hinge."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        band = (r + widths) ** 2 / (4.0 * widths)
-    return np.asarray(np.where(np.abs(r) < widths, band, np.maximum(r, 0.0)))
-
-
-def _near(far: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """How many are at most 2^k s_i, for all k."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.minimum(np.nan_to_num(far / scales, nan=math.inf), 2.0**WIDEST)
-    powers = np.clip(np.frexp(np.maximum(ratio, 2.0**FINEST))[1], FINEST, WIDEST)
-    counts = np.bincount(powers - FINEST, minlength=WIDEST - FINEST + 1)
-    return np.asarray(np.cumsum(counts))
-
-
-def _curvature(view: View, which: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Σ weight_i (a_i, y_i)(a_i, y_i)ᵀ over some rows."""
-    frame, d = view.frame, view.frame.d
-    H = np.zeros((d + 1, d + 1))
-    length = max(1, CHUNK // (d + 1))
-    for start in range(0, len(which), length):
-        some = which[start : start + length]
-        A = np.column_stack([frame.take(some), frame.bias[some]])
-        H += bent(A, weight[start : start + length])
-    return H

@@ -7,7 +7,7 @@ a question is a pure function of a :class:`View` of the partition, and of small 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +18,8 @@ from maxmargin.solvers.frame import Frame, Scene
 __all__ = ["Question", "Side", "View", "ask_all", "run_rounds"]
 
 T = TypeVar("T")
+AT_HAND = 1 << 17  # numbers: a megabyte
+SUMS = 32  # so many times the features, at least: a block gives sums over its rows
 
 
 class Side(NamedTuple):
@@ -53,6 +55,13 @@ class View(NamedTuple):
     frame: Frame
     C: np.ndarray
     numbers: np.ndarray  # within the partition
+
+    def blocks(self) -> Iterator[tuple[slice, View]]:
+        """The same block by block, small enough for a processor to keep at hand."""
+        rows, y, pad, scene = self.frame.rows, self.frame.y, self.frame.pad, self.frame.scene
+        for where, block in rows.blocks(max(AT_HAND, SUMS * rows.d)):
+            frame = Frame(block, y[where], pad, scene)
+            yield where, View(frame, self.C[where], self.numbers[where])
 
 
 def look(part: Part, side: Side) -> View:

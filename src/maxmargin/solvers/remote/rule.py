@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     """The multipliers of rows that are far from the margin, or of all."""
 
     plane: Plane
-    width: float
+    width: float  # zero if every row near the margin is given
     gauge: Gauge
     plus: float = 1.0
     minus: float = 1.0
@@ -44,6 +44,11 @@ class Given(NamedTuple):
 
     places: np.ndarray
     values: np.ndarray
+
+    def among(self, numbers: np.ndarray) -> Given:
+        """Those of a stretch of rows."""
+        inside = (self.places >= numbers[0]) & (self.places <= numbers[-1])
+        return Given(self.places[inside], self.values[inside])
 
 
 class Multipliers(NamedTuple):
@@ -61,7 +66,7 @@ def multipliers_of(
         alpha, bounds = np.zeros(frame.n), np.ones(frame.n)
     else:
         r = 1.0 - frame.values(*rule.plane)
-        widths = widths_of(rule.width, rule.gauge.scales(frame))
+        widths = widths_of(rule.width, rule.gauge.scales(frame) if rule.width else r)
         alpha = ramp(r, widths) * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
         bounds = C
     if given is not None:
@@ -71,8 +76,8 @@ def multipliers_of(
 
 
 def widths_of(width: float, scales: np.ndarray) -> np.ndarray:
-    """δ_i = δ s_i; all infinite if δ is."""
-    return np.full(len(scales), np.inf) if width == np.inf else width * scales
+    """δ_i = δ s_i; all zero or infinite if δ is."""
+    return width * scales if 0.0 < width < np.inf else np.full(len(scales), width)
 
 
 def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:

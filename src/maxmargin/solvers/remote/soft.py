@@ -29,11 +29,12 @@ from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
 from maxmargin.solvers.remote.band import Band, gathered_band
 from maxmargin.solvers.remote.beginning import NEWTON, Beginning
 from maxmargin.solvers.remote.gauge import Gauge, bent, factor, gauge_of
-from maxmargin.solvers.remote.looks import TIMES, Look, Wish, look_at, merged
+from maxmargin.solvers.remote.looks import Look, look_at, merged
 from maxmargin.solvers.remote.point import Limits, RemotePoint
 from maxmargin.solvers.remote.rounds import Course, Question, Side
 from maxmargin.solvers.remote.rule import Given, Multipliers, Plane, Rule
 from maxmargin.solvers.remote.running import run_out
+from maxmargin.solvers.remote.sorting import TIMES, Wish
 from maxmargin.solvers.remote.wide import solve_wide
 from maxmargin.solvers.softmargin import ROOM, UNBALANCED, WIDE
 
@@ -227,7 +228,9 @@ def _multipliers(
     given: list[Given | None] = [None] * parts
     if band is not None:
         given = band.given(alpha / band.C * np.where(plus, *factors), parts)
-    return Multipliers(Rule(now.plane, now.width, now.gauge, *factors.tolist()), given), dual
+    known = not seen.left and len(now.plane.w) <= NEWTON  # of every other row, on which side it is
+    width = 0.0 if known else now.width
+    return Multipliers(Rule(now.plane, width, now.gauge, *factors.tolist()), given), dual
 
 
 def _too_long(now: _State, point: Plane, M: np.ndarray) -> bool:
