@@ -276,7 +276,9 @@ def test_a_simulated_cluster_reckons_rounds_reading_and_messages():
         fit_surveyed(model, survey(executor))
         sent = executor.bytes_moved / 1e9
         read = model.n_passes_ * stand_for * X.nbytes / (100 * 1e8)
-        assert executor.clock == pytest.approx(0.5 * model.n_passes_ + read + sent)
+        # The parts of the certificate are added up in two levels, sixteen of less than 1 kB at a time.
+        adding = executor.clock - (0.5 * model.n_passes_ + read + sent)
+        assert -1e-6 * executor.clock <= adding <= 2 * 16 * 1e3 / 1e9 + 1e-6 * executor.clock
         clocks.append(executor.clock)
     # 4·10^10 rows: reading them is all that counts.
     assert model.n_passes_ <= 12 and clocks[1] > 100 * clocks[0]

@@ -19,14 +19,15 @@ from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines, chosen, combined
 from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
-from maxmargin.estimators.remotemachine import RemoteMachine, summaries
+from maxmargin.estimators.remotemachine import RemoteMachine, judging, summaries
 from maxmargin.rows.remote import Executor, block_of, rows_of
 from maxmargin.rows.sources import Source, Sources
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.margin import Pass
 from maxmargin.solvers.problem import Examples, Machine
-from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
-from maxmargin.solvers.remote.point import Limits, RemotePoint
+from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, outside, solve_remote
+from maxmargin.solvers.remote.point import Closing, Limits, RemotePoint
+from maxmargin.solvers.remote.rounds import Question, Side
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 
 __all__ = ["decide_blocks", "exactly", "fit_margins", "predict_blocks", "score_blocks"]
@@ -60,7 +61,8 @@ def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> No
     logs: list[list[Pass]] = [[] for _ in machines]
     deadline = math.inf if model.max_seconds is None else time.perf_counter() + model.max_seconds
     with Watch(model, X, y, None, lambda Z: None) as watch:
-        limits = [Limits(model.tol, deadline, _report(model, data, log, watch)) for log in logs]
+        reports = [_report(model, data, log, watch) for log in logs]
+        limits = [Limits(model.tol, deadline, report, _closing(model)) for report in reports]
         solved = solve_remote(data, tasks, model._pad, limits)
     verdicts: list[Verdict | None] = [None] * len(machines)
     names = feature_names(model, data.rows.d)
@@ -95,6 +97,28 @@ def _report(model: Any, data: Surveyed, log: list[Pass], watch: Watch) -> Any:
         return stop or rounds >= most
 
     return report
+
+
+def _closing(model: Any) -> Closing:
+    """The certificate as the last round of a solver, in the coordinates of the solver."""
+
+    def solved(side: Side, point: RemotePoint) -> RemoteSolved:
+        return RemoteSolved(side, point, *outside(side, point))
+
+    def question(side: Side, point: RemotePoint) -> Question:
+        return judging(solved(side, point))
+
+    def values(side: Side, point: RemotePoint, answers: list[Any]) -> tuple[float, float]:
+        w, unit = solved(side, point).w, side.scene.scale**2
+        proof = judge(_given(answers), w, False, model.fit_intercept, model._problem(), 0)
+        return proof.primal * unit, proof.dual * unit
+
+    return Closing(question, values)
+
+
+def _given(answers: list[Any]) -> list[Any]:
+    """Without those of partitions that have no row of the machine."""
+    return [answer for answer in answers if answer is not None]
 
 
 def exactly(
@@ -133,8 +157,10 @@ def _certified(
     solved: Sequence[RemoteSolved],
     logs: Sequence[list[Pass]],
 ) -> list[RemoteMachine]:
-    """The machines with their certificates: one round for all."""
-    parts = summaries(data.rows, solved)
+    """The machines with their certificates: one round for all that have none yet."""
+    asked = [found for found in solved if found.point.proof is None]
+    answers = iter(summaries(data.rows, asked) if asked else [])
+    parts = [_given(f.point.proof) if f.point.proof is not None else next(answers) for f in solved]
     published = []
     for machine, found, own, log in zip(machines, solved, parts, logs, strict=True):
         hard = found.side.C is None

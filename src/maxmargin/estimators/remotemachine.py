@@ -17,7 +17,7 @@ from maxmargin.solvers.remote.machines import RemoteSolved
 from maxmargin.solvers.remote.rounds import Question, View, ask_all
 from maxmargin.solvers.remote.rule import Given, Rule, multipliers_of
 
-__all__ = ["RemoteMachine", "summaries"]
+__all__ = ["RemoteMachine", "judging", "summaries"]
 
 PER_ROW = {
     "support_",
@@ -100,9 +100,14 @@ class _Rows(NamedTuple):
 
 
 def summaries(rows: RemoteRows, solved: Sequence[RemoteSolved]) -> list[list[Summary]]:
-    """What every partition contributes to the certificate of each machine: one round."""
-    asked = [(machine.side, _question(machine, _judged)) for machine in solved]
+    """What all partitions contribute to the certificate of each machine: one round."""
+    asked = [(machine.side, judging(machine)) for machine in solved]
     return [[a for a in answers if a is not None] for answers in ask_all(rows, asked)]
+
+
+def judging(machine: RemoteSolved) -> Question:
+    """What has to be asked for a certificate."""
+    return _question(machine, _judged)._replace(combine=total)
 
 
 def _question(machine: RemoteSolved, function: Any) -> Question:

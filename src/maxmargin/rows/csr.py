@@ -31,7 +31,8 @@ class CsrRows(Rows):
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        return cls(Csr(X.data, X.indices, X.indptr), X.shape)
+        arrays = (np.require(a, requirements="A") for a in (X.data, X.indices, X.indptr))
+        return cls(Csr(*arrays), X.shape)
 
     @cached_property
     def matrix(self) -> Any:

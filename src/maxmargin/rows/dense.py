@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -22,7 +23,11 @@ _NO_UNIT = np.empty(0)
 
 
 class DenseRows(Rows):
-    """Rows of a C-ordered matrix of doubles or floats."""
+    """Rows of a C-ordered matrix of doubles or floats.
+
+    Numbers that came over a network may lie across the boundaries of words in memory, where arithmetic
+    is slow: such rows are copied block by block on their way.
+    """
 
     is_sparse = False
 
@@ -32,12 +37,12 @@ class DenseRows(Rows):
         self.X = X.view(np.ndarray)
         self.X.flags.writeable = False  # one type for the kernels, memory maps included
         self.n, self.d = X.shape
-        self._arrays = Dense(self.X, sketch, unit)
+        self._hints = sketch, unit
 
-    @property
+    @cached_property
     def arrays(self) -> Dense:
         """The form the compiled kernels read."""
-        return self._arrays
+        return Dense(_aligned(self.X), *self._hints)
 
     @property
     def entries(self) -> int:
@@ -46,7 +51,7 @@ class DenseRows(Rows):
 
     def between(self, start: int, stop: int) -> Self:
         """Rows start … stop−1, without a copy (and without a sketch)."""
-        return type(self)(self.X[start:stop])
+        return type(self)(_aligned(self.X[start:stop]))
 
     def take(self, indices: np.ndarray) -> np.ndarray:
         """A few rows by index, as doubles."""
@@ -59,22 +64,22 @@ class DenseRows(Rows):
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V, block by block; float32 data is widened on the way."""
         out = np.empty((self.n, *V.shape[1:]))
-        for where, _ in self.blocks(WIDE_ENTRIES):
-            np.matmul(self._wide(where), V, out=out[where])
+        for where, block in self.blocks(WIDE_ENTRIES):
+            np.matmul(block._wide(), V, out=out[where])
         return out
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """C X, block by block."""
         out = np.zeros((len(C), self.d))
-        for where, _ in self.blocks(WIDE_ENTRIES):
-            out += C[:, where] @ self._wide(where)
+        for where, block in self.blocks(WIDE_ENTRIES):
+            out += C[:, where] @ block._wide()
         return out
 
     def square_lengths(self) -> np.ndarray:
         """‖x_i‖² for every row."""
         out = np.empty(self.n)
-        for where, _ in self.blocks(WIDE_ENTRIES):
-            X = self._wide(where)
+        for where, block in self.blocks(WIDE_ENTRIES):
+            X = block._wide()
             out[where] = np.einsum("ij,ij->i", X, X)
         return out
 
@@ -95,8 +100,8 @@ class DenseRows(Rows):
         length = several * max(1, BLOCK_ENTRIES // (several * max(self.d, 1)))
         high = np.zeros((several, self.d), self.X.dtype)
         low = np.zeros((several, self.d), self.X.dtype)
-        parts = [self.X[k : min(k + length, whole)] for k in range(start, whole, length)]
-        for part in (*parts, self.X[whole:stop]):
+        cuts = [*range(start, whole, length), whole, stop]
+        for part in (_aligned(self.X[low:high]) for low, high in pairwise(cuts)):
             rows = min(several, len(part))
             if rows:
                 long = part.reshape(-1, rows, self.d)
@@ -104,6 +109,10 @@ class DenseRows(Rows):
                 np.minimum(low[:rows], np.minimum.reduce(long, axis=0), out=low[:rows])
         return np.asarray(np.maximum(high, -low).max(axis=0), dtype=np.float64)
 
-    def _wide(self, where: slice) -> np.ndarray:
-        """Some rows as doubles."""
-        return self.X[where].astype(np.float64, copy=False)
+    def _wide(self) -> np.ndarray:
+        """As doubles."""
+        return self.X.astype(np.float64, copy=False)
+
+
+def _aligned(X: np.ndarray) -> np.ndarray:
+    return X if X.flags.aligned else X.copy()

@@ -22,7 +22,7 @@ from maxmargin.solvers.remote.sampling import Sample, sample
 from maxmargin.solvers.remote.soft import remote_soft_margin
 from maxmargin.solvers.softmargin import BASE, ROUGH, THIN
 
-__all__ = ["CARRIED", "RemoteSolved", "RemoteTask", "pool_of", "solve_remote"]
+__all__ = ["CARRIED", "RemoteSolved", "RemoteTask", "outside", "pool_of", "solve_remote"]
 
 CARRIED = 1 << 21  # numbers that come here in a round, at most
 WIDE = 8  # so many times as many of sparse rows with too many features for a Hessian
@@ -72,7 +72,7 @@ def solve_remote(
             courses.append(remote_soft_margin(side, begin, rows.parts, carried, limit))
     points = run_rounds(rows, sides, courses)
     found = zip(sides, points, strict=True)
-    return [RemoteSolved(side, point, *_outside(side, point)) for side, point in found]
+    return [RemoteSolved(side, point, *outside(side, point)) for side, point in found]
 
 
 def _side(task: RemoteTask, pad: float, scene: Scene) -> Side:
@@ -81,7 +81,8 @@ def _side(task: RemoteTask, pad: float, scene: Scene) -> Side:
     return Side(task.positive, task.negative, C, pad, scene)
 
 
-def _outside(side: Side, point: RemotePoint) -> tuple[np.ndarray, float]:
+def outside(side: Side, point: RemotePoint) -> tuple[np.ndarray, float]:
+    """The plane in the user's coordinates."""
     w, b = side.scene.outside(*point.plane)
     return w, b if side.pad else 0.0
 

@@ -6,12 +6,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from maxmargin.solvers.passes import TIE
 from maxmargin.solvers.remote.pool import Pool
+from maxmargin.solvers.remote.rounds import Question, Side
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 
-__all__ = ["Limits", "RemotePoint"]
+__all__ = ["Closing", "Limits", "RemotePoint"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class RemotePoint:
     primal: float = math.inf
     dual: float = -math.inf
     meets: Pool | None = None  # rows that no plane separates
+    proof: list[Any] | None = None  # what partitions contribute to its certificate, if they were asked
 
     @property
     def gap(self) -> float:
@@ -42,6 +45,13 @@ class RemotePoint:
         return replace(self, multipliers=multipliers, dual=dual) if better else self
 
 
+class Closing(NamedTuple):
+    """The round of the certificate, for a point that is likely the last one."""
+
+    question: Callable[[Side, RemotePoint], Question]
+    values: Callable[[Side, RemotePoint, list[Any]], tuple[float, float]]  # primal and dual
+
+
 @dataclass(frozen=True)
 class Limits:
     """When to stop."""
@@ -50,6 +60,7 @@ class Limits:
     deadline: float = math.inf  # on time.perf_counter
     # Told after each round of the point; True asks to stop.
     report: Callable[[RemotePoint], bool] = field(default=lambda point: False)
+    closing: Closing | None = None
 
     def ended(self, point: RemotePoint) -> bool:
         """Whether the work is done, the time is over, or a stop is asked for."""

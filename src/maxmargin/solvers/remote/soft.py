@@ -48,6 +48,7 @@ FILL = 0.7  # of the rows that may come, so many are planned with
 ENOUGH = 3  # rows per feature that a width has to hold
 TINY = 1e-12  # of the widest: what a row without a width counts as
 NOWHERE = Scene(np.zeros(1), 1.0)  # of coordinates that are no longer the user's
+SURE = 0.5  # a step that is so short against the width ends where its model says
 TRUST = 5.0  # a step on the rows that came may be so long against the width
 LEASHES = 0.0, 0.1, 1.0, 10.0, 100.0  # shares of M that hold a step back
 SHORTER, NEARBY = 0.25, (0.125, 0.5)  # a part of a step that is tried too, and what it stands for
@@ -114,6 +115,14 @@ def remote_soft_margin(
                 break
         if best.gap <= limits.tol:
             break
+        if limits.closing is not None and not seen.left and not leash and _sure(now, point, M):
+            last = replace(best, plane=point)
+            proof = yield limits.closing.question(side, last)
+            primal, dual = limits.closing.values(side, last, proof)
+            last = replace(last, primal=primal, dual=dual, proof=proof)
+            if last.gap <= limits.tol:
+                return last
+            best = best.with_plane(point, primal)
         _next(side, now, seen, point, M, most, held=leash > 0.0)
     return best
 
@@ -236,6 +245,13 @@ def _multipliers(
 def _too_long(now: _State, point: Plane, M: np.ndarray) -> bool:
     """Whether a step leaves the region in which its model is trusted."""
     return bool(len(M)) and _length(now, point, M) > TRUST * now.gauge.change(M) * now.width
+
+
+def _sure(now: _State, point: Plane, M: np.ndarray) -> bool:
+    """Whether a step on all rows near the margin surely ends where no other row has changed sides."""
+    if now.width == math.inf:
+        return True
+    return bool(len(M)) and _length(now, point, M) <= SURE * now.gauge.change(M) * now.width
 
 
 def _length(now: _State, point: Plane, M: np.ndarray) -> float:
