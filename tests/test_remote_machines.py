@@ -17,8 +17,10 @@ from maxmargin.cluster.serial import Serial
 from maxmargin.cluster.simulated import Costs, Simulated
 from maxmargin.estimators.door import check_survey
 from maxmargin.estimators.remote import fit_surveyed
+from maxmargin.kernels.sorting import residuals, sort_out
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import machines as remote_machines
+from maxmargin.solvers.remote import soft as remote_soft
 
 
 def blocks(X, y, cuts):
@@ -282,3 +284,75 @@ def test_a_simulated_cluster_reckons_rounds_reading_and_messages():
         clocks.append(executor.clock)
     # 4·10^10 rows: reading them is all that counts.
     assert model.n_passes_ <= 12 and clocks[1] > 100 * clocks[0]
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_one_row_of_each_kind_is_enough(C):
+    rng = np.random.default_rng(3)
+    X = (rng.random((60_000, 2)) < 0.2).astype(float)
+    y = np.where(X @ [2.0, -1.0] - 0.3 + rng.normal(size=len(X)) > 0, "yes", "no")
+    model = fitted(mm.SoftMarginSVC(C), X, y, parts=10)
+    assert model.n_passes_ == 4  # a survey, a sample, the rows, the certificate
+    assert model.bytes_moved_ <= 60_000 * 2 * 8 * 3  # less than three times what all rows take
+    assert model.certificate_.relative_gap <= 1e-6
+    local = mm.SoftMarginSVC(C).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("sure", [0.0, math.inf])
+def test_the_answer_does_not_depend_on_when_the_certificate_is_asked_for(sure, monkeypatch):
+    X, y = noisy(30_000, 8)
+    usual = fitted(mm.SoftMarginSVC(), X, y)
+    monkeypatch.setattr(remote_soft, "SURE", sure)
+    model = fitted(mm.SoftMarginSVC(), X, y)
+    assert model.certificate_.relative_gap <= 1e-6
+    assert model.certificate_.primal == pytest.approx(usual.certificate_.primal, rel=2e-6)
+    assert usual.n_passes_ <= model.n_passes_ <= usual.n_passes_ + 2
+    signs, alpha = np.where(y == "yes", 1.0, -1.0), model.dual_
+    v = (alpha * signs) @ X
+    assert alpha.sum() - 0.5 * v @ v == pytest.approx(model.certificate_.dual, rel=1e-12)
+
+
+def test_numbers_that_lie_across_words_give_the_same_machine():
+    X, y = noisy(5_000, 6)
+    memory = bytearray(X.nbytes + 4)
+    across = np.ndarray(X.shape, float, memory, offset=4)
+    across[:] = X
+    assert not across.flags.aligned
+    one, other = mm.SoftMarginSVC().fit(X, y), mm.SoftMarginSVC().fit(across, y)
+    assert np.array_equal(one.coef_, other.coef_) and one.score(across, y) == other.score(X, y)
+    one, other = fitted(mm.SoftMarginSVC(), X, y), fitted(mm.SoftMarginSVC(), across, y)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert np.array_equal(one.dual_, other.dual_)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 40),
+    k=st.sampled_from([0, 1, 8]),
+    width=st.sampled_from([0.0, 0.25, 1.0, 8.0, math.inf]),
+)
+def test_rows_are_sorted_out_as_the_formulas_say(seed, n, k, width):
+    rng = np.random.default_rng(seed)
+    F, shift = rng.normal(size=(n, 2 + k)), rng.normal(size=2 + k)
+    F[rng.random(n) < 0.2, 2:] = -shift[2:]  # rows without a scale
+    y, C = rng.choice([-1.0, 1.0], n), rng.uniform(0.1, 2.0, n)
+    r, u, scales = np.empty((3, n))
+    scales[:] = rng.choice([0.0, 0.5, 1.0, 1e-30, 1e30], n)
+    given_scales = scales.copy()
+    residuals(F, shift, y, r, u, scales)
+    G = F + shift
+    assert r == pytest.approx(1.0 - y * G[:, 0]) and u == pytest.approx(y * G[:, 1])
+    expected = np.sqrt((G[:, 2:] ** 2).mean(axis=1)) if k else given_scales
+    assert scales == pytest.approx(expected)
+    steps, hinge, counts = np.array([0.0, 0.5, 1.0]), np.zeros(3), np.zeros(91, np.int64)
+    inside = np.empty(n, np.int64)
+    size = sort_out(r, u, scales, C, width, steps, -60, hinge, counts, inside)
+    assert hinge == pytest.approx([C @ np.maximum(r + t * u, 0.0) for t in steps])
+    near = [i for i in range(n) if width == math.inf or abs(r[i]) <= width * scales[i]]
+    assert inside[:size].tolist() == near
+    for power in range(-59, 30):  # but for the last, which has all others too
+        below = sum(1 for i in range(n) if scales[i] > 0 and abs(r[i]) / scales[i] < 2.0**power)
+        assert counts[: power + 61].sum() == below
+    assert counts.sum() == n

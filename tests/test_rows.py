@@ -47,7 +47,26 @@ def read_only(X):
     return copy
 
 
+def csr_across_words(X):
+    matrix = sparse.csr_array(X)
+    for name in ("data", "indices", "indptr"):
+        values = getattr(matrix, name)
+        odd = np.ndarray(values.shape, values.dtype, bytearray(values.nbytes + 2), offset=2)
+        odd[:] = values
+        setattr(matrix, name, odd)
+    return matrix
+
+
+def across_words(X):
+    rows = np.ndarray(X.shape, X.dtype, bytearray(X.nbytes + 4), offset=4)
+    rows[:] = X
+    assert not rows.flags.aligned
+    return rows
+
+
 STORED = {
+    "across words": across_words,
+    "csr across words": csr_across_words,
     "Fortran order": np.asfortranarray,
     "view with strides": inside,
     "negative strides": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],

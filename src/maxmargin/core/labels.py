@@ -14,12 +14,12 @@ from maxmargin.core.errors import InputError
 FEW = 8  # classes that are found one by one
 LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
 
-__all__ = ["class_weights", "encode", "find_classes"]
+__all__ = ["class_weights", "encode", "few_distinct", "find_classes"]
 
 
 def find_classes(y: Any) -> np.ndarray:
     """Return the sorted classes of ``y``: two or more."""
-    few = _few_distinct(np.asarray(y))
+    few = few_distinct(np.asarray(y))
     if few is not None:
         return few
     try:
@@ -39,7 +39,7 @@ def find_classes(y: Any) -> np.ndarray:
     return np.asarray(classes)
 
 
-def _few_distinct(y: np.ndarray) -> np.ndarray | None:
+def few_distinct(y: np.ndarray) -> np.ndarray | None:
     """Return the sorted classes if they are two to eight whole numbers, without sorting all of y."""
     if y.ndim != 1 or y.dtype.kind not in "biuf":
         return None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import find_classes
+from maxmargin.core.labels import encode, few_distinct, find_classes
 from maxmargin.rows.arrays import Csr
 from maxmargin.rows.base import Rows
 from maxmargin.rows.doubles import not_doubles
@@ -150,13 +150,18 @@ def _counted(
     labels: np.ndarray, weight: np.ndarray | None, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct labels, how often they occur, and with which weight."""
+    few = few_distinct(labels)
     try:
-        distinct, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        if few is None:
+            distinct, group = np.unique(labels, return_inverse=True)
+        else:
+            distinct, group = few, encode(labels, few)
     except TypeError as error:
         raise InputError(
             "y must hold labels that can be sorted (all numbers, all strings, …). "
             f"Got labels that cannot be compared: {error}. Convert them to strings."
         ) from error
+    counts = np.bincount(group.ravel(), minlength=len(distinct))
     weights: np.ndarray = counts.astype(np.float64)
     if weight is not None:
         weights = np.bincount(group.ravel(), weight[kept], len(distinct))

@@ -12,6 +12,7 @@ from maxmargin.solvers.frame import Scene, set_scene
 from maxmargin.solvers.hardmargin import ENTRIES, LEAST, POOL
 from maxmargin.solvers.margin import Task, solve_margins
 from maxmargin.solvers.passes import Budget
+from maxmargin.solvers.remote.alike import alike, key_of
 from maxmargin.solvers.remote.beginning import NEWTON, Beginning, begin_at, begin_with_all
 from maxmargin.solvers.remote.hard import remote_hard_margin
 from maxmargin.solvers.remote.point import Limits, RemotePoint
@@ -26,6 +27,7 @@ __all__ = ["CARRIED", "RemoteSolved", "RemoteTask", "outside", "pool_of", "solve
 
 CARRIED = 1 << 21  # numbers that come here in a round, at most
 WIDE = 8  # so many times as many of sparse rows with too many features for a Hessian
+PLENTY, SURELY = 0.25, 5  # of what may come; rows of a kind that a sample has missed, and hardly more
 EACH, SAMPLE = 20, 1 << 21  # rows of a sample for each feature, at least; and numbers of these
 
 
@@ -68,7 +70,7 @@ def solve_remote(
             whole = len(drawn.codes) == data.n
             courses.append(remote_hard_margin(side, pool, rows.parts, whole, limit))
         else:
-            begin = _begin(drawn, task, side, rows.n, carried, limit.deadline)
+            begin = _begin(drawn, task, side, rows.parts, carried, limit.deadline)
             courses.append(remote_soft_margin(side, begin, rows.parts, carried, limit))
     points = run_rounds(rows, sides, courses)
     found = zip(sides, points, strict=True)
@@ -97,7 +99,7 @@ def pool_of(drawn: Sample, side: Side) -> Pool:
 
 
 def _begin(
-    drawn: Sample, task: RemoteTask, side: Side, n: int, carried: int, deadline: float
+    drawn: Sample, task: RemoteTask, side: Side, parts: int, carried: int, deadline: float
 ) -> Beginning:
     """Solve the sample roughly, with C in proportion; how far that may be off, and so how many rows."""
     pool = pool_of(drawn, side)
@@ -110,6 +112,19 @@ def _begin(
         asked = [Task(pool.y, C * weight)]
         (rough,) = solve_margins(pool.rows, asked, side.pad, ROUGH, Budget(deadline=deadline))
         plane = Plane(*side.scene.inside(rough.w, rough.b))
-    if float(weight.sum()) <= min(carried, 2 * max(BASE, 4 * (frame.d + 1))):
+    few = min(carried, 2 * max(BASE, 4 * (frame.d + 1)))
+    if float(weight.sum()) <= few or _distinct(pool, weight, parts) <= PLENTY * carried:
         return begin_with_all(plane)
     return begin_at(plane, frame, pool.C * weight)
+
+
+def _distinct(pool: Pool, weight: np.ndarray, parts: int) -> float:
+    """How many rows come, hardly more, if every partition sends one of each kind.
+
+    What share of the rows is of kinds that a sample does not know is about the share of rows in it that
+    are the only ones of their kind (Good 1953).
+    """
+    groups = alike(pool.rows, pool.y, np.arange(pool.rows.n), key_of(pool.rows))
+    alone = np.bincount(groups.group, minlength=1) == 1
+    unknown = weight[groups.first[alone]].sum() + SURELY * float(weight.max(initial=0.0))
+    return parts * len(groups.first) + float(unknown)

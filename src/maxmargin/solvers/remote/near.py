@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.solvers.remote.gauge import bent
-from maxmargin.solvers.remote.rounds import View
+from maxmargin.solvers.remote.rounds import AT_HAND, View
 from maxmargin.solvers.remote.rule import ramp
 
 __all__ = ["Near", "Pulled", "pull"]
 
-CHUNK = 1 << 20  # entries of rows that are taken at a time
+FEWEST = 256  # rows that are taken at a time: with fewer, adding up matrices is the work
 
 
 class Near(NamedTuple):
@@ -75,7 +75,7 @@ def pull(view: View, near: Near, bends: bool) -> Pulled:
         return Pulled(smooth, sides.sum(axis=1), v, None)
     weight = near.bend(C)
     v, H = np.zeros((2, d)), np.zeros((d + 1, d + 1))
-    length = max(1, CHUNK // (d + 1))
+    length = max(FEWEST, AT_HAND // (d + 1))
     for start in range(0, len(near.rows), length):
         part = slice(start, start + length)
         A = np.column_stack([frame.take(near.rows[part]), frame.bias[near.rows[part]]])

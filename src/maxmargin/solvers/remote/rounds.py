@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.rows.remote import Part, RemoteRows
 from maxmargin.solvers.frame import Frame, Scene
 
-__all__ = ["Question", "Side", "View", "ask_all", "run_rounds"]
+__all__ = ["AT_HAND", "Question", "Side", "View", "ask_all", "run_rounds"]
 
 T = TypeVar("T")
 AT_HAND = 1 << 17  # numbers: a megabyte

@@ -66,8 +66,10 @@ def multipliers_of(
         alpha, bounds = np.zeros(frame.n), np.ones(frame.n)
     else:
         r = 1.0 - frame.values(*rule.plane)
-        widths = widths_of(rule.width, rule.gauge.scales(frame) if rule.width else r)
-        alpha = ramp(r, widths) * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
+        share = r > 0.0
+        if rule.width:
+            share = ramp(r, widths_of(rule.width, rule.gauge.scales(frame)))
+        alpha = share * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
         bounds = C
     if given is not None:
         where = np.searchsorted(numbers, given.places)
@@ -76,8 +78,8 @@ def multipliers_of(
 
 
 def widths_of(width: float, scales: np.ndarray) -> np.ndarray:
-    """δ_i = δ s_i; all zero or infinite if δ is."""
-    return width * scales if 0.0 < width < np.inf else np.full(len(scales), width)
+    """δ_i = δ s_i; all infinite if δ is."""
+    return np.full(len(scales), np.inf) if width == np.inf else width * scales
 
 
 def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
