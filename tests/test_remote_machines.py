@@ -17,7 +17,7 @@ from maxmargin.cluster.serial import Serial
 from maxmargin.cluster.simulated import Costs, Simulated
 from maxmargin.estimators.door import check_survey
 from maxmargin.estimators.remote import fit_surveyed
-from maxmargin.kernels.sorting import residuals, sort_out
+from maxmargin.kernels.sorting import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import machines as remote_machines
 from maxmargin.solvers.remote import soft as remote_soft
@@ -352,6 +352,11 @@ def test_rows_are_sorted_out_as_the_formulas_say(seed, n, k, width):
     assert hinge == pytest.approx([C @ np.maximum(r + t * u, 0.0) for t in steps])
     near = [i for i in range(n) if width == math.inf or abs(r[i]) <= width * scales[i]]
     assert inside[:size].tolist() == near
+    sides = np.empty((2, n))
+    total = weigh(r, C, y, inside[:size], sides)
+    alpha = np.array([0.0 if i in near or r[i] <= 0.0 else C[i] for i in range(n)])
+    assert total == pytest.approx(alpha @ r)
+    assert np.array_equal(sides, [alpha * (y > 0.0), -(alpha * (y < 0.0))])
     for power in range(-59, 30):  # but for the last, which has all others too
         below = sum(1 for i in range(n) if scales[i] > 0 and abs(r[i]) / scales[i] < 2.0**power)
         assert counts[: power + 61].sum() == below

@@ -7,7 +7,7 @@ from typing import Any
 
 from maxmargin.kernels.jit import jit
 
-__all__ = ["residuals", "sort_out"]
+__all__ = ["residuals", "sort_out", "weigh"]
 
 
 @jit
@@ -59,3 +59,17 @@ def sort_out(
             inside[found] = i
             found += 1
     return found
+
+
+@jit
+def weigh(r: Any, C: Any, y: Any, inside: Any, sides: Any) -> float:
+    """Write C_i y_i of the rows with r_i > 0 that are not inside, by sign; return Σ C_i r_i of these."""
+    total, k = 0.0, 0
+    for i in range(r.shape[0]):
+        sides[0, i] = sides[1, i] = 0.0
+        if k < inside.shape[0] and inside[k] == i:
+            k += 1
+        elif r[i] > 0.0:
+            sides[0 if y[i] > 0.0 else 1, i] = C[i] * y[i]
+            total += C[i] * r[i]
+    return total

@@ -20,7 +20,7 @@ from maxmargin.solvers.threads import one_thread
 
 __all__ = ["Gauge", "bent", "factor", "gauge_of", "plain_gauge", "root_mean_square"]
 
-DIRECTIONS = 8
+DIRECTIONS = 6  # with the plane and its step eight columns of a product
 FAINT = 1e-13  # of the diagonal: what is added to a matrix that rounding made singular
 SMALLEST = 1e-300
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.kernels.sorting import residuals, sort_out
+from maxmargin.kernels.sorting import residuals, sort_out, weigh
 from maxmargin.solvers.frame import Frame
 from maxmargin.solvers.remote.alike import key_of
 from maxmargin.solvers.remote.gauge import Gauge
@@ -58,16 +58,10 @@ def sorted_out(view: View, wish: Wish) -> tuple[Clear, Near]:
         inside = np.empty(frame.n, np.int64)
         size = sort_out(r, u, scales, C, wish.width, steps, FINEST, hinge, counts, inside)
         rows = inside[:size]
-        found.append(
-            Near(
-                where.start + rows, r[rows], widths_of(wish.width, scales[rows]), scales[rows], key[rows]
-            )
-        )
-        alpha = np.where(r > 0.0, C, 0.0)
-        alpha[rows] = 0.0
-        smooth += float(alpha @ r)
-        pulls = alpha * frame.y
-        sides = np.array([np.maximum(pulls, 0.0), np.minimum(pulls, 0.0)])
+        widths = widths_of(wish.width, scales[rows])
+        found.append(Near(where.start + rows, r[rows], widths, scales[rows], key[rows]))
+        sides = np.empty((2, frame.n))
+        smooth += weigh(r, C, frame.y, rows, sides)
         signed += sides.sum(axis=1)
         v += frame.rows.combine(sides)
     scene = view.frame.scene

@@ -19,6 +19,7 @@ from maxmargin.solvers.remote.sorting import TIMES, Wish
 __all__ = ["Walk", "shorter"]
 
 SHRINK, GROW = 0.1, 4.0  # of the width, at most, from round to round
+AMPLE = 2.5  # and so many times what seems enough, if there is room for the rows
 VALID = 1.0  # widths against the length of the last step
 SPARE = 2  # a partition may send so many times its share of the rows that are expected
 FILL = 0.7  # of the rows that may come, so many are planned with
@@ -125,7 +126,7 @@ class Walk:
         width = min(max(VALID * self.length, shrink * self.tried), GROW * self.tried)
         width = max(width, min(self.tried, factor * seen.holding(self._enough())))
         full = factor * seen.holding(FILL * most * max(seen.inside, 1) / max(seen.distinct, 1)) / 2.0
-        self.width = max(width, min(full, GROW * width))
+        self.width = max(width, min(full, AMPLE * width))
 
     def _length(self, point: Plane, M: np.ndarray) -> float:
         step = np.append(point.w - self.plane.w, point.b - self.plane.b)
