@@ -48,13 +48,15 @@ def collection(n: int, d: int, parts: int) -> Any:
 
 
 @contextlib.contextmanager
-def cluster(workers: int) -> Iterator[Any]:
+def cluster(workers: int, limit: str = "auto") -> Iterator[Any]:
     """Processes with one thread each, on the loopback interface."""
     from distributed import Client, LocalCluster
 
     place = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **place) as local,
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, memory_limit=limit, **place
+        ) as local,
         Client(local) as client,
     ):
         yield client
@@ -174,6 +176,20 @@ def spark(here: Data) -> tuple[float, float]:
         session.stop()
 
 
+def larger_than_memory(gigabytes: float = 1.2, limit: str = "800MB") -> Iterator[Row]:
+    """Rows that one worker cannot hold: partitions are made, used and forgotten."""
+    n, parts = int(gigabytes * 1e9 / (8 * D)), 30
+    with cluster(1, limit) as client:
+        model = mm.SoftMarginSVC()
+        X, y = collection(n, D, parts)
+        began = client.scheduler_info(n_workers=-1)["workers"].keys()
+        seconds = once(partial(model.fit, X, y))
+        stayed = client.scheduler_info(n_workers=-1)["workers"].keys() == began
+        work = f"{gigabytes:g} GB on one worker with {limit}, {model.n_passes_} rounds, seconds"
+        met = stayed and model.certificate_.relative_gap <= 1e-6
+        yield truth(work, seconds, "the worker is never lost", met)
+
+
 def rows() -> Iterator[Row]:
     """All lines of the table."""
     if find_spec("distributed") is None:
@@ -182,3 +198,4 @@ def rows() -> Iterator[Row]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield from soft()
+        yield from larger_than_memory()

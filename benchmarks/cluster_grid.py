@@ -1,6 +1,6 @@
 """What a round costs: workers × partitions × rows, and the constants of the cost model fitted to it.
 
-    round = latency + tasks × task + partitions × part + rows × d × 8 / (workers × bandwidth)
+    round = latency + tasks × task + partitions × part / workers + rows × d × 8 / (workers × bandwidth)
 
 ``python -m benchmarks.cluster_grid``; with ``--small`` only the cells up to a million rows.
 """
@@ -54,7 +54,7 @@ def main() -> int:
                 took = cell(client, parts, n)
                 tasks = -(-parts // bundle_size(parts, workers))
                 print(f"{workers} workers, {parts:5d} partitions, {n:9,d} rows: {took * 1e3:8.1f} ms")
-                lines.append([1.0, tasks, parts, 8.0 * n * D / workers])
+                lines.append([1.0, tasks, parts / workers, 8.0 * n * D / workers])
                 seconds.append(took)
     A, b = np.array(lines), np.array(seconds)
     unit = A.max(axis=0)

@@ -19,7 +19,7 @@ from maxmargin.solvers.remote.sorting import TIMES, Wish
 __all__ = ["Walk", "shorter"]
 
 SHRINK, GROW = 0.1, 4.0  # of the width, at most, from round to round
-AMPLE = 2.5  # and so many times what seems enough, if there is room for the rows
+AMPLE = 1.6  # and so many times what seems enough, if there is room for the rows
 VALID = 1.0  # widths against the length of the last step
 SPARE = 2  # a partition may send so many times its share of the rows that are expected
 FILL = 0.7  # of the rows that may come, so many are planned with
