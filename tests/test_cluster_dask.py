@@ -19,6 +19,7 @@ from distributed import Client, LocalCluster
 from scipy import sparse
 
 import maxmargin as mm
+from maxmargin.checkpoints import checkpoint
 
 N, D, CHUNK = 12_000, 5, 2_500
 
@@ -144,12 +145,21 @@ def test_several_classes_are_predicted_block_by_block():
     assert model.score(X, y) == np.mean(model.predict(here) == y.compute()) > 0.9
 
 
-def test_what_dask_collections_cannot_do_is_said():
+def test_what_dask_collections_cannot_do_is_said(tmp_path):
     X, y = collection(n=5_000)
-    with pytest.raises(mm.InputError, match="Dask collections can be given to fit"):
-        mm.Perceptron().partial_fit(X, y, classes=["no", "yes"])
-    with pytest.raises(mm.InputError, match="Dask collections can be given"):
-        mm.HardMarginSVC().prove(X, y)
+    elsewhere = [
+        lambda: mm.Perceptron().partial_fit(X, y, classes=["no", "yes"]),
+        lambda: mm.HardMarginSVC().prove(X, y),
+        lambda: mm.SoftMarginSVC().path(X, y, Cs=[1.0]),
+        lambda: mm.SoftMarginSVCCV().fit(X, y),
+        lambda: mm.error_bounds(X, y),
+        lambda: mm.mistake_bound(X, y),
+        lambda: checkpoint(mm.Perceptron(), tmp_path / "run").fit(X, y),
+    ]
+    for call in elsewhere:
+        with pytest.raises(mm.InputError, match="Dask collections can be given to fit"):
+            call()
+    assert not (tmp_path / "run").exists()
     with pytest.raises(mm.InputError, match="need y"):
         mm.SoftMarginSVC().fit(X)
     with pytest.raises(mm.InputError, match="Got ndarray instead"):

@@ -19,8 +19,9 @@ import maxmargin as mm
 from maxmargin.cluster.serial import Serial
 from maxmargin.estimators import remoteaudit
 from maxmargin.estimators.audit import audit
-from maxmargin.estimators.remote import fit_surveyed, score_partitions
-from maxmargin.rows.remote import Weighted
+from maxmargin.estimators.remote import fit_surveyed
+from maxmargin.estimators.remoteblocks import score_partitions
+from maxmargin.rows.block import Weighted
 from maxmargin.rows.survey import survey
 from test_cluster_dask import cluster
 from test_remote_machines import blocks, noisy

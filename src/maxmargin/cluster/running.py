@@ -26,7 +26,7 @@ from dask.utils import ensure_dict
 from maxmargin.cluster.bundles import Place, bundled, combined, needs_of
 from maxmargin.cluster.tree import Combine, bundle_size
 from maxmargin.core.errors import ClusterError, MaxMarginError
-from maxmargin.rows.remote import Weighted
+from maxmargin.rows.block import Weighted
 from maxmargin.rows.sources import Sources
 
 __all__ = ["DaskExecutor"]

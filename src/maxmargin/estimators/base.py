@@ -87,7 +87,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """
         check_is_fitted(self)
         if is_remote(X):
-            return remote().decide_blocks(self, X)
+            return remote("blocks").decide_blocks(self, X)
         rows = read_X(self, X)
         return self._combined(Examples(rows, np.empty(0), 1.0).decisions(self._weights()))
 
@@ -95,7 +95,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Return the share of rows that are predicted right; rows of a file bring their labels."""
         if is_remote(X):
             check_is_fitted(self)
-            return float(remote().score_blocks(self, X, y, sample_weight))
+            return float(remote("blocks").score_blocks(self, X, y, sample_weight))
         given = getattr(X, "labels", None) if y is None else y
         return float(super().score(X, given, sample_weight))
 
@@ -103,7 +103,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""
         if is_remote(X):
             check_is_fitted(self)
-            return remote().predict_blocks(self, X)
+            return remote("blocks").predict_blocks(self, X)
         return self._chosen(self.decision_function(X))
 
     def _combined(self, F: np.ndarray) -> np.ndarray:

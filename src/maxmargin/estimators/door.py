@@ -64,9 +64,9 @@ def read_Xy(
     return check_reach(rows, training=True) if check else rows, y
 
 
-def remote() -> Any:
-    """What estimators do with Dask collections; loaded when there is one."""
-    return import_module("maxmargin.estimators.remote")
+def remote(part: str = "") -> Any:
+    """What estimators do with Dask collections; a part of that, loaded when there is one."""
+    return import_module(f"maxmargin.estimators.remote{part}")
 
 
 def _refuse_remote(X: Any) -> None:

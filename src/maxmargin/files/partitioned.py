@@ -22,7 +22,7 @@ from maxmargin.files.arrowfile import ArrowReader, row_groups
 from maxmargin.files.memory import collect
 from maxmargin.files.opening import in_our_words, open_rows
 from maxmargin.files.options import ENDINGS, Options, find_kind, read_options
-from maxmargin.rows.remote import matrix_of
+from maxmargin.rows.block import matrix_of
 from maxmargin.rows.sources import Source, Sources
 
 __all__ = ["FilePartitions", "open_parts"]

@@ -11,8 +11,9 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, few_distinct, find_classes
 from maxmargin.rows.arrays import Csr
 from maxmargin.rows.base import Rows
+from maxmargin.rows.block import block_of, rows_of
 from maxmargin.rows.doubles import not_doubles
-from maxmargin.rows.remote import Executor, RemoteRows, block_of, moved, rows_of
+from maxmargin.rows.remote import Executor, RemoteRows, moved
 
 __all__ = ["Surveyed", "first_not_finite", "survey"]
 
@@ -108,27 +109,26 @@ def _facts(X: Any, y: Any, labelled: bool) -> _Facts:
     block = block_of(X, y)
     rows = rows_of(block.X)
     labels = counts = weights = None
-    kept = np.arange(rows.n)
     for what, given in (("y", block.labels if labelled else None), ("sample_weight", block.weight)):
         if given is not None and len(given) != rows.n:
             raise InputError(
                 f"{what} must hold one value per row, {rows.n} in a partition. Got {len(given)} "
                 f"instead. Give {what} the chunks of X."
             )
-    if block.weight is not None:
-        kept = np.flatnonzero(block.weight)
+    kept = None if block.weight is None else np.flatnonzero(block.weight)
     if labelled:
         if block.labels is None:
             raise InputError(
                 "rows without labels need y. Got None instead. Name the label in open_rows."
             )
-        labels, counts, weights = _counted(block.labels[kept], block.weight, kept)
-    some = rows if len(kept) == rows.n else rows.select(kept)
+        of_kept = None if block.weight is None else _some(block.weight, kept)
+        labels, counts, weights = _counted(_some(block.labels, kept), of_kept)
+    some = rows if kept is None or len(kept) == rows.n else rows.select(kept)
     reach = some.column_reach if some.n else np.zeros(rows.d)
     bad = None
     if not np.all(np.isfinite(reach)):
         i, j, value = first_not_finite(some)
-        bad = int(kept[i]), j, value
+        bad = i if kept is None else int(kept[i]), j, value
     inexact = not_doubles(block.X)
     return _Facts(
         rows.n,
@@ -146,9 +146,11 @@ def _facts(X: Any, y: Any, labelled: bool) -> _Facts:
     )
 
 
-def _counted(
-    labels: np.ndarray, weight: np.ndarray | None, kept: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _some(values: np.ndarray, kept: np.ndarray | None) -> np.ndarray:
+    return values if kept is None else values[kept]
+
+
+def _counted(labels: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct labels, how often they occur, and with which weight."""
     few = few_distinct(labels)
     try:
@@ -164,7 +166,7 @@ def _counted(
     counts = np.bincount(group.ravel(), minlength=len(distinct))
     weights: np.ndarray = counts.astype(np.float64)
     if weight is not None:
-        weights = np.bincount(group.ravel(), weight[kept], len(distinct))
+        weights = np.bincount(group.ravel(), weight, len(distinct))
     return distinct[: MOST + 1], counts[: MOST + 1], weights[: MOST + 1]
 
 

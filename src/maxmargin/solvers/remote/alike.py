@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.rows import Rows
-from maxmargin.rows.remote import matrix_of
+from maxmargin.rows.block import matrix_of
 
 __all__ = ["Alike", "alike", "key_of"]
 

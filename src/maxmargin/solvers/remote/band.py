@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.rows import Rows
-from maxmargin.rows.remote import stacked
+from maxmargin.rows.block import stacked
 from maxmargin.solvers.frame import Frame
 from maxmargin.solvers.remote.alike import alike, key_of
 from maxmargin.solvers.remote.rounds import Side

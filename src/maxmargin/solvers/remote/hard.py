@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.remote import matrix_of
+from maxmargin.rows.block import matrix_of
 from maxmargin.solvers.hardmargin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, _first_sigma
 from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
 from maxmargin.solvers.remote.point import Limits, RemotePoint

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.remote import matrix_of
+from maxmargin.rows.block import matrix_of
 from maxmargin.solvers.remote.alike import Alike, alike
 from maxmargin.solvers.remote.band import Sent
 from maxmargin.solvers.remote.near import pull

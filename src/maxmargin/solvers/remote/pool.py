@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.rows import Rows
-from maxmargin.rows.remote import matrix_of, stacked
+from maxmargin.rows.block import matrix_of, stacked
 from maxmargin.solvers.frame import Frame
 from maxmargin.solvers.remote.rounds import Side
 from maxmargin.solvers.remote.rule import Given

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.rows import Rows
-from maxmargin.rows.remote import Part, matrix_of, stacked
+from maxmargin.rows.block import matrix_of, stacked
+from maxmargin.rows.remote import Part
 from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.frame import draw
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.remote import matrix_of, stacked
+from maxmargin.rows.block import matrix_of, stacked
 from maxmargin.solvers.exact.bounds import attained
 from maxmargin.solvers.exact.doubles import DoublePlane, from_doubles
 from maxmargin.solvers.exact.face import Face
