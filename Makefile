@@ -15,10 +15,10 @@ lab: $(STAMP)               ## the page where points can be dragged
 	$(BIN)/maxmargin lab
 
 test: lint browser          ## lint, types, layers, and the whole suite
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test-all: lint browser      ## the same with fifty times as many examples per property
-	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2
+test-all: lint browser      ## the same with seventy-five times as many examples per property
+	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 browser: $(STAMP)           ## Chromium for the tests of the lab: found, or installed where that is possible
 	$(BIN)/python -m tests.browser

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
 
 # Examples per property test: a bounded number by default, many for `make test-all`. Shared machines
 # stall now and then: a slow example is no failure, so there is no deadline.
-for name, examples in {"bounded": 30, "thorough": 1500}.items():
+for name, examples in {"bounded": 20, "thorough": 1500}.items():
     settings.register_profile(
         name,
         derandomize=True,
@@ -43,7 +43,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked as thorough, unless all is asked for."""
+    """Leave out what is marked as thorough, unless all is asked for; keep pages and clusters together.
+
+    A browser or a cluster is started for a file of tests: with ``--dist loadgroup`` one process runs it.
+    """
+    for item in items:
+        if item.path.name.startswith(("test_lab_page", "test_cluster")):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     if THOROUGH:
         return
     further = [item for item in items if item.get_closest_marker("thorough")]

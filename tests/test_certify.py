@@ -156,6 +156,23 @@ def test_sgd_on_shifted_data():
     assert said(mm.certify(logistic, X, Y, C=1.0), "another loss, log_loss")
 
 
+@pytest.mark.parametrize(("solver", "penalised"), [("lbfgs", False), ("liblinear", True)])
+def test_a_logistic_regression_is_told_by_its_loss(solver, penalised):
+    model = LogisticRegression(solver=solver, max_iter=5_000).fit(SHIFTED, Y)
+    proof = mm.certify(model, SHIFTED, Y)
+    assert proof.findings[1].startswith("The model minimises another loss, log_loss")
+    assert bool(said(proof, "regularised the bias")) == penalised
+    assert not said(proof, "stopped")  # at another problem, so nothing is known of where it stopped
+
+
+def test_the_bias_is_not_blamed_where_it_does_not_matter():
+    Z = StandardScaler().fit_transform(X)
+    model = quietly(LinearSVC(loss="hinge", max_iter=50, random_state=0), Z, Y)
+    proof = mm.certify(model, Z, Y)
+    if said(proof, "stopped") and not said(proof, "With the same w"):
+        assert said(proof, "Lower its tolerance") and not said(proof, "Centre the features")
+
+
 def test_our_own_machines_pass():
     assert (
         mm.certify(mm.SoftMarginSVC(C=0.01, tol=1e-9).fit(SHIFTED, Y), SHIFTED, Y).relative_gap <= 1e-8

@@ -1,6 +1,7 @@
-"""What newcomers tripped over at the command line."""
+"""What newcomers tripped over."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import maxmargin as mm
 from commands import fresh_folder as fresh_folder
 from commands import run as command
+from maxmargin import checker
 
 ROWS = "1 1:2 2:1\n-1 1:-2 2:-1\n1 1:3\n-1 2:-4\n"
 
@@ -67,3 +69,37 @@ def test_predictions_may_go_nowhere():
     options = "--checkpoint", "state.json", "--every", "0ms", "--out", "/dev/null"
     assert run("stream", *options, stdin=ROWS)[0] == 0
     assert run("stream", *options, stdin=ROWS)[0] == 0  # and again
+
+
+def test_a_model_is_not_a_proof(tmp_path):
+    X, y = [[0.0], [2.5]], ["no", "yes"]
+    mm.save(mm.SoftMarginSVC().fit(X, y), tmp_path / "model.json")
+    with pytest.raises(checker.Rejected, match="a model file was given instead"):
+        checker.parse((tmp_path / "model.json").read_text())
+
+
+def test_other_separators_are_named(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b;y\n1;2;no\n3;4;yes\n")
+    with pytest.raises(mm.InputError, match="There is one column: fields are separated by commas"):
+        mm.open_rows(path)
+
+
+def test_the_certificate_of_several_machines_says_whose_it_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    model = mm.SoftMarginSVC().fit(X, y)
+    whose = max(model.machines_, key=lambda label: model.machines_[label].certificate_.relative_gap)
+    assert model.certificate_.problem == f"soft margin, C = 1: {whose!r}, the largest gap of 3 machines"
+
+
+def test_a_gap_below_zero_is_rounding():
+    proof = mm.SoftMarginSVC().fit([[0.0], [2.0], [1.0]], [0, 1, 1]).certificate_
+    shown = str(replace(proof, primal=1.0, dual=1.0 + 2.0**-52))
+    assert "0.0e+00   but for rounding, 2.2e-16 of the primal value" in shown
+
+
+def test_displays_are_shown_in_one_line():
+    X, y = [[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1]
+    display = mm.plots.XSpaceDisplay.from_estimator(mm.HardMarginSVC().fit(X, y), X, y)
+    assert "\n" not in repr(display) and len(repr(display)) < 100

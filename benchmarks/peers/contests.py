@@ -19,7 +19,7 @@ from benchmarks.peers.table import OURS, PEERS, Make, Peer, attendance
 from benchmarks.peers.turns import Budget, Outcome, compete
 
 QUICK = Budget(rounds=3, limit=1.5, ready=15.0)
-FULL = Budget(rounds=5, limit=30.0, ready=120.0)
+FULL = Budget(rounds=4, limit=10.0, ready=60.0)
 ENOUGH = 95.0  # seconds after which the quick mode begins no other problem
 PATIENCE = 5.0  # seconds of compilation that the quick mode allows once, and not for sparse rows again
 FEW = 30  # rows of either class in the fit that makes a contestant ready

@@ -20,7 +20,7 @@ from benchmarks.peers.table import PEERS, Peer, attendance
 from benchmarks.peers.turns import Budget, compete
 
 QUICK = Budget(rounds=2, limit=1.0, ready=15.0)
-FULL = Budget(rounds=3, limit=20.0, ready=120.0)
+FULL = Budget(rounds=3, limit=8.0, ready=60.0)
 ENOUGH = 50.0  # seconds of the quick mode for all curves, in equal shares
 LONG = 0.3  # share of the limit beyond which a contestant is not given more rows
 ALIKE = ("maxmargin", "LIBLINEAR", "LinearSVC", "SVC", "Snap ML", "PIQP", "Clarabel")

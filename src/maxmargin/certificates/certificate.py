@@ -74,12 +74,17 @@ class Certificate:
             return 0.0 if self.gap == 0.0 else math.inf
         return self.gap / self.primal if math.isfinite(self.primal) else math.inf
 
+    def _share(self) -> str:
+        if self.gap < 0.0:
+            return f"but for rounding, {-self.relative_gap:.1e} of the primal value"
+        return f"{self.relative_gap:.1e} of the primal value"
+
     def __str__(self) -> str:
         lines = [f"Certificate: {self.problem}"]
         table = [
             ("primal value", self.primal, "attained by this plane"),
             ("dual value", self.dual, "no plane has less"),
-            ("gap", self.gap, f"{self.relative_gap:.1e} of the primal value"),
+            ("gap", max(self.gap, 0.0), self._share()),
         ]
         if self.margin is not None:
             lower, upper = self.margin

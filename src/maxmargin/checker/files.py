@@ -179,7 +179,10 @@ def _places(
             known = f"a number from 0 to {width - 1}" + (
                 " or a name that the header has once" if names else ""
             )
-            raise Unreadable(f"{path}: a column must be {known}. Got {name[:40]!r}. Try --label.")
+            where = (
+                "Try --label." if name == label else "The proof is about a file that has this column."
+            )
+            raise Unreadable(f"{path}: a column must be {known}. Got {name[:40]!r}. {where}")
         return k
 
     label_at = width - 1 if label is None else place(label)

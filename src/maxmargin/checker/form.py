@@ -20,6 +20,7 @@ NUMBER = ("a text such as 0x1.8p+1, -12 or -12/35", is_number)
 WEIGHT = ("a positive integer as a text", lambda value: type(value) is str and POSITIVE.fullmatch(value))
 SUM = {"rows": [COUNT], "weights": [WEIGHT]}
 PLANE = {"w": [NUMBER], "b": NUMBER}
+MODEL = "maxmargin-model"  # the format of another file
 OF_ALL = {
     "format": ('"maxmargin proof"', lambda value: value == "maxmargin proof"),
     "version": ("1", lambda value: type(value) is int and value == 1),
@@ -83,7 +84,8 @@ def parse(text: str) -> dict[str, Any]:
         unsealed = {key: value for key, value in proof.items() if key != "seal"}
         sealed = json.dumps(unsealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     except (ValueError, RecursionError) as error:
-        raise Rejected(f"the proof must be JSON as specified: {error}") from None
+        what = "a model file was given instead" if MODEL in text[:100] else error
+        raise Rejected(f"the proof must be JSON as specified: {what}") from None
     for key in ("format", "version", "kind"):
         require_form(proof.get(key), OF_ALL[key], key)
     optional = {key: form for key, form in OF_FILE.items() if key in proof}

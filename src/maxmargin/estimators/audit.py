@@ -16,6 +16,7 @@ from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_number
 from maxmargin.estimators.bench import Bench, Ground, LocalGround, Sides
+from maxmargin.estimators.training import loss_of, scaling_of
 
 __all__ = ["certify"]
 
@@ -72,18 +73,13 @@ def audit(ground: Ground, model: Any, C: float, free: bool) -> Certificate | dic
     classes = ground.classes
     W, B = _planes(model, ground.d, len(classes))
     factors = ground.factors(getattr(model, "class_weight", None))
-    scaling = getattr(model, "intercept_scaling", None) if free else None
-    loss = getattr(model, "loss", "hinge")
+    loss = loss_of(model)
     labels = classes.tolist() if len(W) > 1 else [None]
     bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
     sides = [_sides(classes.tolist(), label) for label in labels]
     results: dict[Hashable, Certificate] = {}
     for k, bench in enumerate(ground.benches(bounds, sides)):
-        found = _Audit(bench, C, free, scaling).judge(W[k], float(B[k]))
-        if loss != "hinge" and isinstance(loss, str):
-            other = f"The model minimises another loss, {loss}: the textbook's is the hinge."
-            found = replace(found, findings=(*found.findings, other))
-        results[labels[k]] = found
+        results[labels[k]] = _Audit(bench, C, free, scaling_of(model), loss).judge(W[k], float(B[k]))
     return results[None] if len(W) == 1 else results
 
 
@@ -139,8 +135,8 @@ def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 class _Audit:
     """One plane against one binary problem."""
 
-    def __init__(self, bench: Bench, C: float, free: bool, scaling: float | None) -> None:
-        self.bench, self.C = bench, C
+    def __init__(self, bench: Bench, C: float, free: bool, scaling: float | None, loss: str) -> None:
+        self.bench, self.C, self.loss = bench, C, loss
         self.free, self.penalised = free, scaling is not None
         self.scaling = 1.0 if scaling is None else float(scaling)
         self.hard = math.isinf(C)
@@ -156,6 +152,9 @@ class _Audit:
         kind = "hard margin" if self.hard else f"soft margin, C = {self.C:g}"
         proof = self.bench.certificate(scaled_w, scaled_b, f"{kind}{through}, audited")
         said = self._hard_findings(proof, wrong) if self.hard else self._soft_findings(proof, w, b)
+        if self.loss != "hinge":
+            other = f"The model minimises another loss, {self.loss}: the textbook's is the hinge."
+            said.insert(1, other)
         if wrong != best_wrong:
             said.append(f"It makes {wrong} training errors; the optimum makes {best_wrong}.")
         return replace(proof, findings=tuple(said))
@@ -201,9 +200,13 @@ class _Audit:
                 f"It is within {100 * max(other, 0.0):.2g} % of the optimum of another problem, with "
                 f"½b² added: its solver regularised the bias. {remedy}"
             )
-        elif self.penalised:
+        elif self.penalised and self.loss == "hinge":
+            matters = gain > 0.01 * proof.gap
             said.append(
                 "Its solver regularised the bias (intercept_scaling), and stopped "
-                f"{100 * other / (1.0 - other):.2g} % above the optimum even of that problem. {remedy}"
+                f"{100 * other / (1.0 - other):.2g} % above the optimum even of that problem. "
+                f"{remedy if matters else 'Lower its tolerance, or allow more iterations.'}"
             )
+        elif self.penalised:
+            said.append(f"Its solver regularised the bias (intercept_scaling). {remedy}")
         return said

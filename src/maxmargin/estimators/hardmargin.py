@@ -33,8 +33,9 @@ class HardMarginSVC(MarginClassifier):
     tol : float in (0, 1), default 1e-9
         Relative gap between ½‖w‖² and the dual value at which to stop: the margin is within half of it.
     max_passes : int, optional
-        Budget of passes over the data. If it ends first, the best plane so far is returned, with its
-        honest certificate and a warning.
+        Budget of passes over the data, looked at between the steps of the solver: a first step (up to
+        three passes) and the certificate (one or two) are always made. If it ends first, the best plane
+        so far is returned, with its honest certificate and a warning.
     max_seconds : float, optional
         Budget of time, likewise.
     solver : "auto", "newton" or "descent", default "auto"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,13 @@ class MarginAttributes(LinearClassifier):
     @property
     def certificate_(self) -> Certificate:
         """The certificate; with more than two classes that of the machine with the largest gap."""
-        return max((m.certificate_ for m in self._fitted("certificate_")), key=lambda c: c.relative_gap)
+        machines = self._fitted("certificate_")
+        worst = max(machines, key=lambda machine: machine.certificate_.relative_gap)
+        proof: Certificate = worst.certificate_
+        if len(machines) == 1:
+            return proof
+        whose = f"{worst.label!r}, the largest gap of {len(machines)} machines"
+        return replace(proof, problem=f"{proof.problem}: {whose}")
 
     @property
     def solver_(self) -> str:

@@ -49,7 +49,7 @@ def choose(path: object, names: list[str], named: bool, options: Options) -> Lay
         some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         raise InputError(
             f"{path}: a column must be one of {some}, or a number from 0 to {len(names) - 1}. "
-            f"Got {name[:40]!r} instead."
+            f"Got {name[:40]!r}, which this file does not have."
         )
 
     label = options.label
@@ -66,9 +66,13 @@ def choose(path: object, names: list[str], named: bool, options: Options) -> Lay
         raise InputError(f"{path}: columns must name a column once. Got {twice!r} twice instead.")
     features = [k for k in features if k not in out]
     if not features:
+        single = len(names) == 1
+        hint = (
+            " There is one column: fields are separated by commas (in .tsv by tabs)." if single else ""
+        )
         raise InputError(
-            f"{path}: must have at least one feature besides the label. Got none. Name another label "
-            "(label=…), or a file with more columns."
+            f"{path}: must have at least one feature besides the label. Got none.{hint} Name another "
+            "label (label=…), or a file with more columns."
         )
     return Layout(names, named, label_at, features)
 

@@ -29,7 +29,7 @@ PANELS = ("gap", "slackness", "residuals")
 LETTERS = 50  # in a line of the heading over a column of panels
 
 
-@dataclass
+@dataclass(repr=False)
 class CertificateDisplay:
     """The gap against passes, complementary slackness, and the KKT residuals of a margin machine.
 

@@ -25,7 +25,7 @@ PALE = "#F9E5D8"  # the colour of the validation curve, thinned
 TIE = 1e-12  # means that differ by less are equal but for rounding
 
 
-@dataclass
+@dataclass(repr=False)
 class PathDisplay:
     """Error against the price of slack C, on a logarithmic axis, with the chosen C.
 

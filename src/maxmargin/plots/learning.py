@@ -40,7 +40,7 @@ WORDS = {
 RUNNING: dict[str, Any] = {"color": "#A8A8A8", "marker": "v", "lw": 0.8}
 
 
-@dataclass
+@dataclass(repr=False)
 class ErrorDisplay:
     """Training and validation error after each epoch, with the moment and the reason of stopping.
 

@@ -27,7 +27,7 @@ CORNERS = 4_000  # of the stairs, at most: more cannot be seen
 WIDTH = 28  # letters in a line of the key
 
 
-@dataclass
+@dataclass(repr=False)
 class MistakesDisplay:
     """Mistakes so far against steps, and the bound R²/γ² that they stay under in any order.
 

@@ -27,7 +27,7 @@ __all__ = ["RiskDisplay", "perceptron_risk"]
 KINDS = ("contour", "surface")
 
 
-@dataclass
+@dataclass(repr=False)
 class RiskDisplay:
     """The perceptron risk over the space of weights, and a path down it.
 

@@ -29,7 +29,7 @@ __all__ = ["SeparabilityDisplay", "hull"]
 RING = 150.0  # area of a ring around a marked point
 
 
-@dataclass
+@dataclass(repr=False)
 class SeparabilityDisplay:
     """The proof of a verdict: a plane with its margin, or the rows whose means are the same point.
 

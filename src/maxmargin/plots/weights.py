@@ -32,7 +32,7 @@ __all__ = ["WeightSpaceDisplay"]
 KINDS = ("3d", "section")
 
 
-@dataclass
+@dataclass(repr=False)
 class WeightSpaceDisplay:
     """The constraints of the hard margin in (w₁, w₂, b), the feasible region and the optimum.
 

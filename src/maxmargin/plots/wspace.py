@@ -31,7 +31,7 @@ LINES = 120  # lines that are drawn, at most
 WAYS = ("-", "--")  # of the lines of the two classes
 
 
-@dataclass
+@dataclass(repr=False)
 class WSpaceDisplay:
     """Training points as lines in the space of weights, the feasible cone, and the path of w.
 

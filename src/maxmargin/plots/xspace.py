@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["XSpaceDisplay", "box_line"]
 
 
-@dataclass
+@dataclass(repr=False)
 class XSpaceDisplay:
     """Points, boundary, normal and slab of a linear classifier.
 

@@ -8,11 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
+from maxmargin.estimators.training import loss_of, scaling_of
 from maxmargin.saving.linear import LinearModel
 
 __all__ = ["from_sklearn"]
-
-LIBLINEAR = "liblinear"
 
 
 def from_sklearn(estimator: Any) -> LinearModel:
@@ -53,12 +52,6 @@ def from_sklearn(estimator: Any) -> LinearModel:
     if pairs:  # there a pair is positive on its smaller class
         W, b = -W, -b
     names = getattr(estimator, "feature_names_in_", None)
-    loss = getattr(estimator, "loss", _loss(name))
-    if getattr(estimator, "multi_class", None) == "crammer_singer":
-        loss = "crammer_singer"
-    fit_intercept = bool(getattr(estimator, "fit_intercept", True))
-    penalised = name == "LinearSVC" or getattr(estimator, "solver", None) == LIBLINEAR
-    scaling = getattr(estimator, "intercept_scaling", None) if penalised and fit_intercept else None
     C = getattr(estimator, "C", None)
     return LinearModel(
         coef_=W,
@@ -66,22 +59,10 @@ def from_sklearn(estimator: Any) -> LinearModel:
         classes_=classes,
         feature_names_in_=None if names is None else np.asarray(names, dtype=object),
         multi_class="ovo" if pairs else "ovr",
-        loss=str(loss),
+        loss=loss_of(estimator),
         C=float(C) if C else None,  # NuSVC has a C of 0
         class_weight=getattr(estimator, "class_weight", None),
-        fit_intercept=fit_intercept,
-        intercept_scaling=None if scaling is None else float(scaling),
+        fit_intercept=bool(getattr(estimator, "fit_intercept", True)),
+        intercept_scaling=scaling_of(estimator),
         source=f"scikit-learn {name}",
     )
-
-
-def _loss(name: str) -> str:
-    """The loss of estimators that have only one."""
-    if name.startswith("LogisticRegression"):
-        return "log_loss"
-    return {
-        "Perceptron": "perceptron",
-        "SVC": "hinge",
-        "NuSVC": "hinge",
-        "LinearSVC": "squared_hinge",
-    }.get(name, f"that of {name}")
