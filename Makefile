@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 # Two test processes side by side: each with one thread for its matrix products.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo lab test test-all browser lint docs wheel bench format clean
+.PHONY: demo lab test test-all browser warm lint docs wheel bench format clean
 
 demo: $(STAMP)              ## the main job, told on data that ships with scikit-learn
 	$(BIN)/maxmargin demo
@@ -14,14 +14,18 @@ demo: $(STAMP)              ## the main job, told on data that ships with scikit
 lab: $(STAMP)               ## the page where points can be dragged
 	$(BIN)/maxmargin lab
 
-test: lint browser          ## lint, types, layers, and the whole suite
+test: browser               ## lint, types, layers, and the whole suite
+	@$(MAKE) --no-print-directory -j 2 lint warm
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test-all: lint browser      ## the same with seventy-five times as many examples per property
+test-all: lint warm browser ## the same with seventy-five times as many examples per property
 	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 browser: $(STAMP)           ## Chromium for the tests of the lab: found, or installed where that is possible
 	$(BIN)/python -m tests.browser
+
+warm: $(STAMP)              # kernels are compiled once, before two processes need them at the same time
+	@$(ONE_THREAD) $(BIN)/python -m tests.warm
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
