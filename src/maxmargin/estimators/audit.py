@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_number
 from maxmargin.estimators.bench import Bench, Ground, LocalGround, Sides
+from maxmargin.estimators.door import remote
 from maxmargin.estimators.training import loss_of, scaling_of
 
 __all__ = ["certify"]
@@ -64,7 +64,7 @@ def certify(
     check_number("tol", tol, above=0, below=1)
     free = bool(getattr(model, "fit_intercept", True))
     if is_remote(X):
-        return audit(cast(Ground, remote_audit().ground_of(X, y, tol, free)), model, C, free)
+        return audit(cast(Ground, remote("audit").ground_of(X, y, tol, free)), model, C, free)
     return audit(LocalGround(X, y, tol, free), model, C, free)
 
 
@@ -73,19 +73,14 @@ def audit(ground: Ground, model: Any, C: float, free: bool) -> Certificate | dic
     classes = ground.classes
     W, B = _planes(model, ground.d, len(classes))
     factors = ground.factors(getattr(model, "class_weight", None))
-    loss = loss_of(model)
+    loss, scaling = loss_of(model), scaling_of(model)
     labels = classes.tolist() if len(W) > 1 else [None]
     bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
     sides = [_sides(classes.tolist(), label) for label in labels]
     results: dict[Hashable, Certificate] = {}
     for k, bench in enumerate(ground.benches(bounds, sides)):
-        results[labels[k]] = _Audit(bench, C, free, scaling_of(model), loss).judge(W[k], float(B[k]))
+        results[labels[k]] = _Audit(bench, C, free, scaling, loss).judge(W[k], float(B[k]))
     return results[None] if len(W) == 1 else results
-
-
-def remote_audit() -> Any:
-    """What an audit needs of rows in partitions; loaded when there are some."""
-    return import_module("maxmargin.estimators.remoteaudit")
 
 
 def _bounds(C: float, factors: np.ndarray, positive: int | None) -> np.ndarray:

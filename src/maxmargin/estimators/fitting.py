@@ -6,7 +6,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
@@ -24,7 +23,7 @@ from maxmargin.core.stopping import (
     StopReason,
 )
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
-from maxmargin.estimators.door import read_start, read_X, read_Xy
+from maxmargin.estimators.door import read_start, read_X, read_Xy, remote
 from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.rows import Rows
@@ -169,8 +168,7 @@ class PerceptronBase(LinearClassifier):
         """
         self._check_params()
         if is_remote(X):
-            remote = import_module("maxmargin.estimators.remoteperceptron")
-            remote.fit_perceptron(self, X, y, coef_init, intercept_init, X_val, y_val)
+            remote("perceptron").fit_perceptron(self, X, y, coef_init, intercept_init, X_val, y_val)
             self._warn()
             return self
         going_on = self.warm_start and "classes_" in vars(self)
@@ -279,8 +277,7 @@ class PerceptronBase(LinearClassifier):
         if X_val is None:
             return None
         if is_remote(X_val):
-            remote = import_module("maxmargin.estimators.remoteperceptron")
-            return cast(Measured, remote.validation_of(self, X_val, y_val, classes))
+            return cast(Measured, remote("perceptron").validation_of(self, X_val, y_val, classes))
         rows, labels = read_X(self, X_val), np.asarray(y_val)
         if labels.shape != (rows.n,):
             raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from importlib import import_module
 from itertools import combinations
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ import numpy as np
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.params import check_bool, check_number
+from maxmargin.estimators.door import remote
 from maxmargin.estimators.judging import judge
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.question import Labelled, ask, read_labelled
@@ -76,15 +76,10 @@ def decide(
     check_bool("fit_intercept", fit_intercept)
     check_number("tol", tol, above=0, below=1)
     if is_remote(X):
-        return cast(Answer, remote_separability().decide_remote(X, y, fit_intercept, tol, names, sides))
+        return cast(Answer, remote("separability").decide_remote(X, y, fit_intercept, tol, names, sides))
     data = read_labelled(X, y)
     data = data if names is None else data._replace(features=tuple(names))
     return decide_labelled(data, fit_intercept, tol, sides)
-
-
-def remote_separability() -> Any:
-    """The same for partitions; loaded when there are some."""
-    return import_module("maxmargin.estimators.remoteseparability")
 
 
 def decide_labelled(

@@ -115,4 +115,8 @@ class DenseRows(Rows):
 
 
 def _aligned(X: np.ndarray) -> np.ndarray:
-    return X if X.flags.aligned else X.copy()
+    if X.flags.aligned:
+        return X
+    X = X.copy()
+    X.flags.writeable = False  # as all rows are
+    return X

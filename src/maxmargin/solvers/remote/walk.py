@@ -100,8 +100,10 @@ class Walk:
 
             g(k) = ∫ E max(0, N − x) dx, from k to ∞, = ½ ((1 + k²) Φ(−k) − k φ(k)).
         """
-        if not model.is_exact or not len(M):
-            return 0.0 if model.is_exact and self.width == math.inf else math.inf
+        if not model.is_exact:
+            return math.inf
+        if not len(M):  # nothing is beyond an infinite width; of another nothing is known
+            return 0.0 if self.width == math.inf else math.inf
         length = DOUBT * self._length(point, M) / self.gauge.change(M)
         if length == 0.0:
             return 0.0
