@@ -10,8 +10,9 @@ import maxmargin as mm
 import twins
 from bank import BANK, SEPARABLE, problem
 from maxmargin.rows import as_rows
-from maxmargin.solvers.batch import Risk
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.risk import Risk
+from maxmargin.solvers.problem import Machine
 
 
 def z_of(model):

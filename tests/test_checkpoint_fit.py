@@ -22,7 +22,8 @@ from maxmargin.checkpoints.codec import decode, encode
 from maxmargin.checkpoints.files import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
-from maxmargin.solvers import hardmargin, margin, multipliers, passes, running, softmargin
+from maxmargin.solvers.margin import hardmargin, machines, multipliers, passes, softmargin
+from maxmargin.solvers.perceptron import running
 from thorough import THOROUGH
 
 X, y = load_iris(return_X_y=True)
@@ -142,12 +143,12 @@ def test_a_fit_ended_again_and_again_gives_the_same_bits(name, tmp_path, monkeyp
 @pytest.mark.parametrize("name", MARGINS)
 def test_a_margin_machine_goes_on_from_every_state(name, many_states, tmp_path, monkeypatch):
     if name == "hard, in n coordinates and again":
-        outside = margin._outside
+        outside = machines._outside
 
         def doubted(frame, task, point, combined):
             return replace(outside(frame, task, point, combined), doubtful=combined)
 
-        monkeypatch.setattr(margin, "_outside", doubted)
+        monkeypatch.setattr(machines, "_outside", doubted)
     model, rows, labels = MARGINS[name]()
     expected = state(model.fit(rows, labels))
     left = [len(many_states)]

@@ -15,13 +15,13 @@ import maxmargin as mm
 from maxmargin.checkpoints import checkpoint, fit
 from maxmargin.rows import as_rows
 from maxmargin.saving import to_dict
-from maxmargin.solvers import activeset, descent, largemargin, multipliers
-from maxmargin.solvers.descent import Descent
-from maxmargin.solvers.duel import Duel, square_lengths
-from maxmargin.solvers.frame import NotFiniteError
-from maxmargin.solvers.passes import Budget
-from maxmargin.solvers.sidebyside import THREAD, HaltedError
-from maxmargin.solvers.witness import growing_rows
+from maxmargin.solvers.margin import activeset, descent, large, multipliers
+from maxmargin.solvers.margin.descent import Descent
+from maxmargin.solvers.margin.duel import Duel, square_lengths
+from maxmargin.solvers.margin.frame import NotFiniteError
+from maxmargin.solvers.margin.passes import Budget
+from maxmargin.solvers.margin.sidebyside import THREAD, HaltedError
+from maxmargin.solvers.margin.witness import growing_rows
 from texts import one_hot, text
 
 X, Y = text(80, 150, 8, flips=0.1)
@@ -233,7 +233,7 @@ def test_a_halt_ends_the_work():
     budget = Budget()
     budget.halt.set()
     with pytest.raises(HaltedError):
-        next(largemargin.large_margin(duel(), 1e-6, budget))
+        next(large.large_margin(duel(), 1e-6, budget))
 
 
 # --- rows that cancel ------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Killed(BaseException):
 def test_a_fit_goes_on_from_every_state(name, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda file: None)
     monkeypatch.setattr(multipliers, "OFFER", -1.0)
-    monkeypatch.setattr("maxmargin.solvers.sidebyside.MOMENT", 0.001)
+    monkeypatch.setattr("maxmargin.solvers.margin.sidebyside.MOMENT", 0.001)
     model, rows, labels = FITS[name]()
     expected = to_dict(model.fit(rows, labels))
     epochs, inner = [], Descent.epoch

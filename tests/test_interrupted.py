@@ -12,8 +12,8 @@ import pytest
 
 import maxmargin as mm
 from bank import problem
-from maxmargin.solvers import problem as solver_problem
-from maxmargin.solvers import running
+from maxmargin.solvers import examples
+from maxmargin.solvers.perceptron import running
 
 P = problem("overlap")
 NEW = {
@@ -103,8 +103,8 @@ def interrupt_after(monkeypatch, calls):
         return work
 
     monkeypatch.setattr(running, "sweep", interrupted(running.sweep))
-    monkeypatch.setattr(solver_problem, "decide", interrupted(solver_problem.decide))
-    monkeypatch.setattr(solver_problem, "products", interrupted(solver_problem.products))
+    monkeypatch.setattr(examples, "decide", interrupted(examples.decide))
+    monkeypatch.setattr(examples, "products", interrupted(examples.products))
 
 
 @each

@@ -94,11 +94,11 @@ def test_mistakes_against_their_bound_at_every_update(lab):
             share(best, 24),
             number(risk),
             str(k),
-            f"{number(bound.bound)} = R²/γ²",
+            str(math.floor(bound.bound)),
         ]
         lab.press("step").rest() if k < len(trace) else None
     lab.choose("preset", "overlapping")
-    assert lab.text("bound") == "no bound: not separable"
+    assert lab.text("bound") == "none: not separable"
 
 
 def test_pocket_s_best_and_validation_at_every_update(lab):

@@ -20,9 +20,9 @@ import planes
 from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
-from maxmargin.solvers.choice import choose_solver
-from maxmargin.solvers.descent import Descent
-from maxmargin.solvers.sidebyside import THREAD
+from maxmargin.solvers.margin.choice import choose_solver
+from maxmargin.solvers.margin.descent import Descent
+from maxmargin.solvers.margin.sidebyside import THREAD
 from texts import one_hot, text
 from thorough import THOROUGH
 

@@ -9,10 +9,10 @@ from bank import FORMS, as_form
 from maxmargin.kernels.descent import descend
 from maxmargin.kernels.multipliers import clip_multipliers, hinge_slope, slope
 from maxmargin.rows import as_rows
-from maxmargin.solvers import newton, softmargin
-from maxmargin.solvers.balance import balanced
-from maxmargin.solvers.frame import Frame, set_scene
-from maxmargin.solvers.products import Products
+from maxmargin.solvers.margin import newton, softmargin
+from maxmargin.solvers.margin.balance import balanced
+from maxmargin.solvers.margin.frame import Frame, set_scene
+from maxmargin.solvers.margin.products import Products
 
 
 def data(n=40, d=6, seed=0):

@@ -16,8 +16,8 @@ from maxmargin.estimators import pocket as pocket_estimator
 from maxmargin.estimators.remoteperceptron import fit_surveyed
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
-from maxmargin.solvers.linesearch import breaks, lowest
-from maxmargin.solvers.orders import epochs
+from maxmargin.solvers.perceptron.linesearch import breaks, lowest
+from maxmargin.solvers.perceptron.orders import epochs
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote import lines
 from maxmargin.solvers.remote import risk as remote_risk

@@ -12,7 +12,7 @@ from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.exact import bounds, verdict
 from maxmargin.solvers.exact.equal import contradictions
 from maxmargin.solvers.exact.whole import ExactRows
-from maxmargin.solvers.witness import _may_cancel
+from maxmargin.solvers.margin.witness import _may_cancel
 
 
 def text(n, d, k=40, seed=0, even=True):

@@ -9,9 +9,10 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.rows import DenseRows, PartedRows, as_rows, room
-from maxmargin.solvers import softmargin
-from maxmargin.solvers.frame import Frame, Scene
-from maxmargin.solvers.multipliers import Iterate, Reduced, _Run
+from maxmargin.solvers.margin import softmargin
+from maxmargin.solvers.margin.frame import Frame, Scene
+from maxmargin.solvers.margin.multipliers import _Run
+from maxmargin.solvers.margin.reduced import Iterate, Reduced
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])

@@ -15,7 +15,7 @@ from maxmargin.cluster.collections import is_remote
 from maxmargin.estimators.door import read_X, remote
 from maxmargin.estimators.machines import chosen, combined
 from maxmargin.estimators.progress import CallbackSupportMixin
-from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.examples import Examples
 
 __all__ = ["LinearClassifier", "unchanged_on_error"]
 

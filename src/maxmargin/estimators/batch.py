@@ -13,8 +13,10 @@ from maxmargin.core.params import check_number
 from maxmargin.core.stopping import StoppingRule
 from maxmargin.core.trace import Update
 from maxmargin.estimators.stream import StreamPerceptron
-from maxmargin.solvers.batch import Bundle, Risk, batch_perceptron
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.batch import batch_perceptron
+from maxmargin.solvers.perceptron.risk import Bundle, Risk
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
@@ -38,15 +40,45 @@ class BatchPerceptron(StreamPerceptron):
         a weighted median. An exact step follows the shortest combination of the last 20 gradients,
         which keeps it from zigzagging between the creases of R, and leaves the length of the weights
         as it was, which changes no decision.
-    fit_intercept, normalize, multi_class, class_weight, stop, max_iter, warm_start, random_state, \
-record, verbose
-        As for :class:`maxmargin.Perceptron`; an epoch is one step, and class weights multiply the
-        terms of R.
+    fit_intercept : bool, default True
+        Learn b by padding every row with a 1.
+    normalize : bool, default False
+        Scale every (padded) row to unit length, which changes the sign of no decision value.
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine per class, or one per pair of classes.
+    class_weight : dict, "balanced" or None
+        Factors on the terms of R of each class; "balanced" stands for
+        n / (classes · rows of the class). In one-vs-rest the rest has weight 1, as in scikit-learn.
+    stop : stopping rule, optional
+        Further rules from :mod:`maxmargin.stopping`, combined with ``|`` and ``&``. Three are always
+        on: all points correct, a proven cycle, and ``max_iter``.
+    max_iter : int or None, default 100
+        Budget of steps; None for no limit.
+    warm_start : bool, default False
+        ``fit`` goes on from the weights at hand.
+    random_state : int, RandomState or None
+        Seeds the validation split.
+    record : bool, default False
+        Keep every step in ``trace_``.
+    verbose : int, default 0
+        1 shows a progress bar on fits longer than half a second.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, stop_reason_, history_, trace_, machines_
-        As for :class:`maxmargin.Perceptron`. ``history_`` also holds the risk after each step.
+    coef_, intercept_ : ndarray
+        Weights and biases, one row per machine (one row for two classes).
+    classes_ : ndarray
+        Sorted labels; of two, the larger is +1.
+    n_iter_ : int
+        Steps (of the longest machine).
+    stop_reason_ : StopReason
+        Which rule ended the run, and a sentence why.
+    history_ : History
+        Per step: mistakes, training error, validation error, risk, ‖w‖, seconds (multiclass: by label).
+    trace_ : Trace
+        Every step, with ``record=True`` (multiclass: by label).
+    machines_ : dict
+        From label (ovr), pair (ovo) or the positive label (binary) to the binary machine.
     n_mistakes_ : int
         Misclassified rows added, over all steps.
     n_passes_, bytes_moved_ : int

@@ -18,8 +18,8 @@ from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.question import Question
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
-from maxmargin.solvers.margin import Solved, Task, solve_margins
-from maxmargin.solvers.passes import Budget
+from maxmargin.solvers.margin.machines import Solved, Task, solve_margins
+from maxmargin.solvers.margin.passes import Budget
 
 __all__ = ["Bench", "Ground", "LocalGround", "Sides", "first_to_reach", "no_solution", "with_column"]
 

@@ -19,8 +19,9 @@ from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_number
 from maxmargin.estimators.door import read_Xy
 from maxmargin.kernels.decision import inverse_lengths
-from maxmargin.solvers.hull import nearest_point
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.hull import nearest_point
+from maxmargin.solvers.problem import Machine
 
 __all__ = ["MistakeBound", "mistake_bound"]
 
@@ -76,8 +77,10 @@ def mistake_bound(
         Training rows and labels of two classes.
     gamma : float > 0, optional
         The maximum margin of the padded rows, if it is known; otherwise it is computed.
-    fit_intercept, normalize : bool
-        As for the perceptron.
+    fit_intercept : bool, default True
+        Whether b is learned, by padding every row with a 1.
+    normalize : bool, default False
+        Whether every (padded) row is scaled to unit length; then R = 1.
 
     Returns
     -------

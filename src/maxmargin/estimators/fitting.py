@@ -27,15 +27,8 @@ from maxmargin.estimators.door import read_start, read_X, read_Xy, remote
 from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.rows import Rows
-from maxmargin.solvers.problem import (
-    Examples,
-    HeldOut,
-    Machine,
-    Measured,
-    Observer,
-    Problem,
-    Solution,
-)
+from maxmargin.solvers.examples import Examples, HeldOut
+from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution
 
 if TYPE_CHECKING:
     from maxmargin.certificates.verdict import Verdict

@@ -53,7 +53,8 @@ class HardMarginSVC(MarginClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_
-        As in scikit-learn; the rows nearest to the plane have y f(x) = 1.
+        As in scikit-learn: weights and biases, one row per machine, and the sorted labels; of two
+        classes the larger label is +1. The rows nearest to the plane have y f(x) = 1.
     margin_, slab_width_ : float
         1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
     support_ : array of int
@@ -62,14 +63,14 @@ class HardMarginSVC(MarginClassifier):
         α_i per training row; (machines, n) for more than two classes.
     certificate_ : Certificate
         Primal, dual, gap and KKT residuals, measured on the original data.
-    n_passes_ : int
-        Passes over the data; on Dask collections the rounds.
+    n_passes_, n_iter_ : int
+        Passes over the data; on Dask collections the rounds. Both names say the same.
     bytes_moved_ : int
         On Dask collections: what went to the partitions and came back.
     solver_ : str
         "newton", "descent" or "mixed".
     machines_ : dict
-        All of these for every binary machine.
+        All of these for every binary machine, by its label or pair of labels.
 
     Notes
     -----
@@ -120,7 +121,7 @@ class HardMarginSVC(MarginClassifier):
         Parameters
         ----------
         X, y : array-like
-            As for ``fit``.
+            Training rows, dense or sparse, and their labels.
 
         Returns
         -------

@@ -23,9 +23,9 @@ from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.marginsolving import Labelled, solve_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.rows import Rows
-from maxmargin.solvers.choice import SOLVERS
-from maxmargin.solvers.frame import NotFiniteError
-from maxmargin.solvers.margin import Start
+from maxmargin.solvers.margin.choice import SOLVERS
+from maxmargin.solvers.margin.frame import NotFiniteError
+from maxmargin.solvers.margin.machines import Start
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["MarginClassifier"]

@@ -20,11 +20,11 @@ from maxmargin.estimators.marginmachine import MarginMachine
 from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.rows import Rows
-from maxmargin.solvers.keptmargin import solve_stage
-from maxmargin.solvers.margin import Pass, Solved, Start, Task, Way
-from maxmargin.solvers.passes import Budget, MarginPoint, Plane
+from maxmargin.solvers.margin.kept import solve_stage
+from maxmargin.solvers.margin.machines import Pass, Solved, Start, Task, Way
+from maxmargin.solvers.margin.passes import Budget, MarginPoint, Plane
+from maxmargin.solvers.margin.sidebyside import in_threads
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.sidebyside import in_threads
 from maxmargin.solvers.threads import one_thread
 
 if TYPE_CHECKING:

@@ -14,11 +14,13 @@ from maxmargin.core.stopping import StoppingRule
 from maxmargin.estimators.door import read_X
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE, SEEN
-from maxmargin.solvers.online import online_perceptron
-from maxmargin.solvers.orders import ORDERS
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
-from maxmargin.solvers.running import Recorder, Running, Settings, State, in_groups
-from maxmargin.solvers.voting import vote
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.online import online_perceptron
+from maxmargin.solvers.perceptron.orders import ORDERS
+from maxmargin.solvers.perceptron.recorder import Recorder
+from maxmargin.solvers.perceptron.running import Running, Settings, State, in_groups
+from maxmargin.solvers.perceptron.voting import vote
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed

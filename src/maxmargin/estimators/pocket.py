@@ -13,10 +13,13 @@ from maxmargin.core.params import check_bool, check_choice, check_count
 from maxmargin.core.stopping import MaxUpdates, StoppingRule
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.solvers.orders import ORDERS
-from maxmargin.solvers.pocket import Pocket, pocket_perceptron
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
-from maxmargin.solvers.running import Recorder, Running, Settings, State
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.judging import Pocket
+from maxmargin.solvers.perceptron.orders import ORDERS
+from maxmargin.solvers.perceptron.pocket import pocket_perceptron
+from maxmargin.solvers.perceptron.recorder import Recorder
+from maxmargin.solvers.perceptron.running import Running, Settings, State
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
@@ -39,13 +42,32 @@ class PocketPerceptron(StreamPerceptron):
     max_updates : int, default 10_000
         The time horizon T.
     order : "cyclic", "shuffled" or "random", default "cyclic"
-        As for :class:`maxmargin.Perceptron`.
+        Rows 1…n again and again; a new order each epoch (on large data blocks of 16 rows are shuffled,
+        and the rows within them); or n draws with replacement per epoch.
     polish : bool, default True
         Improve the pocket after the last update. Off, the result is the textbook's, update by update.
     max_witnesses : int, default 10
         Disjoint witnesses to look for, at most, for ``error_lower_bound_``; 0 looks for none.
-    fit_intercept, normalize, multi_class, class_weight, stop, warm_start, random_state, record, verbose
-        As for :class:`maxmargin.Perceptron`; class weights also weigh the errors.
+    fit_intercept : bool, default True
+        Learn b by padding every row with a 1.
+    normalize : bool, default False
+        Scale every (padded) row to unit length, which changes the sign of no decision value.
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine per class, or one per pair of classes.
+    class_weight : dict, "balanced" or None
+        Factors on the steps and the errors of each class; "balanced" stands for
+        n / (classes · rows of the class). In one-vs-rest the rest has weight 1, as in scikit-learn.
+    stop : stopping rule, optional
+        Further rules from :mod:`maxmargin.stopping`, combined with ``|`` and ``&``. Three are always
+        on: all points correct, a proven cycle, and ``max_updates``.
+    warm_start : bool, default False
+        ``fit`` goes on from the weights at hand.
+    random_state : int, RandomState or None
+        Seeds the orders and the validation split.
+    record : bool, default False
+        Keep every update in ``trace_``.
+    verbose : int, default 0
+        1 shows a progress bar on fits longer than half a second.
 
     Attributes
     ----------
@@ -60,9 +82,23 @@ class PocketPerceptron(StreamPerceptron):
         A proven lower bound on the training error of any plane, from disjoint witnesses in exact
         arithmetic (multiclass: by label). After ``partial_fit`` and ``learn_one`` it is 0, which holds
         for any data. See also :func:`maxmargin.error_bounds`.
-    coef_, intercept_, classes_, n_mistakes_, n_iter_, stop_reason_, history_, trace_, machines_
-        As for :class:`maxmargin.Perceptron`. In ``history_`` ``training_error`` is the pocket's and
-        ``running_error`` the running perceptron's; ``trace_`` holds the running weights.
+    coef_, intercept_ : ndarray
+        Weights and biases in the pocket, one row per machine (one row for two classes).
+    classes_ : ndarray
+        Sorted labels; of two, the larger is +1.
+    n_mistakes_ : int
+        Updates in all.
+    n_iter_ : int
+        Epochs (of the longest machine).
+    stop_reason_ : StopReason
+        Which rule ended the run, and a sentence why.
+    history_ : History
+        Per epoch (multiclass: by label): mistakes, validation error, ‖w‖, seconds, ``training_error`` of
+        the pocket and ``running_error`` of the running perceptron.
+    trace_ : Trace
+        Every update of the running weights, with ``record=True`` (multiclass: by label).
+    machines_ : dict
+        From label (ovr), pair (ovo) or the positive label (binary) to the binary machine.
     n_passes_, bytes_moved_ : int
         After a fit to a Dask collection: passes over its partitions, and the bytes sent for them.
 

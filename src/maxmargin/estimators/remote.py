@@ -21,7 +21,7 @@ from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.estimators.remotemachine import RemoteMachine, judging, summaries
 from maxmargin.rows.survey import Surveyed, survey
-from maxmargin.solvers.margin import Pass
+from maxmargin.solvers.margin.machines import Pass
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, outside, solve_remote
 from maxmargin.solvers.remote.point import Closing, Limits, RemotePoint

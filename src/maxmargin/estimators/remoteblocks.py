@@ -14,7 +14,7 @@ from maxmargin.estimators.machines import chosen, combined
 from maxmargin.rows.block import block_of, rows_of
 from maxmargin.rows.remote import Executor
 from maxmargin.rows.sources import Source, Sources
-from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.examples import Examples
 
 __all__ = ["decide_blocks", "predict_blocks", "score_blocks", "score_partitions"]
 

@@ -12,7 +12,7 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import Point, Summary, summary, total
 from maxmargin.estimators.marginmachine import MarginMachine, Slab
 from maxmargin.rows.remote import RemoteRows
-from maxmargin.solvers.margin import Pass
+from maxmargin.solvers.margin.machines import Pass
 from maxmargin.solvers.remote.machines import RemoteSolved
 from maxmargin.solvers.remote.rounds import Question, View, ask_all
 from maxmargin.solvers.remote.rule import Given, Rule, multipliers_of

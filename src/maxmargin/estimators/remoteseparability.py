@@ -20,8 +20,8 @@ from maxmargin.estimators.separability import answered, asked, decide_labelled
 from maxmargin.rows.remote import Part, RemoteRows
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.exact.verdict import Finding
-from maxmargin.solvers.frame import Scene
-from maxmargin.solvers.hardmargin import LEAST
+from maxmargin.solvers.margin.frame import Scene
+from maxmargin.solvers.margin.hardmargin import LEAST
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import CARRIED, pool_of
 from maxmargin.solvers.remote.rounds import Side, run_rounds

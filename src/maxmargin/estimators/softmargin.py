@@ -15,7 +15,7 @@ from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.margin import MarginClassifier
 from maxmargin.estimators.marginmachine import MarginMachine
 from maxmargin.rows import Rows
-from maxmargin.solvers.margin import Start
+from maxmargin.solvers.margin.machines import Start
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["SoftMarginSVC"]
@@ -28,26 +28,40 @@ class SoftMarginSVC(MarginClassifier):
     ----------
     C : float > 0, default 1.0
         The price of slack; it multiplies the sum, as in scikit-learn.
-    fit_intercept, multi_class, max_passes, max_seconds, n_jobs, verbose
-        As for :class:`maxmargin.HardMarginSVC`.
+    fit_intercept : bool, default True
+        Learn b, which is never penalised; otherwise the plane goes through the origin.
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine per class against the rest, or one per pair of classes.
+    class_weight : None, "balanced" or dict, default None
+        Factors on C by class. In one-vs-rest the rest has factor 1.
+    tol : float in (0, 1), default 1e-6
+        Relative gap between primal and dual value at which to stop; 1e-9 is within reach.
+    max_passes : int, optional
+        Budget of passes over the data, looked at between the steps of the solver: a first step (up to
+        three passes) and the certificate (one or two) are always made. If it ends first, the best plane
+        so far is returned, with its honest certificate and a warning.
+    max_seconds : float, optional
+        Budget of time, likewise.
     solver : "auto", "newton", "mixed" or "descent", default "auto"
         How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
         for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an
         active set, for sparse rows with thousands of features; it needs a few vectors of memory and no
         matrix. *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X, and
         ``solver_`` tells what was done.
-    class_weight : None, "balanced" or dict, default None
-        Factors on C by class. In one-vs-rest the rest has factor 1.
-    tol : float in (0, 1), default 1e-6
-        Relative gap between primal and dual value at which to stop; 1e-9 is within reach.
+    n_jobs : int, optional
+        Machines that run side by side in threads, where there are more than two classes; None means 1,
+        −1 all cores. The result does not depend on it.
     warm_start : bool, default False
         Begin at the last solution, if the number of rows and the classes are the same. It saves time and
         changes the result by no more than the gap.
+    verbose : int, default 0
+        If not 0, fits of more than half a second show how they are going.
 
     Attributes
     ----------
     coef_, intercept_, classes_
-        As in scikit-learn.
+        As in scikit-learn: weights and biases, one row per machine, and the sorted labels; of two
+        classes the larger label is +1.
     dual_ : array of shape (n,)
         α_i in [0, C_i] per training row; (machines, n) for more than two classes.
     slack_ : array of shape (n,)
@@ -56,8 +70,18 @@ class SoftMarginSVC(MarginClassifier):
         Training rows with α_i > 0.
     free_support_, bound_support_ : array of int
         Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
-    margin_, slab_width_, certificate_, n_passes_, bytes_moved_, solver_, machines_
-        As for :class:`maxmargin.HardMarginSVC`.
+    margin_, slab_width_ : float
+        1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
+    certificate_ : Certificate
+        Primal, dual, gap and KKT residuals, measured on the original data.
+    n_passes_, n_iter_ : int
+        Passes over the data; on Dask collections the rounds. Both names say the same.
+    bytes_moved_ : int
+        On Dask collections: what went to the partitions and came back.
+    solver_ : str
+        "newton", "descent" or "mixed".
+    machines_ : dict
+        All of these for every binary machine, by its label or pair of labels.
 
     Examples
     --------
@@ -137,8 +161,10 @@ class SoftMarginSVC(MarginClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As for ``fit``.
+        X, y : array-like
+            Training rows, dense or sparse, and their labels.
+        sample_weight : array-like of shape (n,), optional
+            Factors on C by row.
         Cs : sequence of float > 0
             The values of C, in any order; they are solved from the smallest to the largest.
 

@@ -29,7 +29,8 @@ from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.growing import GrowingPerceptron, vector
 from maxmargin.estimators.machines import build_machines
 from maxmargin.rows import Rows
-from maxmargin.solvers.problem import Examples, Machine, Solution
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.problem import Machine, Solution
 
 __all__ = ["StreamPerceptron"]
 

@@ -14,8 +14,9 @@ from maxmargin.laboratory.numbers import plain
 from maxmargin.laboratory.problem import Side, Task
 from maxmargin.laboratory.recipe import Fitted
 from maxmargin.rows import as_rows
-from maxmargin.solvers.batch import Risk
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.risk import Risk
+from maxmargin.solvers.problem import Machine
 
 __all__ = ["path_of", "tell_run"]
 

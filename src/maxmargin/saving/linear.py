@@ -18,7 +18,7 @@ from maxmargin.estimators.audit import certify
 from maxmargin.estimators.door import read_X
 from maxmargin.estimators.machines import decide_multiclass
 from maxmargin.rows import Rows
-from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.examples import Examples
 
 __all__ = ["LinearModel", "audit"]
 

@@ -14,8 +14,8 @@ from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.softmargin import SoftMarginSVC
 from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 from maxmargin.saving.reading import Reader, bad, from_extended, to_extended
-from maxmargin.solvers.choice import SOLVERS
-from maxmargin.solvers.margin import Pass
+from maxmargin.solvers.margin.choice import SOLVERS
+from maxmargin.solvers.margin.machines import Pass
 
 __all__ = ["decode_margins", "encode_margins"]
 

@@ -22,7 +22,7 @@ from maxmargin.saving.parameters import decode_generator, encode_generator
 from maxmargin.saving.reading import Reader, to_extended
 from maxmargin.saving.values import decode, encode
 from maxmargin.saving.verdicts import decode_reason, encode_reason
-from maxmargin.solvers.running import State
+from maxmargin.solvers.perceptron.running import State
 
 __all__ = ["decode_perceptron", "encode_perceptron"]
 

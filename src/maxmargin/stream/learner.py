@@ -18,8 +18,8 @@ from maxmargin.files.scratch import Scratch
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.kernels.progressive import progress
 from maxmargin.rows import Csr, CsrRows
-from maxmargin.solvers.problem import Examples
-from maxmargin.solvers.running import Running
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.running import Running
 from maxmargin.stream.block import NO_LABEL, Block
 from maxmargin.stream.features import Features
 from maxmargin.stream.labels import text_of_label

@@ -138,8 +138,18 @@ class Session:
         if self._read is None:
             start = text.lstrip()
             if start:
+                self._refuse_table(start.partition(b"\n")[0])
                 self._read = jsonlines.read_lines if start[:1] == b"{" else svmlight.line_reader()
         return self._read
+
+    def _refuse_table(self, first: bytes) -> None:
+        """A line of a table would be one long label."""
+        if first[:1] != b"{" and b":" not in first and any(mark in first for mark in (b",", b";")):
+            raise InputError(
+                f"{self.lines.shown}: a stream must be svmlight text (label 1:value 2:value …) or JSON "
+                'lines ({"x": {name: value, …}, "y": label}). Got a table instead. Learn from it with '
+                "maxmargin fit --model perceptron, or write its rows as JSON lines."
+            )
 
     def _done_until(self, text: bytes, line: int, block: Block, count: int) -> None:
         """Count as consumed the lines up to the example that was learned last."""

@@ -45,8 +45,13 @@ class Tally:
         )
 
     def summary(self) -> str:
-        """The final line."""
+        """The final line; examples that taught nothing, for want of a label, are counted."""
         error = f"error {self.mistakes / self.labelled:.5f}" if self.labelled else "no labels"
+        learned = f"{self.labelled:,} examples learned: {self.mistakes:,} mistakes, {error}"
         rest = self.examples - self.labelled
-        more = f", {rest:,} more only predicted" if rest else ""
-        return f"{self.labelled:,} examples learned{more}: {self.mistakes:,} mistakes, {error}"
+        if not rest:
+            return learned
+        said = f"{learned}. {rest:,} more without a label, only predicted"
+        if self.labelled:
+            return said
+        return f'{said}: a label is the first word of an svmlight line, or "y" of a JSON line'

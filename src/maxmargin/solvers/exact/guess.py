@@ -12,8 +12,8 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.face import Face
-from maxmargin.solvers.margin import Solved, Task, solve_margins
-from maxmargin.solvers.passes import SMALL, Budget
+from maxmargin.solvers.margin.machines import Solved, Task, solve_margins
+from maxmargin.solvers.margin.passes import SMALL, Budget
 
 __all__ = ["Guess", "guess_inside", "guess_plane"]
 

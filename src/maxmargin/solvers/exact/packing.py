@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.solvers.exact.equal import contradictions
 from maxmargin.solvers.exact.verdict import find_witness
 from maxmargin.solvers.exact.whole import ExactRows
-from maxmargin.solvers.frame import draw
+from maxmargin.solvers.margin.frame import draw
 
 __all__ = ["pack"]
 

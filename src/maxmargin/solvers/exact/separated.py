@@ -16,7 +16,7 @@ from maxmargin.solvers.exact.optimum import exact_hard_margin
 from maxmargin.solvers.exact.signs import signs
 from maxmargin.solvers.exact.verdict import Finding
 from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers
-from maxmargin.solvers.frame import draw
+from maxmargin.solvers.margin.frame import draw
 
 __all__ = ["Separated", "separated", "uniform", "within_reach"]
 

@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from maxmargin.solvers.exact.dependence import cancel
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.whole import ExactRows
-from maxmargin.solvers.frame import draw
+from maxmargin.solvers.margin.frame import draw
 from maxmargin.solvers.threads import one_thread
 
 __all__ = ["widest"]

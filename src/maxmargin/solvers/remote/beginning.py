@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.remote.gauge import Gauge, bent, gauge_of, plain_gauge
 from maxmargin.solvers.remote.rule import Plane
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.rows.remote import Part, RemoteRows
-from maxmargin.solvers.problem import Examples, Machine, shares
+from maxmargin.solvers.examples import Examples, shares
+from maxmargin.solvers.problem import Machine
 
 __all__ = ["Form", "RemoteExamples", "light", "seen", "sizes"]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from maxmargin.solvers.frame import Frame
-from maxmargin.solvers.multipliers import FOR_ONE
+from maxmargin.solvers.margin.frame import Frame
+from maxmargin.solvers.margin.multipliers import FOR_ONE
 from maxmargin.solvers.threads import one_thread
 
 __all__ = ["Gauge", "bent", "factor", "gauge_of", "plain_gauge", "root_mean_square"]

@@ -1,7 +1,8 @@
 """The hard margin on partitions: solve on a pool of rows, and let every partition add its nearest rows.
 
-The idea and both bounds are those of :mod:`maxmargin.solvers.hardmargin`. A round sends a plane to the
-partitions; each returns its least margin and its nearest rows to the plane that are not in the pool yet.
+The idea and both bounds are those of :mod:`maxmargin.solvers.margin.hardmargin`. A round sends a plane
+to the partitions; each returns its least margin and its nearest rows to the plane that are not in the
+pool yet.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.block import matrix_of
-from maxmargin.solvers.hardmargin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, _first_sigma
-from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
+from maxmargin.solvers.margin.hardmargin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, _first_sigma
+from maxmargin.solvers.margin.multipliers import MEET, minimise
+from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.witness import meeting_weights
 from maxmargin.solvers.remote.point import Limits, RemotePoint
 from maxmargin.solvers.remote.pool import Pool, Sent, gathered
 from maxmargin.solvers.remote.rounds import Course, Question, Side, View
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 from maxmargin.solvers.remote.running import run_out
-from maxmargin.solvers.witness import meeting_weights
 
 __all__ = ["remote_hard_margin"]
 

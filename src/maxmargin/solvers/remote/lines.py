@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.linesearch import Breaks
+from maxmargin.solvers.perceptron.linesearch import Breaks
 
 __all__ = ["Line", "together", "within"]
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.survey import Surveyed
-from maxmargin.solvers.frame import Scene, set_scene
-from maxmargin.solvers.hardmargin import ENTRIES, LEAST, POOL
-from maxmargin.solvers.margin import Task, solve_margins
-from maxmargin.solvers.passes import Budget
+from maxmargin.solvers.margin.frame import Scene, set_scene
+from maxmargin.solvers.margin.hardmargin import ENTRIES, LEAST, POOL
+from maxmargin.solvers.margin.machines import Task, solve_margins
+from maxmargin.solvers.margin.passes import Budget
+from maxmargin.solvers.margin.softmargin import BASE, ROUGH, THIN
 from maxmargin.solvers.remote.alike import alike, key_of
 from maxmargin.solvers.remote.beginning import NEWTON, Beginning, begin_at, begin_with_all
 from maxmargin.solvers.remote.hard import remote_hard_margin
@@ -21,7 +22,6 @@ from maxmargin.solvers.remote.rounds import Course, Side, run_rounds
 from maxmargin.solvers.remote.rule import Plane
 from maxmargin.solvers.remote.sampling import Sample, sample
 from maxmargin.solvers.remote.soft import remote_soft_margin
-from maxmargin.solvers.softmargin import BASE, ROUGH, THIN
 
 __all__ = ["CARRIED", "RemoteSolved", "RemoteTask", "outside", "pool_of", "solve_remote"]
 

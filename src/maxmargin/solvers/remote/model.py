@@ -4,7 +4,8 @@
 
 with the sums v and s of the rows far from the margin, the Hessian H of rows near it that did not come,
 and the hinges of those that did. It is minimised by the method that serves on one machine
-(:mod:`maxmargin.solvers.multipliers`), after a change of coordinates that makes D + H the unit matrix.
+(:mod:`maxmargin.solvers.margin.multipliers`), after a change of coordinates that makes D + H the unit
+matrix.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.rows import DenseRows
-from maxmargin.solvers.frame import Frame, Scene
-from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
+from maxmargin.solvers.margin.frame import Frame, Scene
+from maxmargin.solvers.margin.multipliers import minimise
+from maxmargin.solvers.margin.nearest import ROOM
+from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.softmargin import UNBALANCED, WIDE
 from maxmargin.solvers.remote.band import Band
 from maxmargin.solvers.remote.beginning import NEWTON
 from maxmargin.solvers.remote.gauge import Gauge, bent, factor
@@ -26,7 +30,6 @@ from maxmargin.solvers.remote.rounds import Side
 from maxmargin.solvers.remote.rule import Given, Multipliers, Plane, Rule
 from maxmargin.solvers.remote.running import run_out
 from maxmargin.solvers.remote.wide import solve_wide
-from maxmargin.solvers.softmargin import ROOM, UNBALANCED, WIDE
 
 __all__ = ["Model"]
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
 from maxmargin.rows.remote import Part, RemoteRows
+from maxmargin.solvers.perceptron.running import Runs, Settings, State, in_groups
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.examples import Form, light, seen
-from maxmargin.solvers.running import Runs, Settings, State, in_groups
 
 __all__ = ["Mixing", "Sequential", "Visit", "partitions_in_turn"]
 

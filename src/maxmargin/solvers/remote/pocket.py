@@ -24,12 +24,15 @@ import numpy as np
 from maxmargin.core.stopping import StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.remote import Part
-from maxmargin.solvers.logbook import Logbook
-from maxmargin.solvers.pocket import Best, Pocket, close_epoch, polish, solved
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.judging import Best, Pocket
+from maxmargin.solvers.perceptron.logbook import Logbook
+from maxmargin.solvers.perceptron.pocket import close_epoch, solved
+from maxmargin.solvers.perceptron.polishing import polish
+from maxmargin.solvers.perceptron.running import Running, State
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.solvers.remote.examples import RemoteExamples, light, seen
 from maxmargin.solvers.remote.online import Sequential, Turn, Visit
-from maxmargin.solvers.running import Running, State
 
 __all__ = ["Pursuit", "polish_on", "remote_pockets"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from maxmargin.solvers.passes import TIE
+from maxmargin.solvers.margin.passes import TIE
 from maxmargin.solvers.remote.pool import Pool
 from maxmargin.solvers.remote.rounds import Question, Side
 from maxmargin.solvers.remote.rule import Multipliers, Plane

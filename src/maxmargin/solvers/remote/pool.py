@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.rows.block import matrix_of, stacked
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.remote.rounds import Side
 from maxmargin.solvers.remote.rule import Given
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from maxmargin.rows.remote import Part, RemoteRows
-from maxmargin.solvers.batch import Risk, Slope
-from maxmargin.solvers.linesearch import lowest
+from maxmargin.solvers.perceptron.linesearch import lowest
+from maxmargin.solvers.perceptron.risk import Risk, Slope
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.examples import Form, light, seen
 from maxmargin.solvers.remote.lines import Line, together, within

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from maxmargin.rows.remote import Part, RemoteRows
-from maxmargin.solvers.frame import Frame, Scene
+from maxmargin.solvers.margin.frame import Frame, Scene
 
 __all__ = ["AT_HAND", "Question", "Side", "View", "ask_all", "run_rounds"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.remote.gauge import Gauge
 
 __all__ = ["Given", "Multipliers", "Plane", "Rule", "multipliers_of", "ramp", "widths_of"]

@@ -10,7 +10,7 @@ from maxmargin.rows import Rows
 from maxmargin.rows.block import matrix_of, stacked
 from maxmargin.rows.remote import Part
 from maxmargin.rows.survey import Surveyed
-from maxmargin.solvers.frame import draw
+from maxmargin.solvers.margin.frame import draw
 
 __all__ = ["Sample", "sample"]
 

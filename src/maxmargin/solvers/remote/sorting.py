@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.kernels.sorting import residuals, sort_out, weigh
-from maxmargin.solvers.frame import Frame
+from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.remote.alike import key_of
 from maxmargin.solvers.remote.gauge import Gauge
 from maxmargin.solvers.remote.near import Near

@@ -13,9 +13,9 @@ import numpy as np
 from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.kernels.descent import add_rows, lengths
 from maxmargin.rows import Rows
-from maxmargin.solvers.balance import balanced
-from maxmargin.solvers.frame import NotFiniteError
-from maxmargin.solvers.passes import MarginPoint
+from maxmargin.solvers.margin.balance import balanced
+from maxmargin.solvers.margin.frame import NotFiniteError
+from maxmargin.solvers.margin.passes import MarginPoint
 
 __all__ = ["Duel", "square_lengths"]
 

@@ -19,8 +19,8 @@ import math
 import numpy as np
 
 from maxmargin.kernels.descent import add_rows, dots
-from maxmargin.solvers.duel import Duel
-from maxmargin.solvers.passes import Budget, MarginPoint
+from maxmargin.solvers.margin.duel import Duel
+from maxmargin.solvers.margin.passes import Budget, MarginPoint
 
 __all__ = ["settle"]
 

@@ -3,7 +3,8 @@
 Each epoch visits the rows that are still undecided, in a new random order, and moves each multiplier to
 its best place; w = Σ α_i y_i x_i is kept up to date. With hundreds of features this brings the
 multipliers near their places in the time of a few Newton steps. The last digits are another matter: see
-:mod:`maxmargin.solvers.activeset`, and the Newton steps of :mod:`maxmargin.solvers.multipliers`.
+:mod:`maxmargin.solvers.margin.activeset`, and the Newton steps of
+:mod:`maxmargin.solvers.margin.multipliers`.
 
 Where C‖x_i‖² is large, the first epochs would be spent on small steps; so bounds a fourth, a sixteenth
 and so on of the real ones come first, and the multipliers are stretched from one to the next as far as
@@ -18,8 +19,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from maxmargin.kernels.descent import ABOVE, BALANCE, BELOW, BIAS, CHANGED, GAP, descend, shuffle
-from maxmargin.solvers.duel import Duel
-from maxmargin.solvers.passes import State
+from maxmargin.solvers.margin.duel import Duel
+from maxmargin.solvers.margin.passes import State
 
 __all__ = ["Descent"]
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.problem import Machine
 
 __all__ = ["HullPoint", "nearest_point", "shortest_combination"]
 

@@ -18,10 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from maxmargin.solvers.frame import Frame, draw
-from maxmargin.solvers.multipliers import MEET, Iterate, Reduced, minimise
-from maxmargin.solvers.passes import SMALL, TIGHT, Budget, Course, MarginPoint, State, within
-from maxmargin.solvers.witness import meeting_weights
+from maxmargin.solvers.margin.frame import Frame, draw
+from maxmargin.solvers.margin.multipliers import MEET, minimise
+from maxmargin.solvers.margin.passes import SMALL, TIGHT, Budget, Course, MarginPoint, State, within
+from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.witness import meeting_weights
 
 __all__ = ["hard_margin"]
 

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
-from maxmargin.solvers.frame import TOO_WIDE, Frame
-from maxmargin.solvers.gram import inner_products
+from maxmargin.solvers.margin.frame import TOO_WIDE, Frame
+from maxmargin.solvers.margin.gram import inner_products
 
 __all__ = ["direction"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from maxmargin.core.errors import InputError
 from maxmargin.rows import PartedRows, Rows
-from maxmargin.solvers.passes import SMALL
+from maxmargin.solvers.margin.passes import SMALL
 
 __all__ = ["SOLVERS", "choose_solver", "within_reach"]
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxmargin.kernels.multipliers import sign
-from maxmargin.solvers.frame import Frame, NotFiniteError
-from maxmargin.solvers.sidebyside import HaltedError, advance
+from maxmargin.solvers.margin.frame import Frame, NotFiniteError
+from maxmargin.solvers.margin.sidebyside import HaltedError, advance
 
 __all__ = [
     "SMALL",

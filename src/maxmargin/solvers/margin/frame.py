@@ -17,7 +17,7 @@ from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.kernels.multipliers import sign
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.room import room
-from maxmargin.solvers.products import Products
+from maxmargin.solvers.margin.products import Products
 
 __all__ = ["TOO_WIDE", "Frame", "Frames", "NotFiniteError", "Scene", "draw", "set_scene"]
 

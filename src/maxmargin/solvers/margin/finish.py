@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dgesvx
 
-from maxmargin.solvers.frame import TOO_WIDE, Frame
+from maxmargin.solvers.margin.frame import TOO_WIDE, Frame
 
 __all__ = ["Reached", "finish"]
 

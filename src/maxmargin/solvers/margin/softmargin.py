@@ -20,9 +20,10 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.kernels.multipliers import hinge_slope
-from maxmargin.solvers.frame import Frame, draw
-from maxmargin.solvers.multipliers import Iterate, Reduced, minimise
-from maxmargin.solvers.passes import (
+from maxmargin.solvers.margin.frame import Frame, draw
+from maxmargin.solvers.margin.multipliers import minimise
+from maxmargin.solvers.margin.nearest import SHARE, can_balance, is_short, near, nearest
+from maxmargin.solvers.margin.passes import (
     SMALL,
     TIGHT,
     Budget,
@@ -32,6 +33,7 @@ from maxmargin.solvers.passes import (
     run_together,
     within,
 )
+from maxmargin.solvers.margin.reduced import Iterate, Reduced
 
 __all__ = ["soft_margin"]
 
@@ -39,12 +41,10 @@ THIN = 16  # a sample holds one row in so many
 BASE = 2_000  # rows that are solved as they are
 NARROW = 150  # features up to which a sample tells where the margin lies
 ROUGH = 1e-3  # gap on a sample
-SHARE = 0.2  # so many of the rows are copied at most
 WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 BARELY = 0.01  # the same, where there is no room for more rows and every step would read all of them
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
-ROOM = 0.9  # share of what the rows at hand could balance that the others may need
 COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
 ROUNDS = 100
 
@@ -80,7 +80,7 @@ def soft_margin(
 
     while turn < ROUNDS:
         if solved is None:
-            if not _can_balance(frame, C, now.alpha, which):
+            if not can_balance(frame, C, now.alpha, which):
                 which = everything
             solving = _solve(frame, C, now, which, goal, budget, run)
             solved = yield from within(solving, lambda run: state(None, run))
@@ -104,10 +104,10 @@ def soft_margin(
             continue
         moved = math.sqrt(float(np.mean((new - before) ** 2)))
         kept = which[np.abs(1.0 - m[which]) <= moved] if t < 1.0 else which[:0]
-        which = _near(m, alpha, C, kept, base)
-        if _is_short(frame):
+        which = near(m, alpha, C, kept, base)
+        if is_short(frame):
             short = everything if t < HELD else which
-            which = everything if t < BARELY else _nearest(short, m, frame.most)
+            which = everything if t < BARELY else nearest(short, m, frame.most)
         elif t < HELD or (len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready):
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
@@ -126,7 +126,7 @@ def _begin(
     everything = np.arange(frame.n)
     if start is not None:
         m = yield start.w, start.b
-        which = _near(m, start.alpha, C, everything[:0], base)
+        which = near(m, start.alpha, C, everything[:0], base)
         width = float(np.median(np.abs(1.0 - m[which])))
         passes = start.passes + 2
         return replace(start, sigma=1.0 / max(width, THINNEST), passes=passes), m, which
@@ -142,8 +142,8 @@ def _begin(
     width = 2.0 * math.sqrt((frame.d + 1) / size) * float(m.std())
     alpha = np.where(m < 1.0, C, 0.0)
     band = np.flatnonzero(np.abs(1.0 - m) <= width)
-    if _is_short(frame):
-        band = _nearest(band, m, frame.most)
+    if is_short(frame):
+        band = nearest(band, m, frame.most)
     alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
     sigma = 1.0 / max(width, THINNEST)
     now = MarginPoint(rough.w, rough.b, alpha, frame.pull(alpha), sigma, passes=2)
@@ -201,43 +201,6 @@ def _solve(
     if copied:  # read once; further products are with the copy
         point.reads = int(whole)
     return point, v0 + work.pull(point.alpha)
-
-
-def _can_balance(frame: Frame, C: np.ndarray, alpha: np.ndarray, which: np.ndarray) -> bool:
-    """Whether the multipliers of these rows can make up for those of the others, with room to spare."""
-    if not len(which):
-        return False
-    y, room = frame.bias[which], C[which]
-    others = float(alpha @ frame.bias - alpha[which] @ y)
-    up, down = float(room[y > 0].sum()), float(room[y < 0].sum())
-    return not frame.pad or -ROOM * up <= others <= ROOM * down
-
-
-def _near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int) -> np.ndarray:
-    """Rows between their bounds, rows at the wrong bound, and the nearest ones to the margin."""
-    keep = (alpha > 0.0) & (alpha < C)
-    count = max(10 * int(np.count_nonzero(keep)), least)
-    keep |= np.where(alpha > 0.0, m > 1.0, m < 1.0)
-    keep[extra] = True
-    far = np.abs(1.0 - m)
-    if count < len(m):
-        keep[np.argpartition(far, count)[:count]] = True
-    else:
-        keep[:] = True
-    return np.flatnonzero(keep)
-
-
-def _is_short(frame: Frame) -> bool:
-    """Whether a working set is kept small for want of room."""
-    return frame.most < SHARE * frame.n
-
-
-def _nearest(which: np.ndarray, m: np.ndarray, most: int) -> np.ndarray:
-    """The nearest rows to the margin, as many as there is room for."""
-    if len(which) <= most:
-        return which
-    far = np.abs(1.0 - m[which])
-    return np.sort(which[np.argpartition(far, most)[:most]])
 
 
 def _longest(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:

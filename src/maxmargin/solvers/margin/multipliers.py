@@ -26,19 +26,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from maxmargin.kernels.multipliers import clip_multipliers, slope
-from maxmargin.solvers.balance import balanced, to_scale
-from maxmargin.solvers.finish import Reached, finish
-from maxmargin.solvers.frame import Frame, NotFiniteError
-from maxmargin.solvers.newton import MANY, direction
-from maxmargin.solvers.passes import TIE, State
+from maxmargin.solvers.margin.balance import balanced, to_scale
+from maxmargin.solvers.margin.finish import Reached, finish
+from maxmargin.solvers.margin.frame import NotFiniteError
+from maxmargin.solvers.margin.newton import MANY, direction
+from maxmargin.solvers.margin.passes import State
+from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.threads import one_thread
 
-__all__ = ["Iterate", "Reduced", "minimise"]
+__all__ = ["minimise"]
 
 GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
@@ -54,53 +55,6 @@ STALLED = 4  # rounds without a better gap
 SMALL = 1 << 16  # entries of data that is cheap enough for
 PATIENT = 25  # such rounds
 OFFER = 0.1  # seconds between states
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """The problem on the rows at hand."""
-
-    frame: Frame
-    C: np.ndarray
-    v0: np.ndarray
-    s0: float = 0.0
-    fixed: float = 0.0  # Σ α_j of the rows left out
-    unit: np.ndarray | None = None  # stiffness of the rows against σ, if it is not C_i
-
-    @property
-    def hard(self) -> bool:
-        """Whether the constraints must hold."""
-        return bool(np.isinf(self.C[0]))
-
-
-@dataclass
-class Iterate:
-    """A point: weights, multipliers, and what follows from them."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    sigma: float
-    primal: float = math.inf
-    dual: float = -math.inf
-    meets: bool = False  # the hulls of the two classes meet to rounding: no plane separates
-    steps: int = 0
-    reads: int = 0  # products with all rows of the problem
-
-    @property
-    def gap(self) -> float:
-        """The relative gap."""
-        if not self.primal < math.inf:
-            return math.inf
-        return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
-
-    def joined(self, other: Iterate) -> Iterate:
-        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
-        plane = other if not other.primal > self.primal * (1.0 + TIE) else self
-        bound = other if other.dual >= self.dual - TIE * abs(self.dual) or other.meets else self
-        return replace(
-            other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
-        )
 
 
 def minimise(

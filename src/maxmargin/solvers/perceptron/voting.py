@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.core.trace import Trace
-from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.examples import Examples
 
 __all__ = ["vote"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from maxmargin.rows import DenseRows
-from maxmargin.solvers.frame import Frame, Scene
+from maxmargin.solvers.margin.frame import Frame, Scene
 
 __all__ = ["gram_frames", "inner_products", "worth_gram"]
 

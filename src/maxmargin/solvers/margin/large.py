@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.activeset import settle
-from maxmargin.solvers.descent import Descent
-from maxmargin.solvers.duel import Duel
-from maxmargin.solvers.passes import Budget, MarginPoint, State
-from maxmargin.solvers.witness import growing_rows, opposite_twins
+from maxmargin.solvers.margin.activeset import settle
+from maxmargin.solvers.margin.descent import Descent
+from maxmargin.solvers.margin.duel import Duel
+from maxmargin.solvers.margin.passes import Budget, MarginPoint, State
+from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
 
 __all__ = ["Approach", "large_margin"]
 

@@ -14,17 +14,25 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.rows import Rows
-from maxmargin.solvers.balance import balanced, to_scale
-from maxmargin.solvers.choice import choose_solver, within_reach
-from maxmargin.solvers.duel import Duel, square_lengths
-from maxmargin.solvers.finish import Reached, finish
-from maxmargin.solvers.frame import Frame, Frames
-from maxmargin.solvers.gram import gram_frames, worth_gram
-from maxmargin.solvers.hardmargin import hard_margin
-from maxmargin.solvers.largemargin import large_margin
-from maxmargin.solvers.passes import Budget, Course, MarginPoint, Plane, State, run_together, within
-from maxmargin.solvers.softmargin import soft_margin
-from maxmargin.solvers.tasks import Pass, Solved, Start, Task, Way
+from maxmargin.solvers.margin.balance import balanced, to_scale
+from maxmargin.solvers.margin.choice import choose_solver, within_reach
+from maxmargin.solvers.margin.duel import Duel, square_lengths
+from maxmargin.solvers.margin.finish import Reached, finish
+from maxmargin.solvers.margin.frame import Frame, Frames
+from maxmargin.solvers.margin.gram import gram_frames, worth_gram
+from maxmargin.solvers.margin.hardmargin import hard_margin
+from maxmargin.solvers.margin.large import large_margin
+from maxmargin.solvers.margin.passes import (
+    Budget,
+    Course,
+    MarginPoint,
+    Plane,
+    State,
+    run_together,
+    within,
+)
+from maxmargin.solvers.margin.softmargin import soft_margin
+from maxmargin.solvers.margin.tasks import Pass, Solved, Start, Task, Way
 
 __all__ = ["Pass", "Solved", "Start", "Task", "Way", "solve_margins"]
 

@@ -11,7 +11,7 @@ __all__ = ["Pass", "Solved", "Start", "Task", "Way"]
 
 
 class Way(NamedTuple):
-    """How to solve: a word, see :mod:`maxmargin.solvers.choice`, and how many machines at a time."""
+    """How to solve: a word (see :mod:`maxmargin.solvers.margin.choice`), how many machines at a time."""
 
     solver: str = "auto"
     jobs: int = 1

@@ -20,9 +20,10 @@ import numpy as np
 from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.stopping import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.solvers.logbook import Logbook
+from maxmargin.solvers.perceptron.logbook import Logbook
+from maxmargin.solvers.perceptron.recorder import Recorder
+from maxmargin.solvers.perceptron.running import Running, Runs, Settings
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
-from maxmargin.solvers.running import Recorder, Running, Runs, Settings
 
 __all__ = ["online_perceptron"]
 

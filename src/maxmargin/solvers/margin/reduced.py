@@ -1,0 +1,60 @@
+"""The problem on the rows at hand, and a point of it: weights and multipliers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxmargin.solvers.margin.frame import Frame
+from maxmargin.solvers.margin.passes import TIE
+
+__all__ = ["Iterate", "Reduced"]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The problem on the rows at hand."""
+
+    frame: Frame
+    C: np.ndarray
+    v0: np.ndarray
+    s0: float = 0.0
+    fixed: float = 0.0  # Σ α_j of the rows left out
+    unit: np.ndarray | None = None  # stiffness of the rows against σ, if it is not C_i
+
+    @property
+    def hard(self) -> bool:
+        """Whether the constraints must hold."""
+        return bool(np.isinf(self.C[0]))
+
+
+@dataclass
+class Iterate:
+    """A point: weights, multipliers, and what follows from them."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    sigma: float
+    primal: float = math.inf
+    dual: float = -math.inf
+    meets: bool = False  # the hulls of the two classes meet to rounding: no plane separates
+    steps: int = 0
+    reads: int = 0  # products with all rows of the problem
+
+    @property
+    def gap(self) -> float:
+        """The relative gap."""
+        if not self.primal < math.inf:
+            return math.inf
+        return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
+
+    def joined(self, other: Iterate) -> Iterate:
+        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
+        plane = other if not other.primal > self.primal * (1.0 + TIE) else self
+        bound = other if other.dual >= self.dual - TIE * abs(self.dual) or other.meets else self
+        return replace(
+            other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
+        )

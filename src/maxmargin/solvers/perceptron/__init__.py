@@ -1,0 +1,1 @@
+"""The perceptrons: ``online``, ``batch``, ``pocket`` and ``voting``, and what they share."""
