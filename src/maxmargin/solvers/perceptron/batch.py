@@ -80,6 +80,7 @@ def batch_perceptron(
                 validation_error=valid[j],
                 # Only with a fixed step is the next z a function of this one, and repetition a proof.
                 repeats=not isinstance(step, str),
+                verdict=logs[k].verdict,
             )
             logs[k].close_epoch(progress, Z[j], asked=asked, risk=float(risk.risk[j]))
             trace = traces[k]

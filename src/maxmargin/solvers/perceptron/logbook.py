@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class Logbook:
         self.history = History()
         self.reason: StopReason | None = None
         self.check = stop.watch()
+        self.verdict = None if problem.verdict is None else partial(problem.verdict, machine)
 
     def close_epoch(
         self,
@@ -45,9 +47,6 @@ class Logbook:
 
         ``z`` are the weights to predict with; the progress tells of the running ones.
         """
-        verdict = self.problem.verdict
-        if verdict is not None:
-            progress = progress._replace(verdict=lambda: verdict(self.machine))
         self.reason = self.check(progress) or (ASKED if asked else None)
         self.history.append(
             Epoch(

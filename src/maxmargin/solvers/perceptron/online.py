@@ -194,6 +194,7 @@ class _Run:
             validation_error=validation_error,
             repeats=self.settings.order == "cyclic",
             threshold=self.settings.threshold,
+            verdict=self.log.verdict,
         )
         self.log.close_epoch(progress, running.state.predictor(k), asked=asked)
 
@@ -219,7 +220,7 @@ class _Run:
         """Take the machine's share out of the running arrays."""
         assert self.log.reason is not None
         self.solution = Solution(
-            z=running.state.predictor(k),
+            z=running.state.predictor(k).copy(),
             reason=self.log.reason,
             history=self.log.history,
             state=running.state.Z[k].copy(),

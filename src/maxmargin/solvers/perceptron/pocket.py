@@ -140,6 +140,7 @@ def close_epoch(
         validation_error=validation_error,
         repeats=running.settings.order == "cyclic",
         pocket=True,
+        verdict=log.verdict,
     )
     log.close_epoch(progress, pocket.z, asked=asked, running_error=running_error)
 

@@ -58,9 +58,9 @@ class State:
         return np.array([self.predictor(k) for k in range(len(self.Z))])
 
     def predictor(self, k: int) -> np.ndarray:
-        """Weights to predict with: the current ones, or their average over all steps."""
+        """Weights to predict with: the current ones (not a copy), or their average over all steps."""
         if not self.U.shape[1] or not self.counts[k, SEEN]:
-            return np.array(self.Z[k])
+            return np.asarray(self.Z[k])
         return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
 
 
