@@ -13,8 +13,8 @@ import numpy as np
 import maxmargin as mm
 from benchmarks.cluster import block, labels
 from maxmargin.cluster.simulated import Costs, Simulated
-from maxmargin.estimators.remote import fit_surveyed
-from maxmargin.estimators.remoteperceptron import fit_surveyed as learn
+from maxmargin.estimators.remote.margin import fit_surveyed
+from maxmargin.estimators.remote.perceptron import fit_surveyed as learn
 from maxmargin.rows.survey import survey
 
 PARTS, FEATURES, ROWS = 2_000, 100, 200_000

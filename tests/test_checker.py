@@ -564,7 +564,8 @@ def test_exit_codes(tmp_path, capsys):
     assert run(tmp_path, capsys, text, CSV, "--label", "class")[0] == 0
     status, line = run(tmp_path, capsys, text, CSV.replace("5", "6"))
     assert (status, line) == (1, "Rejected: the data must be those of the proof.\n")
-    assert run(tmp_path, capsys, "[")[0] == 1
+    assert run(tmp_path, capsys, "{")[0] == 1
+    assert run(tmp_path, capsys, "[")[0] == 2
     assert run(tmp_path, capsys, b"\xff")[0] == 2
     assert run(tmp_path, capsys, text, CSV + "x,1\n")[0] == 2
     assert run(tmp_path, capsys, text, CSV, "--label", "\u2265\nv")[0] == 2

@@ -292,8 +292,10 @@ def test_files_that_cannot_be_verified():
         code, out, err = run("verify", proof, table)
         assert (code, out, len(err.strip().splitlines())) == (2, "", 1)
         assert checker([proof, table]) == 2
-    for text in ("", "{", "[]", "null", "{}", "1e5", '{"kind": "separable"}', "[" * 100_000):
+    for text in ("{", "{}", '{"kind": "separable"}', "{" * 100_000):  # a proof that is damaged
         assert verify(write("bad.json", text), data) == 1
+    for text in ("", "[]", "null", "1e5", "[" * 100_000, '{"format": "maxmargin-model"}', APART):
+        assert verify(write("bad.json", text), data) == 2  # no proof at all
 
 
 REFUSED = {

@@ -17,10 +17,10 @@ from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 from maxmargin.cluster.serial import Serial
-from maxmargin.estimators import remoteaudit
 from maxmargin.estimators.audit import audit
-from maxmargin.estimators.remote import fit_surveyed
-from maxmargin.estimators.remoteblocks import score_partitions
+from maxmargin.estimators.remote import audit as remoteaudit
+from maxmargin.estimators.remote.blocks import score_partitions
+from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.rows.block import Weighted
 from maxmargin.rows.survey import survey
 from test_cluster_dask import cluster
@@ -163,7 +163,7 @@ def client():
 
 
 def test_collections_on_a_cluster(client, monkeypatch):
-    monkeypatch.setattr("maxmargin.estimators.remoteseparability.CARRIED", 1_000)
+    monkeypatch.setattr("maxmargin.estimators.remote.separability.CARRIED", 1_000)
     X, y = noisy(1_500, 3, kind="separable")
     weight = np.random.default_rng(0).random(1_500).round(1)
     dX, dy = da.from_array(X, chunks=(600, 2)), da.from_array(y, chunks=600)

@@ -49,7 +49,9 @@ def test_opposite_points():
     bound = mm.mistake_bound([[1, 1], [-1, -1]], [1, -1])
     assert (bound.R, bound.gamma) == pytest.approx((math.sqrt(3), math.sqrt(2)))
     assert bound.bound == pytest.approx(1.5)
-    assert str(bound) == "At most 1.5 mistakes: R = 1.73205, γ = 1.41421."
+    assert str(bound) == "At most 1 mistake: R²/γ² = 1.5, R = 1.73205, γ = 1.41421."
+    far = mm.mistake_bound([[1.0], [-1.0]], [1, -1], gamma=1e-3)
+    assert str(far).startswith("At most 2,000,000 mistakes: R²/γ² = 2e+06, ")
 
 
 @pytest.mark.parametrize("n", range(2, 12))

@@ -16,7 +16,7 @@ from maxmargin.cluster import tree
 from maxmargin.cluster.serial import Serial
 from maxmargin.cluster.simulated import Costs, Simulated
 from maxmargin.estimators.door import check_survey
-from maxmargin.estimators.remote import fit_surveyed
+from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.kernels.sorting import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import machines as remote_machines

@@ -13,7 +13,7 @@ import maxmargin as mm
 from maxmargin.cluster.serial import Serial
 from maxmargin.cluster.simulated import Costs, Simulated
 from maxmargin.estimators import pocket as pocket_estimator
-from maxmargin.estimators.remoteperceptron import fit_surveyed
+from maxmargin.estimators.remote.perceptron import fit_surveyed
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.perceptron.linesearch import breaks, lowest

@@ -13,7 +13,7 @@ import maxmargin as mm
 from bank import BANK
 from maxmargin.certificates.resumable import Resumable
 from maxmargin.cluster.serial import Serial
-from maxmargin.estimators import remoteseparability as remote
+from maxmargin.estimators.remote import separability as remote
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import separation
 from separation import check_verdict, decide, signed

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from maxmargin.checker import Rejected, Unreadable, check, parse, read
 from maxmargin.checker.files import READERS
+from maxmargin.checker.form import MODEL
 
 __all__ = ["main"]
 
@@ -22,7 +23,7 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Check a proof against a file: 0 if it holds, 1 if it is rejected, 2 if a file cannot be used."""
+    """Check a proof against a file: 0 if it holds, 1 if it is rejected, 2 if a file is of no use."""
     arguments = _Arguments(
         prog="python -m maxmargin.checker", description="Check a proof against its data."
     )
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             text = Path(given.proof).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise Unreadable(f"{given.proof}: {error}. Name a proof that can be read.") from None
+        _refuse_other_files(text, given.proof)
         proof = parse(text)
         left_out = check(proof, read(given.data, proof, given.label))
     except Rejected as error:
@@ -51,6 +53,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         columns = f" (label {proof.get('label', 'as given')}; features {_some(proof['columns'])})"
     left = f", {_count(left_out, 'row')} of other classes left out" if left_out else ""
     return _say(f"The proof holds: {proof['kind']}, {size}, {sides}{origin}{left}{columns}.", 0)
+
+
+def _refuse_other_files(text: str, path: str) -> None:
+    """A damaged proof is rejected; what never was a proof cannot be used."""
+    found = "a model file" if MODEL in text[:100] else "" if text.lstrip()[:1] == "{" else "other text"
+    if found:
+        raise Unreadable(
+            f"{path}: must be a proof, a JSON object as maxmargin separable --proof writes it. Got "
+            f"{found} instead. Name the proof first, then its data."
+        )
 
 
 def _count(n: int, thing: str) -> str:

@@ -11,12 +11,13 @@ import click
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.cli.fitted import certificate_content
 from maxmargin.cli.matching import read_for
+from maxmargin.cli.modelfile import read_model
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.words import finite, key, spoken
 from maxmargin.core.errors import InputError, NotSeparableError
 from maxmargin.estimators.hardmargin import HardMarginSVC
-from maxmargin.saving import audit, read_any
+from maxmargin.saving import audit
 
 __all__ = ["run"]
 
@@ -25,11 +26,7 @@ EXACTLY = 1e-9  # relative gap to which the optimum itself is found
 
 def run(path: str, file: Source, C: float | None, tol: float, as_json: bool) -> int:
     """Print the certificate; return 0 if the model is the optimum within ``tol``, else 1."""
-    if path == "-":
-        raise InputError("MODEL must be a file. Got standard input instead, which may be DATA.")
-    model = read_any(path)
-    if not hasattr(model, "coef_"):
-        raise InputError(f"{path}: must be a fitted model. Got one that is not.")
+    model = read_model(path, file.path)
     C = _price(model, path) if C is None else C
     table = read_for(model, file, labelled=True)
     labels_of(table.y, file.path)

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from maxmargin.checkpoints import checkpoint
+from maxmargin.cli.columns import check_columns, columns_used
 from maxmargin.cli.fitted import describe, sentences
 from maxmargin.cli.inputs import Table, check_target, open_table
 from maxmargin.cli.matching import read_validation
@@ -33,6 +34,7 @@ def run(file: Source, wishes: Wishes) -> int:
     every = as_seconds(wishes.every)
     table = open_table(file)
     labels = labels_of(table.y, file.path)
+    check_columns(table, file, labels)
     other = None
     if wishes.validate is not None:
         other = read_validation(wishes.validate, file, table, labels)
@@ -50,13 +52,14 @@ def run(file: Source, wishes: Wishes) -> int:
     model.encoding_ = table.remembered()
     _write(model, wishes)
     n, d = table.shape
+    reach = table.rows.column_reach
     content: dict[str, Any] = {
         "model": wishes.model,
         "data": file.path,
         "rows": n,
         "features": d,
         "classes": labels,
-        **describe(model),
+        **describe(model, reach),
         "training_errors": _errors(model, table),
         "seconds": round(seconds, 3),
     }
@@ -70,7 +73,9 @@ def run(file: Source, wishes: Wishes) -> int:
     shown = "standard input" if file.path == "-" else file.path
     classes = counted(len(labels), "class", "classes")
     click.echo(f"{shown}: {counted(n, 'row')}, {counted(d, 'feature')}, {classes} ({some(labels)}).")
-    for sentence in sentences(model):
+    if columns_used(table):
+        click.echo(columns_used(table))
+    for sentence in sentences(model, reach):
         click.echo(spoken(sentence))
     click.echo(f"Training error: {share(content['training_errors'], n)}.")
     if other is not None:
@@ -119,7 +124,9 @@ def _say_not_separable(error: NotSeparableError, wishes: Wishes) -> None:
             content["verdicts"] = found
         click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
         return
-    message = spoken(str(error))
-    click.echo(message[0].upper() + message[1:])
+    if len(verdicts) > 1:
+        click.echo(spoken(str(error)))
     for verdict in verdicts.values():
         click.echo(str(verdict))
+    if len(verdicts) == 1:  # the verdict says all that the error says, but what to do
+        click.echo("Use --model soft-margin, which allows for slack.")

@@ -15,6 +15,7 @@ from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 
 __all__ = ["certificate_content", "describe", "sentences"]
 
+ROUNDING = 1e-12  # of w = Σ α y x, as a share of Σ α |x|
 NUMBERS = (
     "problem",
     "primal",
@@ -30,8 +31,8 @@ NUMBERS = (
 )
 
 
-def sentences(model: Any) -> list[str]:
-    """Lines for people."""
+def sentences(model: Any, reach: np.ndarray) -> list[str]:
+    """Lines for people; ``reach`` is the largest |x_j| of each feature."""
     said = []
     machines = model.machines_
     if isinstance(model, SoftMarginSVCCV):
@@ -41,12 +42,9 @@ def sentences(model: Any) -> list[str]:
         )
     if isinstance(model, MarginAttributes):
         for label, machine in machines.items():
-            said.append(_margin_sentence(machine, "" if len(machines) == 1 else _side(label)))
+            said.append(_margin_sentence(machine, "" if len(machines) == 1 else _side(label), reach))
         said += _unfinished(model)
-        said.append(str(model.certificate_))
-        if len(machines) > 1:
-            said[-1] += f"\n  · The largest gap of {len(machines)} machines."
-        return said
+        return [*said, str(model.certificate_)]
     for label, machine in machines.items():
         said.append(("" if len(machines) == 1 else _side(label)) + str(machine.stop_reason_))
     if isinstance(model, PocketPerceptron):
@@ -60,12 +58,23 @@ def _side(label: Any) -> str:
     return f"{label[1]} against {label[0]}: " if isinstance(label, tuple) else f"{label}: "
 
 
-def _margin_sentence(machine: MarginMachine, side: str) -> str:
+def _margin_sentence(machine: MarginMachine, side: str, reach: np.ndarray) -> str:
     support = f"{counted(len(machine.support_), 'support vector')}"
     bound = len(machine.bound_support_)
     kinds = f", {bound} of them beyond the edges of the slab" if bound else ""
     gap = max(machine.certificate_.relative_gap, 0.0)
+    if _is_flat(machine, reach):
+        return (
+            f"{side}w = 0 but for rounding, whatever C: the hinge loss is least with the same value "
+            f"f(x) = b = {machine.intercept_:.6g} for all rows. {support}, relative gap {gap:.0e}."
+        )
     return f"{side}margin 1/‖w‖ = {machine.margin_:.6g}, {support}{kinds}, relative gap {gap:.0e}."
+
+
+def _is_flat(machine: MarginMachine, reach: np.ndarray) -> bool:
+    """Whether w = Σ α y x is what rounding leaves of 0: then 1/‖w‖ is no margin."""
+    total = float(machine.support_dual_.sum())
+    return bool(np.all(np.abs(machine.coef_) <= ROUNDING * total * reach))
 
 
 def _unfinished(model: Any) -> list[str]:
@@ -82,8 +91,14 @@ def _unfinished(model: Any) -> list[str]:
     return [f"It stopped before the relative gap was {model.tol:g}: {far}. {remedy}"]
 
 
-def describe(model: Any) -> dict[str, Any]:
+def describe(model: Any, reach: np.ndarray) -> dict[str, Any]:
     """The same for machines."""
+
+    def tell(machine: Any) -> dict[str, Any]:
+        if isinstance(model, MarginAttributes):
+            return _margin_content(machine, reach)
+        return _perceptron_content(machine)
+
     content: dict[str, Any] = {}
     machines = model.machines_
     if isinstance(model, SoftMarginSVCCV):
@@ -91,7 +106,6 @@ def describe(model: Any) -> dict[str, Any]:
         content |= {"C": model.C_, "cv": {"Cs": model.Cs_.tolist(), "errors": errors}}
     elif hasattr(model, "C"):
         content["C"] = model.C
-    tell = _margin_content if isinstance(model, MarginAttributes) else _perceptron_content
     told = {key(label): tell(machine) for label, machine in machines.items()}
     if len(machines) == 1:
         content |= next(iter(told.values()))
@@ -104,9 +118,9 @@ def describe(model: Any) -> dict[str, Any]:
     return content
 
 
-def _margin_content(machine: MarginMachine) -> dict[str, Any]:
+def _margin_content(machine: MarginMachine, reach: np.ndarray) -> dict[str, Any]:
     return {
-        "margin": machine.margin_,
+        "margin": math.inf if _is_flat(machine, reach) else machine.margin_,
         "support": len(machine.support_),
         "bound_support": len(machine.bound_support_),
         "certificate": certificate_content(machine.certificate_),

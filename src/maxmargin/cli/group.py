@@ -46,10 +46,15 @@ class Command(click.Command):
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            options = {option for parameter in self.params for option in parameter.opts}
-            click.echo(f"Error: {_sentence(error, options)}", err=True)
+            click.echo(f"Error: {_sentence(error, self._remedies())}", err=True)
             code = BAD
         ctx.exit(code)
+
+    def _remedies(self) -> set[str]:
+        """The options that an error may advise; with a fitted model no feature can be left out."""
+        options = {option for parameter in self.params for option in parameter.opts}
+        fitted = any(isinstance(p, click.Argument) and p.name == "model" for p in self.params)
+        return options - {"--drop"} if fitted else options
 
 
 class Group(click.Group):

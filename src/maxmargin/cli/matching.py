@@ -135,7 +135,8 @@ def _choose(
     label: str | bool | None = file.label
     by_name = named and bool(columns) and all(column in found for column in columns)
     if not file.columns and not by_name:
-        if named and names is not None:  # its reader says which one is missing
+        if named and names is not None:
+            _refuse_missing(columns, file, found)
             return columns, False
         width = len(columns) or known.get("features") or len(found)
         if label is None and not labelled and len(found) - len(file.drop) <= width:
@@ -147,8 +148,27 @@ def _choose(
         there = trained is not None and (
             trained in found or (trained.isdigit() and int(trained) < len(found))
         )
+        if there and trained in file.drop and not labelled:
+            return columns, False
+        if labelled and by_name and not there and found[-1] in columns:
+            known_as = "" if trained is None else f", in training those of column {trained}"
+            raise InputError(
+                f"{file.path}: must hold labels{known_as}. Got only features instead. Name a file with "
+                "labels, or their column with --label."
+            )
         label = trained if there else None if labelled or not by_name else False
     return columns, label
+
+
+def _refuse_missing(columns: Sequence[str], file: Source, found: list[str]) -> None:
+    """Name the columns that the model needs and the file lacks."""
+    missing = [column for column in columns if column not in found]
+    if missing:
+        raise InputError(
+            f"{file.path}: must have the columns that the model was fitted to, {some(list(columns))}. "
+            f"Got none named {missing[0]!r} among {some(found)}. Rename them, or name those to use, in "
+            "the order of the model's, with --columns."
+        )
 
 
 def _has_labels(path: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from maxmargin.cli.columns import check_columns
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.needs import FILM, NEEDS, check_need, find_label, labels_of
 from maxmargin.cli.options import Source
@@ -50,6 +51,7 @@ def run(
     check_need(
         name, need, model=model, intercept=intercept, d=d, n=n, labels=labels, alone=machine is not None
     )
+    check_columns(data, file, labels)
     shown = {"features": tuple(map(_column(data.names), features))} if features else {}
     if need.shows == "rows" or is_drawable(data):
         data = in_memory(data, name)

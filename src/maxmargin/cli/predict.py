@@ -10,10 +10,10 @@ import numpy as np
 
 from maxmargin.cli.inputs import check_target
 from maxmargin.cli.matching import read_for
+from maxmargin.cli.modelfile import read_model
 from maxmargin.cli.options import Source
 from maxmargin.cli.words import finite, share
-from maxmargin.core.errors import InputError
-from maxmargin.saving import read_any, write_atomically
+from maxmargin.saving import write_atomically
 
 __all__ = ["run"]
 
@@ -22,12 +22,8 @@ AT_ONCE = 100_000  # lines
 
 def run(path: str, file: Source, scores: bool, out: str | None, as_json: bool) -> int:
     """Print the labels; return 0."""
-    if path == "-":
-        raise InputError("MODEL must be a file. Got standard input instead, which may be DATA.")
     check_target(out, "--out")
-    model = read_any(path)
-    if not hasattr(model, "coef_"):
-        raise InputError(f"{path}: must be a fitted model. Got one that is not.")
+    model = read_model(path, file.path)
     table = read_for(model, file)
     values = model.decision_function(table.rows)
     labels = _labels(model, values)

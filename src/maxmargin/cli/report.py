@@ -10,6 +10,7 @@ import click
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from maxmargin.cli.columns import check_columns
 from maxmargin.cli.inputs import check_target, open_table
 from maxmargin.cli.matching import read_validation
 from maxmargin.cli.models import fitted
@@ -32,6 +33,7 @@ def run(
     check_target(out, "--out")
     table = open_table(file)
     labels = labels_of(table.y, file.path)
+    check_columns(table, file, labels)
     small = is_drawable(table)
     table = in_memory(table, "report") if small else table
     X, y, X_val, y_val = table.X, table.y, None, None

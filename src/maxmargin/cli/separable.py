@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.checker import canonical
+from maxmargin.cli.columns import check_columns, columns_used
 from maxmargin.cli.inputs import Table, check_target, open_table
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
@@ -31,7 +32,7 @@ def run(
     """Print the verdict; return 0 if the classes are separable, else 1."""
     check_target(proof, "--proof")
     data = open_table(file)
-    labels_of(data.y, file.path)
+    check_columns(data, file, labels_of(data.y, file.path))
     verdict = decide(
         data.X,
         data.y,
@@ -55,6 +56,8 @@ def run(
         if proof is not None:
             verdict.proof.with_source(**data.source).save(proof)
     click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else str(verdict))
+    if columns_used(data) and not as_json:
+        click.echo(columns_used(data))
     return 0 if verdict.separable else 1
 
 

@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["counted", "finite", "key", "share", "some", "spoken"]
 
 SPOKEN = {
+    "For C → ∞ use HardMarginSVC": "For C → ∞ use --model hard-margin",
     "Use SoftMarginSVC(C=…), which allows for slack": "Use --model soft-margin, which allows for slack",
     "Allow more updates, or use PocketPerceptron or": "Allow more updates (--max-updates), or use",
     "PocketPerceptron or a soft margin": "--model pocket or --model soft-margin",
@@ -35,6 +36,9 @@ def spoken(text: str, options: Collection[str] = ()) -> str:
 
     def advice(found: re.Match[str]) -> str:
         option = f"--{found[3].replace('_', '-')}"
+        if option == "--drop" and option not in options:  # a model needs all its features
+            begins, first = ("", "f") if found[1] else (" " if found[2][:1] == " " else "", "F")
+            return f"{found[1]}{begins}{first}it the model without the column (maxmargin fit --drop)"
         if option not in options or found[3] in UNSAID.split("|"):
             return ""
         shown = "--header or --no-header" if option == "--header" else option

@@ -9,6 +9,8 @@ import numpy as np
 
 __all__ = ["Epoch", "History"]
 
+MOST = 100_000  # lines of a history
+
 
 class Epoch(NamedTuple):
     """One pass over the training rows, as it stood at the end of the pass.
@@ -18,7 +20,8 @@ class Epoch(NamedTuple):
     epoch : int
         1 for the first pass.
     mistakes : int
-        Updates made in this pass (for the batch perceptron: misclassified rows before the step).
+        Updates made in this pass (for the batch perceptron: misclassified rows before the step); in a
+        long history all since the line before.
     training_error : float
         E_in, the share of training rows with y·f(x) ≤ 0; nan where it was not measured.
     validation_error : float
@@ -44,14 +47,27 @@ class Epoch(NamedTuple):
 
 
 class History(Sequence[Epoch]):
-    """A sequence of :class:`Epoch`; ``history["mistakes"]`` is a column as an array."""
+    """A sequence of :class:`Epoch`; ``history["mistakes"]`` is a column as an array.
+
+    A run without end does not fill the memory: of 100,000 lines every two are joined, with the mistakes
+    of both and all else as it stood after the second.
+    """
 
     def __init__(self, epochs: Sequence[Epoch] = ()) -> None:
         self._epochs = list(epochs)
 
     def append(self, epoch: Epoch) -> None:
         """Add one epoch."""
+        if len(self._epochs) >= MOST:
+            pairs = zip(self._epochs[::2], self._epochs[1::2], strict=False)
+            odd = self._epochs[-1:] if len(self._epochs) % 2 else []
+            self._epochs = [b._replace(mistakes=a.mistakes + b.mistakes) for a, b in pairs] + odd
         self._epochs.append(epoch)
+
+    @property
+    def passed(self) -> int:
+        """How many epochs there were."""
+        return self._epochs[-1].epoch if self._epochs else 0
 
     def amend(self, **values: Any) -> None:
         """Write some values of the last epoch anew."""

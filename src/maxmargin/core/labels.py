@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -14,7 +15,7 @@ from maxmargin.core.errors import InputError
 FEW = 8  # classes that are found one by one
 LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
 
-__all__ = ["class_weights", "encode", "few_distinct", "find_classes"]
+__all__ = ["check_no_gaps", "class_weights", "encode", "few_distinct", "find_classes"]
 
 
 def find_classes(y: Any) -> np.ndarray:
@@ -26,7 +27,10 @@ def find_classes(y: Any) -> np.ndarray:
         if np.asarray(y).dtype.kind not in "biuSU":  # integers and strings are labels as they are
             check_classification_targets(y)
         classes = np.unique(y)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
+        check_no_gaps(y, error)
+        if isinstance(error, ValueError):
+            raise
         raise InputError(
             "y must hold labels that can be sorted (all numbers, all strings, …). "
             f"Got labels that cannot be compared: {error}. Convert them to strings."
@@ -37,6 +41,19 @@ def find_classes(y: Any) -> np.ndarray:
             "A classifier needs examples of both sides."
         )
     return np.asarray(classes)
+
+
+def check_no_gaps(y: Any, error: Exception | None = None) -> None:
+    """Refuse a label that is missing: None, NaN or NA, with its row."""
+    labels = np.asarray(y, dtype=object)
+    for i, label in enumerate(labels.tolist() if labels.ndim == 1 else ()):
+        missing = label is None or type(label).__name__ in ("NAType", "NaTType")
+        if missing or (isinstance(label, Real) and math.isnan(label)):
+            raise InputError(
+                "y must hold a label for every row. Got "
+                f"{'NaN' if isinstance(label, Real) else label} in row {i} instead. Leave the row out, "
+                "or fill the gap."
+            ) from error
 
 
 def few_distinct(y: np.ndarray) -> np.ndarray | None:

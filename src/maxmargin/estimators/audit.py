@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.certificates.certificate import Certificate
+from maxmargin.certificates.several import Certificates
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_number
@@ -47,7 +48,7 @@ def certify(
     -------
     Certificate
         With the model's primal value, the dual value of the optimum, and ``findings`` in words. For
-        more than two classes a dict from class to certificate.
+        more than two classes a dict from class to certificate, which prints as a summary.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def audit(ground: Ground, model: Any, C: float, free: bool) -> Certificate | dic
     labels = classes.tolist() if len(W) > 1 else [None]
     bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
     sides = [_sides(classes.tolist(), label) for label in labels]
-    results: dict[Hashable, Certificate] = {}
+    results = Certificates()
     for k, bench in enumerate(ground.benches(bounds, sides)):
         results[labels[k]] = _Audit(bench, C, free, scaling, loss).judge(W[k], float(B[k]))
     return results[None] if len(W) == 1 else results

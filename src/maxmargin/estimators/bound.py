@@ -58,7 +58,10 @@ class MistakeBound:
     def __str__(self) -> str:
         if self.gamma == 0:
             return "No separating plane was found: the number of mistakes has no bound."
-        return f"At most {self.bound:.6g} mistakes: R = {self.R:.6g}, γ = {self.gamma:.6g}."
+        whole = self.bound < 1e15  # mistakes are counted in whole numbers
+        most = f"{math.floor(self.bound):,}" if whole else f"{self.bound:.6g}"
+        ratio = f"R²/γ² = {self.bound:.6g}, R = {self.R:.6g}, γ = {self.gamma:.6g}"
+        return f"At most {most} {'mistake' if most == '1' else 'mistakes'}: {ratio}."
 
 
 def mistake_bound(
@@ -90,7 +93,7 @@ def mistake_bound(
     --------
     >>> import maxmargin as mm
     >>> print(mm.mistake_bound([[1, 1], [-1, -1]], [1, -1]))
-    At most 1.5 mistakes: R = 1.73205, γ = 1.41421.
+    At most 1 mistake: R²/γ² = 1.5, R = 1.73205, γ = 1.41421.
     """
     rows, y = read_Xy(BaseEstimator(), X, y)
     classes = find_classes(y)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import LARGEST, SMALLEST
+from maxmargin.estimators.complaints import column_name, in_our_words, not_finite
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.doubles import not_doubles
 from maxmargin.rows.survey import Surveyed, first_not_finite
@@ -25,6 +26,7 @@ __all__ = [
     "check_reach",
     "check_survey",
     "known_features",
+    "names_of",
     "read_X",
     "read_Xy",
     "read_start",
@@ -44,8 +46,9 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     _refuse_remote(X)
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
-    X = validate_data(estimator, X, reset=reset, **FORMAT)
-    return check_reach(as_rows(X))
+    with in_our_words(X):
+        X = validate_data(estimator, X, reset=reset, **FORMAT)
+    return check_reach(as_rows(X), names=names_of(estimator))
 
 
 def read_Xy(
@@ -59,14 +62,20 @@ def read_Xy(
     if isinstance(X, Rows):
         rows, y = _known(estimator, X, reset), _labels(X, y)
         return check_reach(rows, training=True) if check else rows, y
-    X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
+    with in_our_words(X, y):
+        X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
     rows = as_rows(X)
-    return check_reach(rows, training=True) if check else rows, y
+    return check_reach(rows, training=True, names=names_of(estimator)) if check else rows, y
 
 
-def remote(part: str = "") -> Any:
-    """What estimators do with Dask collections; a part of that, loaded when there is one."""
-    return import_module(f"maxmargin.estimators.remote{part}")
+def names_of(estimator: Any) -> Sequence[str] | None:
+    """The names of the features, if the rows came with some."""
+    return getattr(estimator, "feature_names_in_", None)
+
+
+def remote(part: str) -> Any:
+    """A part of what estimators do with Dask collections, loaded when there is one."""
+    return import_module(f"maxmargin.estimators.remote.{part}")
 
 
 def _refuse_remote(X: Any) -> None:
@@ -132,56 +141,53 @@ def _labels(rows: Rows, y: Any) -> np.ndarray:
     return np.asarray(labels)
 
 
-def check_reach(rows: Rows, *, training: bool = False) -> Rows:
+def check_reach(rows: Rows, *, training: bool = False, names: Sequence[str] | None = None) -> Rows:
     """Refuse nan, infinities, and numbers whose products leave the range of doubles.
 
-    That a whole column is too small can be said only of many rows together, not of a new one.
+    That a whole column is too small can be said only of many rows together, not of a new one. Errors
+    call a column by its name, if there are ``names``.
     """
-    _check_range(check_finite(rows), training)
+    _check_range(check_finite(rows, names), training, names)
     return rows
 
 
 def check_survey(data: Surveyed) -> Surveyed:
     """The same for training rows in partitions."""
     if data.bad is not None:
-        raise _not_finite(*data.bad)
+        raise not_finite(*data.bad)
     _check_range(data.reach, training=True)
     return data
 
 
-def _check_range(reach: np.ndarray, training: bool) -> None:
+def _check_range(reach: np.ndarray, training: bool, names: Sequence[str] | None = None) -> None:
     too_small = (reach > 0) & (reach < SMALLEST) if training else np.zeros(len(reach), dtype=bool)
     outside = np.flatnonzero((reach > LARGEST) | too_small)
     if len(outside):
         j, size = int(outside[0]), float(reach[outside[0]])
+        where = f"X[:, {j}]" if names is None else column_name(j, names)
         allowed = f"absolute values up to {LARGEST:.1e}, the largest of a column 0 or ≥ {SMALLEST:.1e}"
         raise InputError(
             f"X must hold {allowed}, since products with the weights must stay within the range of "
             f"doubles. Got a largest absolute value of {size:.1e} instead. "
-            f"Divide X[:, {j}], where it is, by {size:.0e}."
+            f"Divide {where}, where it is, by {size:.0e}."
         )
 
 
-def check_finite(rows: Rows) -> np.ndarray:
+def check_finite(rows: Rows, names: Sequence[str] | None = None) -> np.ndarray:
     """Refuse nan and infinities; return max_i |x_ij| for every feature."""
     reach = rows.column_reach
     if not np.all(np.isfinite(reach)):
-        raise _not_finite(*first_not_finite(rows))
+        known = getattr(rows, "names", None) if names is None else names
+        raise not_finite(*first_not_finite(rows), known)
     return reach
-
-
-def _not_finite(i: int, j: int, value: float) -> InputError:
-    return InputError(
-        f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
-        f"column {j} instead. Drop the row, or fill the gap."
-    )
 
 
 def check_exact(X: Any) -> None:
     """Refuse numbers that doubles do not hold: a proof is about the numbers as given."""
     if isinstance(X, Rows):
         return  # they are doubles or floats already
-    kind = not_doubles(X)
+    with in_our_words(X):
+        kind = not_doubles(X)
     if kind is not None:
         raise _not_exact(kind)
 
@@ -191,7 +197,7 @@ def check_exact_survey(data: Surveyed) -> Surveyed:
     if data.inexact is not None:
         raise _not_exact(data.inexact)
     if data.bad is not None:
-        raise _not_finite(*data.bad)
+        raise not_finite(*data.bad)
     return data
 
 

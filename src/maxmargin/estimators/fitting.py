@@ -300,7 +300,7 @@ class PerceptronBase(LinearClassifier):
         self._logs = [Log(m.label, s) for m, s in zip(machines, solutions, strict=True)]
         self._fitted_scheme = self._scheme()
         self._keep(solutions)
-        self.n_iter_ = max(len(s.history) for s in solutions)
+        self.n_iter_ = max(s.history.passed for s in solutions)
         self.n_mistakes_ = sum(s.mistakes for s in solutions)
         self.stop_reason_ = summarise([(log.label, log.reason) for log in self._logs])
         self._publish()

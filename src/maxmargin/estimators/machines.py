@@ -79,7 +79,7 @@ class Log:
             label=self.label,
             coef_=z[:-1].copy(),
             intercept_=float(z[-1]),
-            n_iter_=len(self.history),
+            n_iter_=self.history.passed,
             n_mistakes_=self.mistakes,
             stop_reason_=self.reason,
             history_=self.history,

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import is_remote
@@ -17,7 +16,8 @@ from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import unchanged_on_error
-from maxmargin.estimators.door import check_reach, read_Xy, remote
+from maxmargin.estimators.complaints import read_weight
+from maxmargin.estimators.door import check_reach, names_of, read_Xy, remote
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.marginsolving import Labelled, solve_machines
@@ -95,7 +95,7 @@ class MarginClassifier(MarginAttributes):
         """
         self._check_params()
         if is_remote(X):
-            remote().fit_margins(self, X, y, sample_weight)
+            remote("margin").fit_margins(self, X, y, sample_weight)
             return self
         rows, y = read_Xy(self, X, y, check=False)
         weight = self._read_weight(sample_weight, rows)
@@ -104,16 +104,7 @@ class MarginClassifier(MarginAttributes):
         return self
 
     def _read_weight(self, sample_weight: Any, rows: Rows) -> np.ndarray:
-        if sample_weight is None:
-            return np.ones(rows.n)
-        given = np.asarray(sample_weight)
-        if given.dtype.kind in "biuf" and given.size and not np.any(given):
-            raise InputError("sample_weight must hold a number > 0. Got only zeros instead.")
-        weight = _check_sample_weight(sample_weight, np.empty((rows.n, 0)), dtype=np.float64)
-        if not np.all(weight >= 0.0):
-            worst = float(weight.min())
-            raise InputError(f"sample_weight must hold numbers ≥ 0. Got {worst!r} among them instead.")
-        return np.asarray(weight)
+        return np.ones(rows.n) if sample_weight is None else read_weight(sample_weight, rows.n)
 
     def _fit_rows(self, X: Any, y: np.ndarray, rows: Rows, weight: np.ndarray) -> None:
         kept = np.flatnonzero(weight) if not weight.all() else np.arange(rows.n)
@@ -134,7 +125,7 @@ class MarginClassifier(MarginAttributes):
             try:
                 solved = solve_machines(self, Labelled(rows, codes, weight), machines, watch)
             except NotFiniteError:
-                check_reach(rows, training=True)  # says where
+                check_reach(rows, training=True, names=names_of(self))  # says where
                 raise InputError(
                     "X must hold numbers whose products stay within the range of doubles. "
                     "Got some that do not instead. Scale the largest features down."

@@ -15,7 +15,7 @@ from maxmargin.certificates.digest import fingerprint
 from maxmargin.certificates.proof import Proof, label_text
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.estimators.door import check_exact, check_finite, read_Xy
+from maxmargin.estimators.door import check_exact, check_finite, names_of, read_Xy
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.verdict import Finding
 from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers, primitive
@@ -177,7 +177,7 @@ def read_labelled(X: Any, y: Any) -> Labelled:
     check_exact(X)
     reader = BaseEstimator()
     rows, y = read_Xy(reader, X, y, check=False)
-    check_finite(rows)
+    check_finite(rows, names_of(reader))
     classes = find_classes(y)
     distinct_labels(classes.tolist())
     return Labelled(rows, classes, encode(y, classes), feature_names(reader, rows.d))

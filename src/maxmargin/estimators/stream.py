@@ -188,7 +188,7 @@ class StreamPerceptron(GrowingPerceptron):
             log.reason = ONLINE
             if passes:
                 norm = float(np.linalg.norm(self._wide()[k, :-1]))
-                epoch = Epoch(len(log.history) + 1, int(mistakes[k]), nan, nan, norm, nan)
+                epoch = Epoch(log.history.passed + 1, int(mistakes[k]), nan, nan, norm, nan)
                 log.history.append(epoch)
 
     def _machines_on(self, codes: np.ndarray) -> list[Machine]:

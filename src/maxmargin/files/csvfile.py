@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.labels import Labels
-from maxmargin.files.layout import Layout, choose, is_header
+from maxmargin.files.layout import ONE_COLUMN, Layout, choose, is_header
 from maxmargin.files.numbers import MISSING, read_float, read_number, short
 from maxmargin.files.onehot import Part, find_categories
 from maxmargin.files.tables import TableReader
@@ -17,6 +17,12 @@ from maxmargin.files.textsource import TextSource
 from maxmargin.kernels.table import SKIP, TEXT, read_table
 
 __all__ = ["CsvReader"]
+
+SEPARATORS = {  # others than those of the kind of file
+    ";": "semicolons: replace decimal commas by points, and then semicolons by commas",
+    "\t": "tabs: let its name end in .tsv",
+    ",": "commas: let its name end in .csv",
+}
 
 
 class _NotANumber(Exception):  # noqa: N818 - a message from the row to the search for texts
@@ -44,6 +50,7 @@ class CsvReader(TableReader):
             self.head = source.where(start)
             if not first:
                 raise InputError(f"{self.shown}: must hold rows. Got none. Name another file.")
+            self._refuse_other_separators(first)
             header = self.options.header
             if header is None:
                 second = [] if len(first) < 2 else next(records, (0, 0, []))[2]
@@ -51,6 +58,15 @@ class CsvReader(TableReader):
         names = first if header else list(map(str, range(len(first))))
         self.about["header"] = header
         return choose(self.shown, names, header, self.options)
+
+    def _refuse_other_separators(self, first: list[str]) -> None:
+        """One column is too few, and its first field may tell why."""
+        found = [word for mark, word in SEPARATORS.items() if mark in first[0] and len(first) == 1]
+        if found:
+            raise InputError(
+                f"{self.shown}: must have at least one feature besides the label. Got none. "
+                f"{ONE_COLUMN} This file has {found[0]}."
+            )
 
     def _records(self, source: TextSource, place: int) -> Iterator[tuple[int, int, list[str]]]:
         """Yield where a record begins, where it ends, and its fields; blank lines are passed over."""

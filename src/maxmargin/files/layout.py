@@ -9,7 +9,9 @@ from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import is_index, read_float
 from maxmargin.files.options import Options
 
-__all__ = ["Layout", "check_names", "choose", "is_header"]
+__all__ = ["ONE_COLUMN", "Layout", "check_names", "choose", "is_header"]
+
+ONE_COLUMN = "There is one column: fields are separated by commas (in .tsv by tabs)."
 
 
 class Layout(NamedTuple):
@@ -54,6 +56,12 @@ def choose(path: object, names: list[str], named: bool, options: Options) -> Lay
 
     label = options.label
     label_at = None if label is False else len(names) - 1 if label is None else place(str(label))
+    if label_at is not None and label_at in map(place, options.drop):
+        last = ", which is the last one" if label is None else ""
+        raise InputError(
+            f"{path}: only features can be left out. Got the label column {names[label_at]!r}{last}. "
+            "Name another label (label=…)."
+        )
     out = {label_at, *map(place, options.drop)}
     features = [place(name) for name in options.columns] or list(range(len(names)))
     if options.columns and label_at in features:
@@ -66,15 +74,17 @@ def choose(path: object, names: list[str], named: bool, options: Options) -> Lay
         raise InputError(f"{path}: columns must name a column once. Got {twice!r} twice instead.")
     features = [k for k in features if k not in out]
     if not features:
-        single = len(names) == 1
-        hint = (
-            " There is one column: fields are separated by commas (in .tsv by tabs)." if single else ""
-        )
         raise InputError(
-            f"{path}: must have at least one feature besides the label. Got none.{hint} Name another "
-            "label (label=…), or a file with more columns."
+            f"{path}: must have at least one feature besides the label. Got none. {_more_columns(names)}"
         )
     return Layout(names, named, label_at, features)
+
+
+def _more_columns(names: list[str]) -> str:
+    """What to do with a table that has too few columns."""
+    if len(names) > 1:
+        return "Name another label (label=…), or a file with more columns."
+    return f"{ONE_COLUMN} Name a file with more columns."
 
 
 def check_names(place: object, layout: Layout) -> None:

@@ -25,6 +25,14 @@ ENDINGS = {
     "rows": (".rows",),
 }
 KINDS = tuple(ENDINGS)
+ELSEWHERE = {  # files that people have, and what to do with them
+    (".xlsx", ".xls", ".ods"): "Save the sheet as .csv.",
+    (
+        ".jsonl",
+        ".ndjson",
+        ".json",
+    ): "Learn from JSON lines with maxmargin.stream, or write them as .csv.",
+}
 TEXTS = ("csv", "tsv", "svmlight")  # these may be compressed with gzip
 TABLES = ("csv", "tsv", "parquet", "arrow")  # columns with names, some of text perhaps
 COLUMNS = (*TABLES, "npy")  # columns with names or numbers
@@ -69,6 +77,9 @@ def find_kind(path: Path, kind: str | None = None) -> str:
                 raise InputError(f"{path}: only text may be compressed. Decompress it with gunzip.")
             return known
     every = ", ".join(ending for group in ENDINGS.values() for ending in group)
+    for others, do in ELSEWHERE.items():
+        if short.endswith(others):
+            raise InputError(f"{path}: the name of a data file must end in one of {every}. {do}")
     raise InputError(
         f"{path}: the name of a data file must end in one of {every} (text also in .gz). "
         "Rename it, or say what it is (kind=…)."

@@ -53,7 +53,7 @@ def parse_line(line: str, where: str, bare: bool = False) -> Row | None:
             raise InputError(
                 f"{where}: features must be index:value with increasing indices from 0 or 1. "
                 f"Got {short(pair)}{f' after index {last}' if indices else ''} instead. "
-                "Correct the file."
+                f"Correct the file{'' if colon else ', or let the name of a table end in .csv'}."
             )
         last = int(index)
         indices.append(last)
@@ -151,7 +151,10 @@ class SvmlightReader(Reader):
         if empty:
             return
         if not self._nonzeros and not self.options.features:
-            raise InputError(f"{self.shown}: must hold at least one feature. Got none.")
+            raise InputError(
+                f"{self.shown}: must hold at least one feature, in lines such as 1 1:0.5 2:3. Got none. "
+                "If it is a table, let its name end in .csv."
+            )
         self.about["first_index"] = self._first
         yield sparse.csr_array((0, self._d))
 

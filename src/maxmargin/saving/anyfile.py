@@ -13,10 +13,30 @@ from maxmargin.saving.files import load
 from maxmargin.saving.liblinear import from_liblinear
 from maxmargin.saving.libsvm import from_libsvm
 
-__all__ = ["read_any"]
+__all__ = ["is_model", "read_any"]
 
 PICKLES = (b"\x80", b"\x78\x9c", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 BEGINNING = 1 << 16
+OURS = b'"format": "maxmargin-model"'
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a model of maxmargin, LIBLINEAR or LIBSVM; False if there is no file.
+
+    Examples
+    --------
+    >>> from maxmargin.saving.anyfile import is_model
+    >>> is_model("nowhere.json")
+    False
+    """
+    try:
+        if not Path(path).is_file():  # what is read from a pipe is gone
+            return False
+        with Path(path).open("rb") as file:
+            start = file.read(BEGINNING)
+    except (OSError, ValueError):
+        return False
+    return OURS in start or bool(re.search(rb"^(solver_type|svm_type) ", start, re.MULTILINE))
 
 
 def read_any(path: str | os.PathLike[str]) -> Any:

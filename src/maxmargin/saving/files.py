@@ -119,6 +119,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     target = Path(path)
     for _ in range(TRIES):
         text = _read(target)
+        _refuse_other_files(text, path)
         content = unseal(text, str(path))
         try:
             parts = _parts(content, target)
@@ -140,6 +141,19 @@ def _read(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: the model file cannot be read: {reason}.") from error
+
+
+def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
+    """Data and models of others are read elsewhere."""
+    start = text[:100].lstrip()
+    found = "a proof" if b'"maxmargin proof"' in start else ""
+    found = found if not text or start.startswith(b"{") else "another kind of file"
+    if found:
+        raise InputError(
+            f"{path}: must be a model that maxmargin.save or maxmargin fit --out wrote, which is JSON. "
+            f"Got {found} instead. Read data with maxmargin.read_data or open_rows, and weights of "
+            "other programs with maxmargin.saving.read_any."
+        )
 
 
 def _parts(content: dict[str, Any], target: Path) -> Parts:

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate
+from maxmargin.certificates.several import Certificates
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.estimators.audit import certify
@@ -201,7 +202,7 @@ def _audit_pairs(
     codes = encode(labels, classes)
     weights = class_weights(getattr(model, "class_weight", None), classes, codes)
     factor = dict(zip(classes.tolist(), weights.tolist(), strict=True))
-    results: dict[Hashable, Certificate] = {}
+    results = Certificates()
     for (a, b), machine in model.machines_.items():
         rows = np.flatnonzero((labels == a) | (labels == b))
         plane = LinearModel(

@@ -58,9 +58,14 @@ def unseal(text: bytes, where: str, what: str = "model") -> dict[str, Any]:
         raise InputError(f"{where}: a {what} file is not empty. This one is: save the {what} again.")
     end = END.fullmatch(text[-LENGTH:])
     if end is None:
-        kind = "its end is missing or changed" if text.startswith(b"{") else "it is something else"
+        if not text.startswith(b"{"):
+            raise InputError(
+                f"{where}: must be a {what} file that maxmargin wrote, which is JSON. Got another kind "
+                f"of file instead. Name the {what} file."
+            )
         raise InputError(
-            f"{where}: this is not a whole {what} file of maxmargin: {kind}. Save the {what} again."
+            f"{where}: this is not a whole {what} file of maxmargin: its end is missing or changed. "
+            f"Save the {what} again."
         )
     body = text[:-LENGTH]
     if sha256(body).hexdigest().encode("ascii") != end[1]:

@@ -38,8 +38,9 @@ def stream(data: str, no_intercept: bool, labels: str | None, **given: Any) -> i
     """Learn online: predict each example before learning it.
 
     DATA (default: standard input) is svmlight text or JSON lines, {"x": {name: value, …}, "y": label}.
-    An update is made if y f(x) ≤ δ: w ← w + η y x, b ← b + η y. Predictions go to standard output, the
-    progressive error to standard error.
+    An update is made if y f(x) ≤ δ: w ← w + η y x, b ← b + η y. An example without a label (in svmlight
+    none or ?, in JSON no y or null) is only predicted. Predictions go to standard output; the
+    progressive error, and how many examples had no label, to standard error.
     """
     from maxmargin.cli.stream import run
 

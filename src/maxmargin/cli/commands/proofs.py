@@ -48,7 +48,7 @@ def verify(proof: str, data: str, label: str | None) -> int:
     """Check a proof against its data, by the independent checker.
 
     The same as ``python -m maxmargin.checker``. Exit code 0: the proof holds; 1: it is rejected; 2: a
-    file cannot be used.
+    file cannot be used, or is no proof.
     """
     from maxmargin.checker.__main__ import main as check
 

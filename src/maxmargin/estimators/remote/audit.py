@@ -15,8 +15,8 @@ from maxmargin.cluster.collections import labelled
 from maxmargin.core.labels import class_weights
 from maxmargin.estimators.bench import Bench, Plane, Sides, first_to_reach, no_solution, with_column
 from maxmargin.estimators.door import check_survey
-from maxmargin.estimators.remote import exactly
-from maxmargin.estimators.remotemachine import summaries
+from maxmargin.estimators.remote.machine import summaries
+from maxmargin.estimators.remote.margin import exactly
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote

@@ -104,7 +104,7 @@ def _verdict(model: PerceptronBase, data: Surveyed, machine: Machine) -> Verdict
     """Whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
     from maxmargin.estimators.question import feature_names
-    from maxmargin.estimators.remoteseparability import decide_surveyed
+    from maxmargin.estimators.remote.separability import decide_surveyed
 
     classes = data.rows.classes
     assert classes is not None

@@ -19,7 +19,7 @@ from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
-from maxmargin.estimators.remotemachine import RemoteMachine, judging, summaries
+from maxmargin.estimators.remote.machine import RemoteMachine, judging, summaries
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.margin.machines import Pass
 from maxmargin.solvers.problem import Machine

@@ -1,0 +1,1 @@
+"""What the estimators do with Dask collections; loaded when there is one (``door.remote``)."""
