@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401, F811 (fixtures are imported by name)
 
+import math
+
 import numpy as np
 import pytest
 

@@ -49,6 +49,7 @@ def test_every_recorded_update_is_a_step_and_the_bound_is_above():
     assert set(display.bound_.get_ydata()) == {bound} and display.bound == bound
     assert np.all(display.mistakes_.get_ydata() <= bound)
     assert display.ax_.get_ylim()[1] > bound
+    assert legend_text(display.ax_)[1] == f"bound R²/γ²:\nat most {int(bound):,}"  # mistakes are whole
 
 
 def test_without_a_record_there_is_one_point_per_epoch():

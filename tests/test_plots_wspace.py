@@ -229,7 +229,7 @@ def machine():
 def test_planes_hold_their_constraints_with_equality(machine):
     display = WeightSpaceDisplay.from_estimator(machine, X, Y)
     drawn(display)
-    assert sorted(display.planes_) == [0, 1, 2]
+    assert list(display.planes_) == [0, 1, 2]  # in this order in the key, too
     for row in display.planes_:
         (sheet,) = [c for tag, c in cut_body(display.constraints[[row]], display.box) if tag == 0]
         assert np.allclose(Y[row] * (sheet[:, :2] @ X[row] + sheet[:, 2]), 1)
@@ -274,6 +274,7 @@ def test_the_section_at_the_optimum_is_the_default(machine):
         ends = np.column_stack([np.full(2, 1 / 17), line.get_xydata()])
         assert np.allclose(ends @ display.constraints[row], 1)
     assert display.rim_[0].get_xdata()[0] == pytest.approx(4 / 17)
+    assert list(display.planes_) == [0, 1, 2]
 
 
 def test_another_section_shows_its_own_nearest_weights(machine):

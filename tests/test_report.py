@@ -25,7 +25,7 @@ import maxmargin as mm
 from maxmargin.cli.main import main
 from maxmargin.plots import write_report
 from maxmargin.plots.report_images import picture
-from thorough import further
+from thorough import THOROUGH, further
 
 mpl.use("Agg")
 X, Y = load_iris(return_X_y=True)
@@ -134,10 +134,13 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_two_classes(name, tmp_path):
+def test_two_classes(name, tmp_path, request):
+    rendered = THOROUGH or name in ("soft", "cv", "perceptron")  # which have all kinds of pictures
+    if not rendered:
+        request.getfixturevalue("measured")
     model, expected = MODELS[name]
     model.fit(X, Y == 0)
-    page = check(write_report(tmp_path / "r.html", model, X, Y == 0))
+    page = check(write_report(tmp_path / "r.html", model, X, Y == 0), rendered=rendered)
     assert captions(page) == ["The proof", *expected]
     assert "Separable (complete separation)" in page and "150 rows, 4 features, 2 classes" in page
     proof = mm.separability(X, Y == 0).proof.to_dict()
@@ -205,6 +208,19 @@ def test_every_machine_has_its_verdict_proof_and_pictures(multi_class, name, tmp
             assert f"<td>{machine.certificate_.dual:.12g}</td>" in block
         else:
             assert html.escape(str(machine.stop_reason_)) in block
+
+
+@pytest.mark.usefixtures("blank")
+def test_the_page_says_which_rows_a_margin_is_about(tmp_path):
+    y, part = Y == 0, np.arange(0, 150, 2)
+    model = mm.HardMarginSVC().fit(X[part], y[part])
+    page = write_report(tmp_path / "r.html", model, X[part], y[part], whole=(X, y)).read_text("utf-8")
+    assert "</span> on all 150 rows</p>" in page
+    assert "<p>Certificate: hard margin, on the 75 training rows</p>" in page
+    assert "slack as segments" not in page  # a hard margin has none
+    model = mm.SoftMarginSVC().fit(X, y)
+    page = write_report(tmp_path / "r.html", model, X, y).read_text("utf-8")
+    assert "training rows</p>" not in page and "slack as segments" in page
 
 
 @pytest.mark.usefixtures("blank")

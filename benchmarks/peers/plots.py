@@ -6,10 +6,12 @@ well, and every line has its name at its end.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -30,6 +32,7 @@ STYLE = {  # colour and marker
 }
 NAMES = {"SVC": "SVC (LIBSVM)", "SGDClassifier": "SGD", "LinearSVC": "LinearSVC (LIBLINEAR)"}
 SIZE = 9  # points of the labels
+ANCHOR = {"left": 0.0, "center": 0.5, "right": 1.0}  # the share of a name to the left of its place
 SETTINGS = {
     "svg.hashsalt": "maxmargin",  # the same file from the same results
     "svg.fonttype": "none",  # text stays text
@@ -108,29 +111,50 @@ def _lines(axes: Axes, lines: dict[str, list[list[float]]], room: float) -> None
 
 
 def _names(axes: Axes, ends: list[tuple[float, float, str, str, bool]]) -> None:
-    """Write the names beside the ends, moved apart where they would overlap."""
+    """Write each name beside the end of its line, where it covers least of the lines and other names."""
     figure = axes.figure
     figure.draw_without_rendering()  # the layout has to be known
     scale = figure.dpi / 72
-    high, wide = 1.35 * SIZE * scale, 0.66 * SIZE * scale  # of a line, and of a letter
-    places = sorted((*axes.transData.transform((x, y)), x, y, *rest) for x, y, *rest in ends)
-    written: list[tuple[float, float, float]] = []  # left, right and height of the names so far
-    for px, py, x, y, name, colour, ours in sorted(places, key=lambda place: place[1]):
-        left, height = px + 8 * scale, py
-        while any(
-            left < r and left + wide * len(name) > lo and abs(height - h) < high for lo, r, h in written
-        ):
-            height += 0.2 * high
-        written.append((left, left + wide * len(name), height))
+    taken = np.vstack([_along(axes.transData.transform(line.get_xydata())) for line in axes.lines])
+    for x, y, name, colour, ours in ends:
+        width, height = (0.7 if ours else 0.62) * SIZE * scale * len(name), 1.2 * SIZE * scale
+        at = axes.transData.transform((x, y))
+        spots = [
+            (dx * scale, dy * scale, side)
+            for side, dx in (("left", 8), ("left", 3), ("center", 0), ("right", -3), ("right", -8))
+            for dy in ((0, 7, -7, 12, -12) if abs(dx) == 8 else (13, -13, 20, -20))
+        ]
+        costs = [_covered(taken, at, spot, width, height) for spot in spots]
+        dx, dy, side = spots[int(np.argmin(costs))]
+        left = at[0] + dx - width * ANCHOR[side]
+        for up in (-height / 2, 0, height / 2):  # the name is in the way of the others
+            row = np.array([[left, at[1] + dy + up], [left + width, at[1] + dy + up]])
+            taken = np.vstack([taken, _along(row)])
         axes.annotate(
             name,
             (x, y),
-            xytext=(8, (height - py) / scale),
+            xytext=(dx / scale, dy / scale),
             textcoords="offset points",
             color=tuple(0.75 * part for part in to_rgb(colour)),  # thin strokes need a darker colour
             fontsize=SIZE,
             fontweight="bold" if ours else "normal",
+            ha=side,
             va="center",
             annotation_clip=False,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
         )
+
+
+def _along(corners: np.ndarray) -> np.ndarray:
+    """Return pixels along a line through some corners, close to one another."""
+    parts = [np.linspace(p, q, 1 + int(np.hypot(*(q - p)))) for p, q in pairwise(corners)]
+    return np.vstack([corners, *parts])
+
+
+def _covered(
+    taken: np.ndarray, at: np.ndarray, spot: tuple[float, float, str], width: float, height: float
+) -> int:
+    """Return how many of the pixels a name would cover."""
+    dx, dy, side = spot
+    left, low = at[0] + dx - width * ANCHOR[side], at[1] + dy - height / 2
+    inside = (taken >= (left, low)) & (taken <= (left + width, low + height))
+    return int(np.count_nonzero(inside.all(axis=1)))

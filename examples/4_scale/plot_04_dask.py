@@ -39,7 +39,8 @@ moved = np.array([model.bytes_moved_ for model in models]) / 1e6
 whole = np.array(sizes) * 10 * 8 / 1e6
 fig, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
 ax.plot(sizes, whole, "s--", color="#7F7F7F", lw=1.8, label="all rows, once")
-ax.plot(sizes, moved, "o-", color="#0072B2", lw=2.2, label="moved during the whole fit")
+moving = {"color": "#0072B2", "lw": 2.2, "label": "moved during the fit, and rounds"}
+ax.plot(sizes, moved, "o-", **moving)
 for n, height, model in zip(sizes, moved, models, strict=True):
     ax.annotate(f"{model.n_passes_}", (n, 0.75 * height), ha="center")
 ax.set(xscale="log", yscale="log", xlabel="rows", ylabel="MB", ylim=(0.3, None))

@@ -11,7 +11,8 @@ from maxmargin.core.errors import InputError
 from maxmargin.estimators.machines import build_machines
 from maxmargin.laboratory.state import State
 from maxmargin.rows import as_rows
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.problem import Machine
 
 __all__ = ["Side", "Task", "read_task"]
 

@@ -13,7 +13,7 @@ from maxmargin.core.trace import Trace, Update
 from maxmargin.plots.arithmetic import factor_of, number, rounded, row_step, same, sum_step, vector
 from maxmargin.plots.data import Points
 from maxmargin.rows import as_rows
-from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.examples import Examples
 
 __all__ = ["Frame", "check_step", "plain_sign", "short", "tell"]
 

@@ -123,7 +123,7 @@ class MistakesDisplay:
         )
         self.bound_: Any = None
         if math.isfinite(self.bound):
-            label = f"{textwrap.fill(self.meaning, WIDTH)}\n= {_count(self.bound)}"
+            label = f"{textwrap.fill(self.meaning, WIDTH)}:\nat most {_count(self.bound)}"
             self.bound_ = ax.axhline(self.bound, color=COLOURS[1], lw=1.8, ls="--", label=label)
         else:
             ax.plot([], [], " ", label=textwrap.fill(f"no bound: {self.meaning}", WIDTH))
@@ -161,5 +161,6 @@ def _by_update(machine: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return steps, made
 
 
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if 100 <= value < 1e7 else f"{value:.3g}"
+def _count(bound: float) -> str:
+    """Mistakes are whole: a bound of 221.8 allows 221."""
+    return f"{math.floor(bound):,}" if bound < 1e7 else f"{bound:.3g}"

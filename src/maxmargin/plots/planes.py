@@ -31,7 +31,7 @@ def draw_planes(ax: Any, space: WeightSpace) -> PlaneArtists:
     """Draw the constraint planes, the feasible region, and the optimum nearest to the axis w = 0."""
     shape, box = solids().Poly3DCollection, space.box
     planes: dict[int, Any] = {}
-    for row in space.rows[:PLANES]:
+    for row in sorted(space.rows[:PLANES].tolist()):
         sheet = [corners for tag, corners in cut_body(space.constraints[[row]], box) if tag == 0]
         if not sheet:  # it passes by the picture
             continue

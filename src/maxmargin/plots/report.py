@@ -94,13 +94,16 @@ def write_report(
     intercept = getattr(estimator, "fit_intercept", True)
     verdict = decide(*everything, fit_intercept=intercept, names=points.names)
     proofs = Proofs(source)
+    trained = len(np.asarray(y))
+    of = f"on the {trained:,} training rows" if trained < len(points.X) else ""
+    told = _model(estimator, X, y, points.names, X_val, y_val, of)
     sections = [
-        ("The data", _data(points, len(np.asarray(y)))),
-        ("Is it separable?", _verdict(verdict, everything, proofs)),
-        ("The model", sentences("\n".join(notes)) + _model(estimator, X, y, points.names, X_val, y_val)),
+        ("The data", _data(points, trained)),
+        ("Is it separable?", _verdict(verdict, everything, proofs, split=bool(of))),
+        ("The model", sentences("\n".join(notes)) + told),
     ]
     if isinstance(verdict, MulticlassVerdict):
-        blocks = machine_blocks(estimator, X, y, verdict, everything, points.names, proofs)
+        blocks = machine_blocks(estimator, X, y, verdict, everything, points.names, proofs, of)
         sections.append(("Machine by machine", blocks))
     sections.append(("How good is it?", _judged(estimator, X, y, X_val, y_val)))
     sections.append(("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"))
@@ -138,20 +141,21 @@ def _data(points: Points, trained: int) -> str:
     )
 
 
-def _verdict(verdict: Verdict | MulticlassVerdict, whole: tuple[Any, Any], proofs: Proofs) -> str:
+def _verdict(
+    verdict: Verdict | MulticlassVerdict, whole: tuple[Any, Any], proofs: Proofs, *, split: bool
+) -> str:
     if isinstance(verdict, MulticlassVerdict):
         classes, pairs = (line for line in str(verdict).splitlines() if not line.startswith("·"))
         bad = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
         rest = {str(label): v.kind for label, v in verdict.rest.items()}
         return "\n".join([sentences(classes), chips(rest), sentences(pairs), chips(bad)])
-    text = [f"<p>{badge(verdict.kind)}</p>", sentences(str(verdict)), proofs.block(verdict)]
+    of = f" on all {len(np.asarray(whole[1])):,} rows" if split else ""
+    text = [f"<p>{badge(verdict.kind)}{of}</p>", sentences(str(verdict)), proofs.block(verdict)]
     picture = gallery([verdict_picture(verdict, *whole)])
     return "\n".join(['<div class="beside"><div>', *text, "</div>", picture, "</div>"])
 
 
-def _model(
-    estimator: Any, X: Any, y: Any, names: Sequence[str], X_val: Any = None, y_val: Any = None
-) -> str:
+def _model(estimator: Any, X: Any, y: Any, names: Sequence[str], X_val: Any, y_val: Any, of: str) -> str:
     two = len(estimator.classes_) == 2
     parts = [f"<pre>{html.escape(repr(estimator))}</pre>"]
     if not two and hasattr(estimator, "certificate_"):
@@ -160,7 +164,7 @@ def _model(
             f"<p>Each machine has its certificate, below: the largest relative gap is {gap}.</p>"
         )
     else:
-        parts.append(machine_text(estimator))
+        parts.append(machine_text(estimator, of))
     if two:
         pictures = list(model_pictures(estimator, X, y, names))
     else:

@@ -66,7 +66,11 @@ def model_pictures(model: Any, X: Any, y: Any, names: Sequence[str]) -> Iterator
     margin = hasattr(model, "certificate_")
     seen = "The plane and its normal w; crosses are misclassified rows."
     if margin:
-        seen = "The plane, its slab 2/‖w‖ wide, support vectors in rings and slack as segments."
+        hard = model.certificate_.problem.startswith("hard")
+        rest = (
+            "and support vectors in rings." if hard else "support vectors in rings, slack as segments."
+        )
+        seen = f"The plane, its slab 2/‖w‖ wide, {rest}"
     yield picture(
         lambda ax: XSpaceDisplay.from_estimator(model, X, y, names=names, ax=ax),
         "The model",

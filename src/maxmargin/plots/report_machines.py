@@ -27,12 +27,13 @@ def machine_blocks(
     whole: tuple[Any, Any],
     names: Sequence[str],
     proofs: Proofs,
+    of: str = "",
 ) -> str:
     """Return a block for each machine, the first one open, and a table of those beyond ten."""
     verdicts = _verdicts(estimator, verdict)
     first = dict(list(verdicts.items())[:SHOWN])
     blocks = [
-        _block(estimator, X, y, label, verdicts[label], whole, names, proofs, opened=place == 0)
+        _block(estimator, X, y, label, verdicts[label], whole, names, proofs, of, opened=place == 0)
         for place, label in enumerate(first)
     ]
     rest = {label: v for label, v in verdicts.items() if label not in first}
@@ -47,10 +48,10 @@ def machine_blocks(
     return "\n".join([f"<p>{len(verdicts)} {kind}, and a machine for each. {told}</p>", *blocks])
 
 
-def machine_text(machine: Any) -> str:
-    """Return the certificate of a margin machine, or why a perceptron stopped."""
+def machine_text(machine: Any, of: str = "") -> str:
+    """Return the certificate of a margin machine and what it is of, or why a perceptron stopped."""
     if hasattr(machine, "certificate_"):
-        return facts(str(machine.certificate_))
+        return facts(str(machine.certificate_), of)
     if hasattr(machine, "stop_reason_"):
         return f"<p>{html.escape(str(machine.stop_reason_))}</p>"
     return ""
@@ -72,6 +73,7 @@ def _block(
     whole: tuple[Any, Any],
     names: Sequence[str],
     proofs: Proofs,
+    of: str,
     *,
     opened: bool,
 ) -> str:
@@ -79,7 +81,7 @@ def _block(
     pictures = [verdict_picture(verdict, *whole)]
     if hasattr(estimator, "machines_"):
         machine, rows, labels = one_machine(estimator, X, y, label)
-        text = machine_text(estimator.machines_[label])
+        text = machine_text(estimator.machines_[label], of)
         pictures += model_pictures(machine, rows, labels, names)
     return "\n".join(
         [

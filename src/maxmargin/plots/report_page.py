@@ -65,9 +65,13 @@ def chips(kinds: Mapping[str, str]) -> str:
     return f"<p>{' '.join(parts)}{f' and {more} more' if more else ''}</p>" if parts else ""
 
 
-def facts(text: str) -> str:
-    """Return a printed certificate, name, value and meaning in columns, as a table under its heading."""
+def facts(text: str, of: str = "") -> str:
+    """Return a printed certificate, name, value and meaning in columns, as a table under its heading.
+
+    ``of`` says beside the heading which rows it is about.
+    """
     heading, *lines = text.splitlines()
+    heading += f", {of}" if of else ""
     fields = [re.split(r"\s{2,}", line.strip()) for line in lines]
     rows = [row for row in fields if len(row) == 3]
     found = "\n".join(line.strip() for line, row in zip(lines, fields, strict=True) if len(row) != 3)

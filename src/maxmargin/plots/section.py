@@ -65,7 +65,7 @@ def _draw_lines(
 ) -> dict[int, Any]:
     """The lines by row; rows that meet the section in the same line share it, and its entry."""
     shared: list[tuple[np.ndarray, list[int]]] = []
-    for row in space.rows.tolist():
+    for row in sorted(space.rows.tolist()):
         ends = box_line(A[row], c[row], box)
         if ends is None:
             continue

@@ -157,7 +157,7 @@ class SeparabilityDisplay:
         if zoom is not None:
             v, c = self._plane()
             near = np.isin(self.rows, self.near).astype(np.float64)
-            place, title = along_boundary(self.flat, v, c, self.box), "across the slab, in margins"
+            place, title = along_boundary(self.flat, v, c, self.box), "slab, in margins"
             self.inset_ax_ = draw_zoom(ax, zoom, place, codes, styles, alpha=near, title=title)
         self.frame.fit(ax) if new else settle(ax)
         return self

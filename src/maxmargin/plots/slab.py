@@ -114,7 +114,7 @@ def draw_zoom(
     alpha: np.ndarray,
     slack: np.ndarray | None = None,
     wrong: np.ndarray | None = None,
-    title: str = "across the slab: f(x)",
+    title: str = "slab: f(x)",
 ) -> Axes:
     """Draw the slab across; ``place`` is what :func:`along_boundary` says."""
     inset = ax.inset_axes(zoom.bounds, zorder=6)

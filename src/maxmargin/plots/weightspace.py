@@ -70,7 +70,7 @@ class WeightSpace:
 
     def look(self, row: int) -> tuple[str, str]:
         """The colour of a row, and the way of its line: by class."""
-        place = self.rows.tolist().index(row)
+        place = sorted(self.rows.tolist()).index(row)
         return COLOURS[place % len(COLOURS)], WAYS[1 - int(self.points.codes[row])]
 
     def row_name(self, *rows: int) -> str:

@@ -42,7 +42,7 @@ function createNumbers(root, actions) {
     ["weights", "Weights shown", "The normal w of the line (in more dimensions: of the plane), and its bias b."],
     ["final", "The model’s errors", "Of the weights the algorithm returns at the end."],
     ["mistakes", "Updates so far", "Every update answers a mistake (in the batch algorithm: one update for all of them)."],
-    ["bound", "They can never exceed", "R²/γ²: the largest norm of a point over the widest margin, squared."],
+    ["bound", "Their bound R²/γ²", "The largest norm of a point over the widest margin, squared: no order of the points leads to more updates."],
   ]);
   const bar = element("div", { class: "mm-bar", role: "img" }, element("span"));
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "errors-chart", role: "img" }));
@@ -71,12 +71,12 @@ function createNumbers(root, actions) {
     const classical = answer.bound && answer.bound.holds !== false && !scene.continued && !scene.state.start?.some(Boolean); // what the theorem asks for
     const bounded = run && classical && scene.state.algorithm !== "batch";
     list.set("bound", run && scene.state.algorithm !== "batch"
-      ? (bounded ? `${number(answer.bound.bound)} = R²/γ²` : answer.bound ? "holds only for δ = 0 and a start at zero" : "no bound: not separable") : null);
+      ? (bounded ? whole(answer.bound.bound) : answer.bound ? "holds only for δ = 0 and a start at zero" : "none: not separable") : null);
     bar.hidden = !bounded;
     if (bounded) fill(bar, done, answer.bound.bound);
     list.set("weights", scene.weights ? tuple(scene.state.options.intercept ? scene.weights : scene.weights.slice(0, 2)) : null);
-    const whole = answer.judged;
-    list.set("final", whole ? share(whole.errors, whole.n) : null);
+    const judged = answer.judged;
+    list.set("final", judged ? share(judged.errors, judged.n) : null);
     canvas.hidden = legend.hidden = !run || scene.K === 0;
     if (!canvas.hidden) chart(spark, legend, canvas, scene, run);
   };
@@ -85,12 +85,15 @@ function createNumbers(root, actions) {
 /** How many points the watched machine was trained on. @param {any} answer */
 const watched = (answer) => answer.run.n ?? answer.trained;
 
+/** Updates are whole: a bound of 221.8 allows 221. @param {number} bound */
+const whole = (bound) => (bound < 1e7 ? count(Math.floor(bound)) : number(bound));
+
 /** @param {HTMLElement} bar @param {number} done @param {number} bound */
 function fill(bar, done, bound) {
   const width = `${Math.max(0.5, Math.min(100, (100 * done) / bound)).toFixed(2)}%`;
   const inner = /** @type {HTMLElement} */ (bar.firstElementChild);
   if (inner.style.width !== width) inner.style.width = width;
-  bar.setAttribute("aria-label", `${done} of at most ${number(bound)} updates`);
+  bar.setAttribute("aria-label", `${done} of at most ${whole(bound)} updates`);
 }
 
 /** @param {any} spark @param {HTMLElement} legend @param {HTMLElement} canvas @param {any} scene @param {any} run */

@@ -29,7 +29,7 @@ function beside(from, to, off) {
 /** The room of the legend. @param {{left: number, top: number, width: number}} frame @param {number} many  classes @returns {Room} */
 const corner = (frame, many) => ({ left: frame.left + frame.width - 110, top: frame.top, wide: 110, high: 17 * many + 12 });
 
-/** The place with the fewest points in it. @param {Room[]} spots @param {Pair[]} pixels @param {Room} taken */
+/** The place with the fewest points in it, the first of several. @param {Room[]} spots @param {Pair[]} pixels @param {Room} taken */
 function freest(spots, pixels, taken) {
   const within = (/** @type {Room} */ s) => pixels.filter(([x, y]) => x > s.left - 8 && x < s.left + s.wide + 8 && y > s.top - 8 && y < s.top + s.high + 8).length;
   const over = (/** @type {Room} */ s) => s.left < taken.left + taken.wide && s.left + s.wide > taken.left && s.top < taken.top + taken.high;
@@ -111,5 +111,10 @@ export function drawWitness({ c, plane, colours }, scene) {
     ring(c, at, r, colours.bad, 2);
   }
   star(c, common, colours.bad, colours.card);
-  label(c, "in both hulls", [common[0], common[1] + 20], colours.bad, colours.card, "center", FONT, plane.frame);
+  const { left, top, width, height } = plane.frame; // what the star means is said at the edge, where points are few
+  const text = "    in both hulls";
+  const spots = [height - 20, 16].map((down) => extent(c, text, [left + width / 2, top + down], "center", FONT, plane.frame));
+  const best = freest(spots, points.map((/** @type {number[]} */ p) => plane.pixel(p[0], p[1])), corner(plane.frame, classes(scene)));
+  label(c, text, [best.left, best.top + best.high / 2], colours.bad, colours.card, "left");
+  star(c, [best.left, best.top + best.high / 2], colours.bad, colours.card);
 }

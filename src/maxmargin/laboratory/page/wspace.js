@@ -111,7 +111,7 @@ export function createWSpace(canvas, actions) {
     plane.set(whole(now), gently);
   }
 
-  /** Fit by itself only when w has left the view, or fills next to nothing of it. @param {Scene} now */
+  /** Fit by itself only when w or its path has left the view, or fills next to nothing of it. @param {Scene} now */
   function keep(now) {
     if (fitted === undefined) { plane.set(whole(now)); fitted = now.answer; return; }
     if (plane.touched || gestures.busy()) return;
@@ -121,7 +121,7 @@ export function createWSpace(canvas, actions) {
     fitted = now.answer;
     const wanted = whole(now);
     if (lost || wanted[1] - wanted[0] < 0.22 * Math.min(window[1] - window[0], window[3] - window[2])) fit(now);
-    else if (pathOf(now).steps.length && !inside(window, pathOf(now).steps.at(-1) ?? [0, 0])) fit(now);
+    else if (pathOf(now).steps.some((step) => !inside(window, step))) fit(now);
   }
 
   function paint() {
