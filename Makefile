@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Two test processes side by side: each with one thread for its matrix products.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Each file of tests by one process, in the order of tests/conftest.py, which has the long ones first.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo lab test test-all browser warm lint docs wheel bench format clean
 
@@ -16,10 +18,10 @@ lab: $(STAMP)               ## the page where points can be dragged
 
 test: browser               ## lint, types, layers, and the whole suite
 	@$(MAKE) --no-print-directory -j 2 lint warm
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(ONE_THREAD) $(PYTEST)
 
 test-all: lint warm browser ## the same with seventy-five times as many examples per property
-	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(PYTEST)
 
 browser: $(STAMP)           ## Chromium for the tests of the lab: found, or installed where that is possible
 	$(BIN)/python -m tests.browser

@@ -1,14 +1,14 @@
-"""A real browser for the tests of the lab: find it, install it if possible, start it, watch it.
+"""A real browser for the tests of the lab: find it, install it if possible, start it.
 
 ``python -m tests.browser`` is what ``make test`` calls first. A test file says
-``from browser import browser, lab_url`` to use the fixtures.
+``from browser import browser`` to use the fixture; ``conftest.py`` ends the browser after the last one.
 """
 
 import os
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,48 +74,31 @@ def launched():
             started.close()
 
 
-@contextmanager
-def watched_page(browser, url, **options):
-    """A page at a link, and a list to which its errors and requests to other servers are added."""
-    problems = []
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}, **options})
-    try:
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on(
-            "console",
-            lambda said: (
-                problems.append(f"console: {said.text}") if said.type in ("error", "warning") else None
-            ),
-        )
-        home = "/".join(url.split("/")[:3])
-        allowed = (home, home.replace("http", "ws", 1), "data:", f"blob:{home}")
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(allowed) else problems.append(f"outside: {request.url}")
-            ),
-        )
-        page.goto(url)
-        yield page, problems
-    finally:
-        context.close()
+class Held:
+    """What test files of this process share: started once, ended before a test that needs none of it."""
+
+    def __init__(self):
+        self.stack, self.things = ExitStack(), {}
+
+    def get(self, name, start):
+        """The thing of this name; ``start`` makes a context of it when there is none."""
+        if name not in self.things:
+            self.things[name] = self.stack.enter_context(start())
+        return self.things[name]
+
+    def end(self):
+        """End all of it."""
+        self.things = {}
+        self.stack.close()
+
+
+HELD = Held()
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """A browser for all tests of a file."""
-    with launched() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def lab_url(tmp_path_factory):
-    """The link of a real lab on a free port, with the real engine."""
-    from serving import served
-
-    with served(tmp_path_factory.mktemp("lab"), engine="maxmargin.laboratory.engine") as server:
-        yield server.url
+    """A browser for all tests that need one. As long as it runs, this thread has its event loop."""
+    return HELD.get("browser", launched)
 
 
 def main():

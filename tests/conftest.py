@@ -6,8 +6,30 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from browser import HELD
 from thorough import PROFILE, THOROUGH
 
+PAGES = ("test_lab_page", "test_lab_notebook")  # files with tests that need a browser begin like this
+LONG = (  # other files that take long, in the order in which they are begun
+    "test_cluster_dask",
+    "test_contract",
+    "test_docs",
+    "test_report",
+    "test_gallery",
+    "test_site",
+    "test_cluster_more",
+    "test_cluster_perceptrons",
+    "test_separability_tricky",
+    "test_interrupted",
+    "test_error_bounds",
+    "test_cli_plot",
+    "test_hard_margin_exact",
+    "test_hard_margin_shapes",
+    "test_soft_margin",
+    "test_large_margin",
+    "test_parted",
+    "test_file_rows",
+)
 PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
 
 # Examples per property test: a bounded number by default, many for `make test-all`. Shared machines
@@ -43,18 +65,52 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked as thorough, unless all is asked for; keep pages and clusters together.
+    """Leave out what is marked as thorough, unless all is asked for; begin with what takes long.
 
-    A browser or a cluster is started for a file of tests: with ``--dist loadgroup`` one process runs it.
+    So no process is left with a long file at the end. What needs a browser is in a row.
     """
-    for item in items:
-        if item.path.name.startswith(("test_lab_page", "test_cluster")):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-    if THOROUGH:
-        return
-    further = [item for item in items if item.get_closest_marker("thorough")]
-    config.hook.pytest_deselected(items=further)
-    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    if not THOROUGH:
+        further = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=further)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    places = {name: place for place, name in enumerate(LONG, 2)}
+
+    def place(item):
+        if item.path.name.startswith(PAGES):
+            return 0 if needs_browser(item) else 1
+        return places.get(item.path.stem, len(LONG) + 2)
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With ``--dist loadfile``: a file is for one process, and all files with a browser are for one."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "pages" if Path(file).name.startswith(PAGES) else file
+
+    return ByFile(config, log)
+
+
+def needs_browser(item):
+    """Whether a test, if there is one, opens pages."""
+    return "browser" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """End the browser after the last test that needs it: other tests have event loops of their own."""
+    try:
+        return (yield)
+    finally:
+        if needs_browser(item) and not needs_browser(nextitem):
+            HELD.end()
 
 
 @pytest.fixture(autouse=True)

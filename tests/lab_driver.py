@@ -2,22 +2,22 @@
 
 A test file imports the fixtures ``browser, lab, lab_url``. ``lab`` is a fresh page on the server of this
 session; after each test it must not have complained, nor asked another server. Where a test needs
-nothing but a state, ``browser, kept, lab_url`` and ``shared as lab`` take one page for all tests of the
-file, and ``open`` leads it to another state: that is ten times as quick.
+nothing but a state, ``browser, kept, lab_url`` and ``shared as lab`` take one page for all such tests,
+and ``open`` leads it to another state: that is ten times as quick.
 """
 
 import json
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
 
+from browser import HELD
 from browser import browser as browser
 from serving import served
 
 PATIENCE = 30  # seconds; shared machines stall now and then
-SERVER = pytest.StashKey[str]()
 REST = "() => window.__lab?.ready() && !__lab.pending() && !__lab.scene().stale"
 STEADY = """() => {
   const [seen, now] = [window.steady, __lab.view("%s").pixel(0, 0).join()];
@@ -242,17 +242,17 @@ def _outside(problems, url, allowed):
         problems.append(f"outside: {url}")
 
 
+@contextmanager
+def _served():
+    engine = "maxmargin.laboratory.engine"
+    with tempfile.TemporaryDirectory() as folder, served(folder, engine=engine) as server:
+        yield server
+
+
 @pytest.fixture(scope="module")
-def lab_url(request):
+def lab_url():
     """The link of a real lab on a free port: one for all test files of this process."""
-    session = request.session
-    if SERVER not in session.stash:
-        stack = ExitStack()
-        session.addfinalizer(stack.close)
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        server = stack.enter_context(served(folder, engine="maxmargin.laboratory.engine"))
-        session.stash[SERVER] = server.url
-    return session.stash[SERVER]
+    return HELD.get("lab", _served).url
 
 
 @pytest.fixture
@@ -264,14 +264,17 @@ def lab(browser, lab_url):
 
 @pytest.fixture(scope="module")
 def kept(browser, lab_url):
-    """A page for all tests of a file."""
-    with opened(browser, lab_url, kept=True, permissions=["clipboard-read", "clipboard-write"]) as made:
-        yield made
+    """A page for all tests that leave it in order; each file finds it without a chosen theme."""
+    own = {"kept": True, "permissions": ["clipboard-read", "clipboard-write"]}
+    made = HELD.get("page", lambda: opened(browser, lab_url, **own))
+    if made.opened:
+        made.js("localStorage.clear()")
+    return made
 
 
 @pytest.fixture
 def shared(kept):
-    """The page of all tests of the file, with clean hands."""
+    """The page of all such tests, with clean hands."""
     kept.page.mouse.move(1, 1)
     yield kept
     found, kept.problems[:] = list(kept.problems), []

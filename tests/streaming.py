@@ -68,7 +68,7 @@ def keep_killing(folder, seed, options, slow):
             assert os.WEXITSTATUS(status) == 0
             return kills, writing
         kills += 1
-        longest = min(longest * 1.02, 2.0)  # so that it ends, however slow the machine is
+        longest = min(longest * 1.05, 2.0)  # so that it ends, however slow the machine is
         writing += any(p.is_dir() for p in folder.iterdir())
 
 

@@ -73,7 +73,7 @@ def side(X):
 
 def fits():
     """The bits of two machines, and what they cost."""
-    X, y = collection(chunk=500)  # 24 partitions: sums in a tree, and on one worker two in a task
+    X, y = collection(n=4_500, chunk=250)  # 18: sums in a tree, and on one worker two in a task
     soft = mm.SoftMarginSVC(0.5).fit(X, y)
     far = X.map_blocks(separated, dtype=float)
     hard = mm.HardMarginSVC().fit(far, far.map_blocks(side, dtype=float, drop_axis=1))
@@ -94,7 +94,7 @@ def test_same_bits_on_1_2_and_3_workers_and_after_workers_were_killed():
                 time.sleep(0.1)
                 os.kill(local.workers[number].pid, signal.SIGKILL)
 
-        X, y = (one.persist() for one in collection(chunk=500))
+        X, y = (one.persist() for one in collection(n=4_500, chunk=250))
         kept = mm.SoftMarginSVC(0.5).fit(X, y)  # results that the cluster has already
         assert kept.coef_.tobytes() + kept.intercept_.tobytes() == found["3 workers"][0][0]
         killer = threading.Thread(target=kill)

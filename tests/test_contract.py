@@ -37,13 +37,16 @@ OVERLAPPING = [
 ESTIMATORS = [
     mm.Perceptron(),
     mm.Perceptron(order="shuffled", average=True, normalize=True, multi_class="ovo"),
-    mm.BatchPerceptron(),
-    mm.PocketPerceptron(max_updates=200),
+    mm.BatchPerceptron(max_iter=20),
+    mm.PocketPerceptron(max_updates=100, max_witnesses=2),
     mm.HardMarginSVC(),
     mm.SoftMarginSVC(),
-    mm.SoftMarginSVCCV(Cs=3, cv=3),
+    mm.SoftMarginSVCCV(Cs=2, cv=2),
 ]
-FURTHER = [  # the same machines once more, a pair of classes at a time
+FURTHER = [  # the same machines once more: for longer, or a pair of classes at a time
+    mm.BatchPerceptron(),
+    mm.PocketPerceptron(max_updates=200),
+    mm.SoftMarginSVCCV(Cs=3, cv=3),
     mm.BatchPerceptron(step=1.0, multi_class="ovo"),
     mm.PocketPerceptron(max_updates=200, multi_class="ovo", polish=False),
     mm.SoftMarginSVC(C=10.0, multi_class="ovo", class_weight="balanced"),

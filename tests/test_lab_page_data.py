@@ -4,7 +4,9 @@
 
 import pytest
 
-from lab_driver import browser, lab, lab_url, opened
+from lab_driver import browser, kept, lab_url, opened
+from lab_driver import lab as fresh
+from lab_driver import shared as lab
 
 STATE = {
     "points": [[-2, -1, 0, 0], [-1, 1, 0, 0], [2, 1, 1, 0], [1, -1, 1, 0]],
@@ -25,36 +27,36 @@ def test_a_click_adds_a_point_of_the_chosen_class(lab):
     assert lab.text("count") == "6 points"
 
 
-def test_a_drag_is_followed_by_the_answer_and_is_one_step_back(lab):
-    lab.open(STATE)
-    before, margin = lab.points(), lab.text("verdict-sentence")
-    lab.page.evaluate("""() => { window.margins = new Set();
+def test_a_drag_is_followed_by_the_answer_and_is_one_step_back(fresh):
+    fresh.open(STATE)
+    before, margin = fresh.points(), fresh.text("verdict-sentence")
+    fresh.page.evaluate("""() => { window.margins = new Set();
       const look = () => { margins.add(__lab.answer().verdict.margin); requestAnimationFrame(look); };
       look(); }""")
-    start, end = lab.spot_of(2), lab.spot(0.2, 0.8)
-    lab.page.mouse.move(*start)
-    lab.page.mouse.down()
-    lab.page.mouse.move(*end, steps=30)
-    lab.until("() => margins.size >= 3")
-    assert lab.scene("selected") == 2, "the answer followed while the button was still down"
-    lab.page.mouse.up()
-    lab.rest()
-    after = lab.points()
+    start, end = fresh.spot_of(2), fresh.spot(0.2, 0.8)
+    fresh.page.mouse.move(*start)
+    fresh.page.mouse.down()
+    fresh.page.mouse.move(*end, steps=30)
+    fresh.until("() => margins.size >= 3")
+    assert fresh.scene("selected") == 2, "the answer followed while the button was still down"
+    fresh.page.mouse.up()
+    fresh.rest()
+    after = fresh.points()
     assert after[2][:2] == pytest.approx((0.2, 0.8), abs=0.02)
     assert [p for i, p in enumerate(after) if i != 2] == [p for i, p in enumerate(before) if i != 2]
-    assert lab.text("verdict-sentence") != margin
-    lab.press("undo").rest()
-    assert lab.points() == before and lab.text("verdict-sentence") == margin
-    assert lab.part("undo").is_disabled()
-    lab.press("redo").rest()
-    assert lab.points() == after and lab.part("redo").is_disabled()
+    assert fresh.text("verdict-sentence") != margin
+    fresh.press("undo").rest()
+    assert fresh.points() == before and fresh.text("verdict-sentence") == margin
+    assert fresh.part("undo").is_disabled()
+    fresh.press("redo").rest()
+    assert fresh.points() == after and fresh.part("redo").is_disabled()
 
 
-def test_a_press_that_does_not_move_selects(lab):
-    lab.open(STATE)
-    lab.click(*STATE["points"][1][:2])
-    assert lab.scene("selected") == 1 and lab.points() == STATE["points"]
-    assert lab.part("undo").is_disabled()
+def test_a_press_that_does_not_move_selects(fresh):
+    fresh.open(STATE)
+    fresh.click(*STATE["points"][1][:2])
+    assert fresh.scene("selected") == 1 and fresh.points() == STATE["points"]
+    assert fresh.part("undo").is_disabled()
 
 
 def test_flip_by_tool_by_right_button_and_by_key(lab):

@@ -347,6 +347,9 @@ def test_single_precision_is_taken_as_it_is():
     judge(step, [0, 1], "separable")
     small = np.array([[0.0], [1e-45]], dtype=np.float32)
     judge(small, [0, 1], "separable")
+
+
+def test_many_rows_in_single_precision():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 20)).astype(np.float32)
     y = (X @ np.arange(20, dtype=np.float32) > 0.5).astype(int)
