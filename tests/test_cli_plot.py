@@ -14,7 +14,7 @@ from maxmargin.cli.commands.pictures import KINDS
 from maxmargin.cli.needs import NEEDS
 from maxmargin.cli.options import MODELS
 from maxmargin.plots import machine as machines
-from maxmargin.plots.animation import animate
+from maxmargin.plots.film.animation import animate
 from thorough import further
 
 mpl.use("Agg")
@@ -258,7 +258,7 @@ def films(monkeypatch):
         made.append((kept(*given, **options), options))
         return made[-1][0]
 
-    monkeypatch.setattr("maxmargin.plots.animation.animate", watched)
+    monkeypatch.setattr("maxmargin.plots.film.animation.animate", watched)
     return made
 
 

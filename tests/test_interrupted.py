@@ -143,9 +143,10 @@ warnings.simplefilter("ignore")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((200_000, 40)), rng.integers(0, 2, 200_000)
-models = [mm.Perceptron(max_iter=None), mm.BatchPerceptron(max_iter=None), mm.PocketPerceptron(10**9)]
-for model in models:
-    model.set_params(stop=mm.stopping.MaxUpdates(50)).fit(X[:200], y[:200]).set_params(stop=None)
+pocket = mm.PocketPerceptron(10**9, polish=False)
+for model in (mm.Perceptron(max_iter=None), mm.BatchPerceptron(max_iter=None), pocket):
+    # As large as the fit to come: a Ctrl-C while kernels are compiled would be lost.
+    model.set_params(stop=mm.stopping.MaxUpdates(50)).fit(X, y).set_params(stop=None)
     keys, coef = sorted(vars(model)), model.coef_.tolist()
     print("fitting", type(model).__name__, flush=True)
     try:

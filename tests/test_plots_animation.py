@@ -18,13 +18,13 @@ from PIL import Image
 import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.core.trace import Trace, Update
-from maxmargin.plots.animation import animate
 from maxmargin.plots.arithmetic import number, vector
 from maxmargin.plots.both import both_spaces
-from maxmargin.plots.captions import tell
 from maxmargin.plots.cone import find_cone
 from maxmargin.plots.data import read_points
-from maxmargin.plots.frames import Painter
+from maxmargin.plots.film.animation import animate
+from maxmargin.plots.film.captions import tell
+from maxmargin.plots.film.frames import Painter
 from maxmargin.plots.view import choose_view
 
 mpl.use("Agg")

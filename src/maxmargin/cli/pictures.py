@@ -80,7 +80,7 @@ class Picture:
 
     def film(self, path: str, tempo: dict[str, float]) -> None:
         """Write the film of the run."""
-        from maxmargin.plots.writers import write
+        from maxmargin.plots.film.writers import write
 
         machine, X, y = self.fit()
         if not len(machine.trace_):

@@ -72,7 +72,7 @@ def _check_out(out: str) -> None:
 
 
 def _check_film(film: str, kind: str) -> None:
-    from maxmargin.plots.writers import find_writer
+    from maxmargin.plots.film.writers import find_writer
 
     if kind != "x-space":
         raise InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")

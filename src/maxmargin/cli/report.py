@@ -28,7 +28,7 @@ def run(
     file: Source, model: str, C: float, intercept: bool, validate: str | None, share: float, out: str
 ) -> int:
     """Fit, judge and write the page; return 0."""
-    from maxmargin.plots.report import write_report
+    from maxmargin.plots.report.writing import write_report
 
     check_target(out, "--out")
     table = open_table(file)

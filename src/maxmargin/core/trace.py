@@ -86,7 +86,7 @@ class Trace(Sequence[Update]):
 
         See :func:`maxmargin.plots.animate` for the options; it needs matplotlib.
         """
-        return import_module("maxmargin.plots.animation").animate(self, X, y, path, **options)
+        return import_module("maxmargin.plots.film.animation").animate(self, X, y, path, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain lists and numbers; floats keep every bit as decimal text."""

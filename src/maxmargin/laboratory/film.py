@@ -47,7 +47,7 @@ def draw(task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _film(task: Task, named: np.ndarray) -> bytes:
-    from maxmargin.plots.animation import animate
+    from maxmargin.plots.film.animation import animate
 
     if task.state.algorithm in MARGIN:
         raise InputError(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.plots.brushes import plain
-from maxmargin.plots.style import wrapped
+from maxmargin.plots.style import plain, wrapped
 from maxmargin.plots.view import View
 
 if TYPE_CHECKING:

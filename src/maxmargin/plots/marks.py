@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plots.box import one_step
-from maxmargin.plots.brushes import plain
-from maxmargin.plots.style import BLACK, ClassStyle, point_size, wrapped
+from maxmargin.plots.style import BLACK, ClassStyle, plain, point_size, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

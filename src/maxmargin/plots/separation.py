@@ -11,13 +11,21 @@ import numpy as np
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.plots.box import Frame, frame_points
-from maxmargin.plots.brushes import plain
 from maxmargin.plots.keys import key
 from maxmargin.plots.marks import draw_points
 from maxmargin.plots.regions import cut_words
 from maxmargin.plots.sides import read_sides
 from maxmargin.plots.slab import Zoom, along_boundary, draw_slab, draw_zoom, is_thin, make_room
-from maxmargin.plots.style import BLACK, ClassStyle, axes, caption, class_styles, point_size, settle
+from maxmargin.plots.style import (
+    BLACK,
+    ClassStyle,
+    axes,
+    caption,
+    class_styles,
+    plain,
+    point_size,
+    settle,
+)
 from maxmargin.plots.view import View
 from maxmargin.plots.witness import WEIGHT, draw_hull, draw_witness, hull, through_origin
 

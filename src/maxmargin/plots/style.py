@@ -26,6 +26,7 @@ __all__ = [
     "caption",
     "class_styles",
     "legend",
+    "plain",
     "point_size",
     "pyplot",
     "settle",
@@ -150,3 +151,8 @@ def settle(ax: Axes) -> None:
         engine.execute(figure)
         if np.allclose(before, ax.get_position(original=True).bounds, atol=2e-3):
             return
+
+
+def plain(text: str) -> str:
+    """Text in which a dollar is a dollar."""
+    return text.replace("$", r"\$")

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.plots.box import Frame, box_line, frame_points
-from maxmargin.plots.brushes import plain
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.keys import key
 from maxmargin.plots.machine import machine_name
@@ -19,7 +18,7 @@ from maxmargin.plots.marks import draw_crosses, draw_points, draw_rings, draw_sl
 from maxmargin.plots.normal import draw_normal
 from maxmargin.plots.regions import cut_words, draw_regions, off_cut
 from maxmargin.plots.slab import Zoom, along_boundary, draw_slab, draw_zoom, is_thin, make_room
-from maxmargin.plots.style import axes, caption, class_styles, settle
+from maxmargin.plots.style import axes, caption, class_styles, plain, settle
 from maxmargin.plots.view import View, choose_view, lanes
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plots.box import box_line
-from maxmargin.plots.brushes import CONE, STEP, aim, arrow, legend_above, line, place, plain
-from maxmargin.plots.captions import Frame, short
 from maxmargin.plots.cone import find_cone
 from maxmargin.plots.data import Points
+from maxmargin.plots.film.brushes import CONE, STEP, aim, arrow, legend_above, line, place
+from maxmargin.plots.film.captions import Frame, short
 from maxmargin.plots.runs import weight_names
-from maxmargin.plots.style import BLACK, GREY, class_styles
+from maxmargin.plots.style import BLACK, GREY, class_styles, plain
 from maxmargin.plots.view import View
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from io import BytesIO
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from maxmargin.plots.captions import Frame
-from maxmargin.plots.frames import Painter
-from maxmargin.plots.writers import write
+from maxmargin.plots.film.captions import Frame
+from maxmargin.plots.film.frames import Painter
+from maxmargin.plots.film.writers import write
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -82,7 +82,7 @@ class Animation:
             "panels": self._panels,
             "shape": (right - left) / (bottom - top),
         }
-        page = files("maxmargin.plots").joinpath("player.html").read_text(encoding="utf-8")
+        page = files("maxmargin.plots.film").joinpath("player.html").read_text(encoding="utf-8")
         page = page.replace("{{title}}", html.escape(self.captions[0][0].split(" · ")[0]))
         return page.replace("{{film}}", json.dumps(film).replace("<", "\\u003c"))
 

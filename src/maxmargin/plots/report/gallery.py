@@ -18,7 +18,7 @@ from maxmargin.plots.both import both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.curves import PathDisplay
 from maxmargin.plots.learning import ErrorDisplay, MistakesDisplay
-from maxmargin.plots.report_images import picture
+from maxmargin.plots.report.images import picture
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay

@@ -14,13 +14,13 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_count, check_number
 from maxmargin.core.trace import Trace
-from maxmargin.plots.captions import tell
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.film import Animation
-from maxmargin.plots.frames import Painter
+from maxmargin.plots.film.captions import tell
+from maxmargin.plots.film.film import Animation
+from maxmargin.plots.film.frames import Painter
+from maxmargin.plots.film.writers import find_writer
 from maxmargin.plots.style import pyplot
 from maxmargin.plots.view import choose_view
-from maxmargin.plots.writers import find_writer
 
 __all__ = ["Animation", "animate"]
 
@@ -76,7 +76,7 @@ def animate(
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.animation import animate
+    >>> from maxmargin.plots.film.animation import animate
     >>> X, y = [[2, 1], [1, 3], [-1, -1], [-2, 1]], [1, 1, -1, -1]
     >>> model = mm.Perceptron(fit_intercept=False, record=True).fit(X, y)
     >>> film = animate(model.trace_, X, y)

@@ -10,9 +10,9 @@ import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.plots.machine import machine_name, one_machine
-from maxmargin.plots.report_gallery import model_pictures, verdict_picture
-from maxmargin.plots.report_images import gallery
-from maxmargin.plots.report_page import Proofs, badge, facts, sentences, table
+from maxmargin.plots.report.gallery import model_pictures, verdict_picture
+from maxmargin.plots.report.images import gallery
+from maxmargin.plots.report.page import Proofs, badge, facts, sentences, table
 
 __all__ = ["machine_blocks", "machine_text"]
 

@@ -18,15 +18,15 @@ from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import decide
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.report_gallery import (
+from maxmargin.plots.report.gallery import (
     model_pictures,
     path_picture,
     regions_picture,
     verdict_picture,
 )
-from maxmargin.plots.report_images import gallery
-from maxmargin.plots.report_machines import machine_blocks, machine_text
-from maxmargin.plots.report_page import Proofs, badge, chips, page, sentences, table
+from maxmargin.plots.report.images import gallery
+from maxmargin.plots.report.machines import machine_blocks, machine_text
+from maxmargin.plots.report.page import Proofs, badge, chips, page, sentences, table
 
 __all__ = ["write_report"]
 

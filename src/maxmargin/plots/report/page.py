@@ -21,7 +21,9 @@ CHIPS = 60  # names in a row
 
 def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return the page with its sections, each a heading and what stands below it."""
-    template = resources.files("maxmargin.plots").joinpath("report.html").read_text(encoding="utf-8")
+    template = (
+        resources.files("maxmargin.plots.report").joinpath("report.html").read_text(encoding="utf-8")
+    )
     body = "\n".join(
         f"<section>\n<h2>{html.escape(name)}</h2>\n{part}\n</section>" for name, part in sections
     )

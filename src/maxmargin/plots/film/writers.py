@@ -16,7 +16,7 @@ import numpy as np
 from maxmargin.core.errors import InputError
 
 if TYPE_CHECKING:
-    from maxmargin.plots.film import Animation
+    from maxmargin.plots.film.film import Animation
 
 __all__ = ["find_writer", "write"]
 

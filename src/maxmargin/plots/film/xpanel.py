@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plots.box import box_line
-from maxmargin.plots.brushes import STEP, aim, arrow, inches, legend_above, line, place, plain, put_words
-from maxmargin.plots.captions import Frame, plain_sign, short
 from maxmargin.plots.data import Points
-from maxmargin.plots.style import BLACK, GREY, class_styles, point_size
+from maxmargin.plots.film.brushes import STEP, aim, arrow, inches, legend_above, line, place, put_words
+from maxmargin.plots.film.captions import Frame, plain_sign, short
+from maxmargin.plots.style import BLACK, GREY, class_styles, plain, point_size
 from maxmargin.plots.view import View
 
 if TYPE_CHECKING:

@@ -22,16 +22,10 @@ __all__ = [
     "line",
     "palette",
     "place",
-    "plain",
     "put_words",
 ]
 
 STEP, CONE = COLOURS[2], "#F8F3AA"  # what is added to w; where w has all rows right, as in w-space
-
-
-def plain(text: str) -> str:
-    """Text in which a dollar is a dollar."""
-    return text.replace("$", r"\$")
 
 
 def inches(ax: Axes) -> np.ndarray:

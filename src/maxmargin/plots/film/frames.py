@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.plots.brushes import palette
-from maxmargin.plots.captions import Frame
 from maxmargin.plots.data import Points
+from maxmargin.plots.film.brushes import palette
+from maxmargin.plots.film.captions import Frame
+from maxmargin.plots.film.wpanel import WPanel
+from maxmargin.plots.film.xpanel import XPanel
 from maxmargin.plots.style import BLACK
 from maxmargin.plots.view import View
-from maxmargin.plots.wpanel import WPanel
-from maxmargin.plots.xpanel import XPanel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
