@@ -4,7 +4,7 @@ Line search: no step size to choose
 
 Gradient descent on the perceptron risk needs a step size. Too small, and the way is
 long; too large, and it jumps over the valley again and again. But along a line the
-risk is piecewise linear, so its minimum can be found exactly, as a weighted median.
+risk is piecewise linear, so its minimum can be found exactly, as a weighted quantile.
 Then there is no step size to choose.
 """
 

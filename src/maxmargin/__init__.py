@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         MaxMarginError,
         NotSeparableError,
     )
+    from maxmargin.core.history import Epoch, History
+    from maxmargin.core.trace import Trace, Update
     from maxmargin.core.witness import Witness
     from maxmargin.estimators.audit import certify
     from maxmargin.estimators.batch import BatchPerceptron
@@ -52,10 +54,12 @@ _HOME = {
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
     "ClusterError": "maxmargin.core.errors",
+    "Epoch": "maxmargin.core.history",
     "ErrorBounds": "maxmargin.estimators.errorbounds",
     "ExactOptimum": "maxmargin.certificates.optimum",
     "FileRows": "maxmargin.rows.filerows",
     "HardMarginSVC": "maxmargin.estimators.hardmargin",
+    "History": "maxmargin.core.history",
     "InputError": "maxmargin.core.errors",
     "MaxMarginError": "maxmargin.core.errors",
     "MistakeBound": "maxmargin.estimators.bound",
@@ -66,6 +70,8 @@ _HOME = {
     "Proof": "maxmargin.certificates.proof",
     "SoftMarginSVC": "maxmargin.estimators.softmargin",
     "SoftMarginSVCCV": "maxmargin.estimators.softmargincv",
+    "Trace": "maxmargin.core.trace",
+    "Update": "maxmargin.core.trace",
     "Verdict": "maxmargin.certificates.verdict",
     "Witness": "maxmargin.core.witness",
     "certify": "maxmargin.estimators.audit",
@@ -88,10 +94,12 @@ __all__ = [
     "BudgetWarning",
     "Certificate",
     "ClusterError",
+    "Epoch",
     "ErrorBounds",
     "ExactOptimum",
     "FileRows",
     "HardMarginSVC",
+    "History",
     "InputError",
     "MaxMarginError",
     "MistakeBound",
@@ -102,6 +110,8 @@ __all__ = [
     "Proof",
     "SoftMarginSVC",
     "SoftMarginSVCCV",
+    "Trace",
+    "Update",
     "Verdict",
     "Witness",
     "__version__",

@@ -61,7 +61,7 @@ def _side(label: Any) -> str:
 def _margin_sentence(machine: MarginMachine, side: str, reach: np.ndarray) -> str:
     support = f"{counted(len(machine.support_), 'support vector')}"
     bound = len(machine.bound_support_)
-    kinds = f", {bound} of them beyond the edges of the slab" if bound else ""
+    kinds = f", {bound} of them within the slab or on the wrong side" if bound else ""
     gap = max(machine.certificate_.relative_gap, 0.0)
     if _is_flat(machine, reach):
         return (

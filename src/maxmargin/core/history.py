@@ -34,6 +34,14 @@ class Epoch(NamedTuple):
         The perceptron risk R(w, b) at the end of the pass (batch perceptron); nan otherwise.
     running_error : float
         E_in of the running weights (pocket, whose ``training_error`` is the pocket's); else nan.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Perceptron().fit([[90, 80], [40, 30], [50, 40]], [1, -1, -1])
+    >>> last = model.history_[-1]
+    >>> last.epoch, last.mistakes, last.training_error
+    (10, 0, 0.0)
     """
 
     epoch: int
@@ -51,6 +59,13 @@ class History(Sequence[Epoch]):
 
     A run without end does not fill the memory: of 100,000 lines every two are joined, with the mistakes
     of both and all else as it stood after the second.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> history = mm.Perceptron().fit([[90, 80], [40, 30], [50, 40]], [1, -1, -1]).history_
+    >>> len(history), history["mistakes"].tolist()
+    (10, [3, 1, 3, 3, 3, 3, 3, 3, 3, 0])
     """
 
     def __init__(self, epochs: Sequence[Epoch] = ()) -> None:

@@ -33,6 +33,16 @@ class Update:
         y·f(x) before the update, scaled as the run scales its rows (batch: −R, minus the risk).
     weights : numpy.ndarray
         z = (w, b) after the update.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Perceptron(record=True).fit([[90, 80], [40, 30]], [1, -1])
+    >>> for update in model.trace_[:3]:
+    ...     print(update.step, update.row, update.margin)
+    1 0 0.0
+    2 1 -6001.0
+    4 1 -3500.0
     """
 
     step: int
@@ -42,7 +52,19 @@ class Update:
 
 
 class Trace(Sequence[Update]):
-    """The updates of a run, and the weights it started from."""
+    """The updates of a run, and the weights it started from: ``trace_`` of a run with ``record=True``.
+
+    A sequence of :class:`Update`; a slice of it is a shorter trace.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> trace = mm.Perceptron(record=True).fit([[90, 80], [40, 30]], [1, -1]).trace_
+    >>> trace[0].row, trace[0].weights.tolist()
+    (0, [90.0, 80.0, 1.0])
+    >>> mm.Trace.from_json(trace.to_json())
+    Trace(17 updates, 3 weights with the bias)
+    """
 
     def __init__(self, start: np.ndarray, updates: Sequence[Update] = ()) -> None:
         self.start = start

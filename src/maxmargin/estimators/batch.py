@@ -37,7 +37,7 @@ class BatchPerceptron(StreamPerceptron):
     ----------
     step : "exact" or float > 0, default "exact"
         ε, or an exact line search: R along a line is convex and piecewise linear, and its minimum is
-        a weighted median. An exact step follows the shortest combination of the last 20 gradients,
+        a weighted quantile. An exact step follows the shortest combination of the last 20 gradients,
         which keeps it from zigzagging between the creases of R, and leaves the length of the weights
         as it was, which changes no decision.
     fit_intercept : bool, default True

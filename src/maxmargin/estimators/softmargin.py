@@ -69,7 +69,8 @@ class SoftMarginSVC(MarginClassifier):
     support_ : array of int
         Training rows with α_i > 0.
     free_support_, bound_support_ : array of int
-        Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
+        Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, in it or on the
+        wrong side.
     margin_, slab_width_ : float
         1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
     certificate_ : Certificate

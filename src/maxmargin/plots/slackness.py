@@ -47,7 +47,7 @@ def draw_slackness(
     parts = {
         "zero": (alpha == 0, "α = 0: not needed", GREY, "o"),
         "free": ((alpha > 0) & ~at_bound, free, COLOURS[0], "D"),
-        "bound": (at_bound, f"α = {C}: beyond its edge", COLOURS[1], "s"),
+        "bound": (at_bound, f"α = {C}: in the slab or across", COLOURS[1], "s"),
     }
     groups = {
         name: _dots(ax, excess[mine], alpha[mine], label, colour, marker)

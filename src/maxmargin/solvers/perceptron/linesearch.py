@@ -39,7 +39,7 @@ def breaks(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> Breaks:
 
 
 def lowest(found: Breaks) -> float:
-    """Return the t ≥ 0 where φ is least: a weighted median of the breakpoints.
+    """Return the t ≥ 0 where φ is least: a weighted quantile of the breakpoints.
 
     Where φ is flat, take the middle (in particular where the risk is zero on an interval: there every
     row is strictly correct).
