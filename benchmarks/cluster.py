@@ -1,4 +1,7 @@
-"""The soft margin on a cluster of two processes: against the same fit in memory, Dask-ML and Spark."""
+"""The soft margin on a cluster of two processes: against the same fit in memory, Dask-ML and Spark.
+
+There are 2,000,000 rows, or as many as the environment variable MAXMARGIN_CLUSTER_ROWS says.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,7 @@ from typing import Any
 import numpy as np
 
 import maxmargin as mm
-from benchmarks.margin import fit, truth
-from benchmarks.timing import Row, at_least, best_of, once
+from benchmarks.timing import Row, at_least, best_of, fit, once, truth
 
 N, D = int(os.environ.get("MAXMARGIN_CLUSTER_ROWS", "2_000_000")), 50
 PARTS = 20

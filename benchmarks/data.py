@@ -1,13 +1,15 @@
-"""Data for the benchmarks: Gaussian clouds, and real sets from the folder MAXMARGIN_DATA."""
+"""Data for the benchmarks: clouds and documents made up, and real sets of the folder MAXMARGIN_DATA."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 FOLDER = os.environ.get("MAXMARGIN_DATA", "")
@@ -30,6 +32,20 @@ def noisy(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     w = rng.standard_normal(d)
     f = X @ (w / np.linalg.norm(w)) + 0.33 * rng.standard_normal(n)
     return X, np.where(f > 0, 1, -1)
+
+
+def zipf(n: int, d: int, words: int, seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Documents of words as frequent as Zipf's law has it, unit rows, labels by a noisy plane."""
+    rng = np.random.default_rng(seed)
+    columns = np.minimum(rng.zipf(1.3, size=n * words) - 1, d - 1)
+    X = sparse.csr_matrix(
+        (np.ones(n * words), columns, np.arange(0, n * words + 1, words)), shape=(n, d)
+    )
+    X.sum_duplicates()
+    X.data = 1.0 + np.log(X.data)
+    X = sparse.diags(1.0 / np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())) @ X
+    f = X @ rng.standard_normal(d)
+    return sparse.csr_matrix(X), np.where(f + 0.1 * rng.standard_normal(n) > np.median(f), 1, -1)
 
 
 def have(*names: str) -> bool:
@@ -64,3 +80,18 @@ def covtype() -> tuple[np.ndarray, np.ndarray]:
     X -= X.mean(axis=0)
     X /= np.maximum(X.std(axis=0), 1e-12)
     return X, np.where(table[:, -1] == 2, 1, -1)
+
+
+def newsgroups() -> tuple[Any, np.ndarray]:
+    """20 Newsgroups, 20 classes."""
+    with np.load(Path(FOLDER) / "20news_tfidf.npz") as file:
+        X = sparse.csr_matrix((file["data"], file["indices"], file["indptr"]), shape=file["shape"])
+        return X.astype(np.float64), file["y"]
+
+
+def sector() -> tuple[Any, np.ndarray]:
+    """Web pages by sector, 105 classes."""
+    with bz2.open(Path(FOLDER) / "sector.scale.svm.bz2") as file:
+        X, y = load_svmlight_file(file)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, y.astype(np.int64)

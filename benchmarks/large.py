@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-import bz2
 import time
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
 import maxmargin as mm
 from benchmarks import data
 from benchmarks.liblinear_gap import Peer
-from benchmarks.margin import extra_memory, fit, truth
-from benchmarks.timing import Row, at_most, best_of
+from benchmarks.timing import Row, at_most, best_of, extra_memory, fit, truth
 
 Problem = tuple[str, Any, np.ndarray]
-
-
-def zipf(n: int, d: int, words: int, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Documents of words as frequent as Zipf's law has it, unit rows, labels by a noisy plane."""
-    rng = np.random.default_rng(seed)
-    columns = np.minimum(rng.zipf(1.3, size=n * words) - 1, d - 1)
-    X = sparse.csr_matrix(
-        (np.ones(n * words), columns, np.arange(0, n * words + 1, words)), shape=(n, d)
-    )
-    X.sum_duplicates()
-    X.data = 1.0 + np.log(X.data)
-    X = sparse.diags(1.0 / np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())) @ X
-    f = X @ rng.standard_normal(d)
-    return sparse.csr_matrix(X), np.where(f + 0.1 * rng.standard_normal(n) > np.median(f), 1, -1)
-
-
-def newsgroups() -> tuple[Any, np.ndarray]:
-    """20 Newsgroups, 20 classes."""
-    with np.load(Path(data.FOLDER) / "20news_tfidf.npz") as file:
-        X = sparse.csr_matrix((file["data"], file["indices"], file["indptr"]), shape=file["shape"])
-        return X.astype(np.float64), file["y"]
-
-
-def sector() -> tuple[Any, np.ndarray]:
-    """Web pages by sector, 105 classes."""
-    with bz2.open(Path(data.FOLDER) / "sector.scale.svm.bz2") as file:
-        X, y = load_svmlight_file(file)
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return X, y.astype(np.int64)
 
 
 def binary_problems() -> Iterator[Problem]:
@@ -61,14 +27,14 @@ def binary_problems() -> Iterator[Problem]:
             yield name, *data.svmlight(f"{name}.svm.gz")
     if data.have("20news_tfidf.npz"):
         found = True
-        X, y = newsgroups()
+        X, y = data.newsgroups()
         yield "20 Newsgroups, y < 10", X, np.where(y < 10, 1, -1)
     if data.have("sector.scale.svm.bz2"):
         found = True
-        X, y = sector()
+        X, y = data.sector()
         yield "sector, y ≤ 52", X, np.where(y <= 52, 1, -1)
     if not found:
-        yield "20,000 made-up documents", *zipf(20_000, 50_000, 80)
+        yield "20,000 made-up documents", *data.zipf(20_000, 50_000, 80)
 
 
 def soft(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
@@ -91,9 +57,9 @@ def soft(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
 def many_classes() -> Iterator[Row]:
     """One machine per class, two at a time."""
     if data.have("sector.scale.svm.bz2"):
-        name, (X, y) = "sector, 105 classes", sector()
+        name, (X, y) = "sector, 105 classes", data.sector()
     else:
-        X, _ = zipf(5_000, 20_000, 60)
+        X, _ = data.zipf(5_000, 20_000, 60)
         y = np.argmax(X @ np.random.default_rng(1).standard_normal((20_000, 30)), axis=1)
         name = "30 made-up classes"
     for gap in (1e-3, 1e-6):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,11 +14,9 @@ from sklearn.svm import SVC, LinearSVC
 
 import maxmargin as mm
 from benchmarks.data import MNIST, covtype, have, mnist, noisy, separable, svmlight
-from benchmarks.timing import Row, at_least, at_most, best_of, once
-
-
-def fit(model: Any, X: Any, y: Any) -> Any:
-    return model.fit(X, y)
+from benchmarks.peers.measure import Problem
+from benchmarks.peers.programs import clarabel, piqp
+from benchmarks.timing import Row, at_least, at_most, best_of, extra_memory, fit, once, truth
 
 
 def products(X: Any) -> Callable[[], object]:
@@ -27,41 +24,11 @@ def products(X: Any) -> Callable[[], object]:
     return lambda: X @ w
 
 
-def piqp(X: np.ndarray, y: np.ndarray) -> None:
-    """The hard margin as one quadratic program in w and b, for PIQP."""
-    import piqp as solver
-
-    d = X.shape[1]
-    P = np.diag(np.append(np.ones(d), 0.0))
-    G = -y[:, None] * np.hstack([X, np.ones((len(X), 1))])
-    dense = solver.DenseSolver()
-    dense.setup(P, np.zeros(d + 1), None, None, G, np.full(len(X), -np.inf), -np.ones(len(X)))
-    dense.solve()
-
-
-def clarabel(X: np.ndarray, y: np.ndarray) -> None:
-    """The same for Clarabel."""
-    import clarabel as solver
-
-    d = X.shape[1]
-    P = sparse.csc_matrix(np.diag(np.append(np.ones(d), 0.0)))
-    A = sparse.csc_matrix(-y[:, None] * np.hstack([X, np.ones((len(X), 1))]))
-    settings = solver.DefaultSettings()
-    settings.verbose = False
-    cone = [solver.NonnegativeConeT(len(X))]
-    solver.DefaultSolver(P, np.zeros(d + 1), A, -np.ones(len(X)), cone, settings).solve()
-
-
 def margin_of(model: Any, X: Any, y: np.ndarray) -> float:
     """The geometric margin that a plane really has."""
     w = model.coef_.toarray() if sparse.issparse(model.coef_) else np.asarray(model.coef_)
     w, b = w.ravel(), float(np.ravel(model.intercept_)[0])
     return float(np.min(y * (X @ w + b)) / np.linalg.norm(w))
-
-
-def truth(what: str, value: float, target: str, met: bool) -> Row:
-    """A line without a peer: a number and what it must be."""
-    return Row(what, 0.0, "-", 0.0, value, target, met)
 
 
 def hard() -> Iterator[Row]:
@@ -78,8 +45,8 @@ def hard() -> Iterator[Row]:
     model = mm.HardMarginSVC()
     ours = best_of({"ours": partial(fit, model, X, y)}, rounds=7)["ours"]
     work = "hard margin, 200,000×50"
-    yield at_least(work, ours, "PIQP, all rows", once(lambda: piqp(X, y)), 15)
-    yield at_least(work, ours, "Clarabel, all rows", once(lambda: clarabel(X, y)), 80)
+    yield at_least(work, ours, "PIQP, all rows", once(piqp(Problem("hard", X, y))[0]), 15)
+    yield at_least(work, ours, "Clarabel, all rows", once(clarabel(Problem("hard", X, y))[0]), 80)
     svm, lin = SVC(kernel="linear", C=1e5), LinearSVC(loss="hinge", C=1e5)
     yield at_least(work, ours, "LIBSVM, C=1e5", once(lambda: svm.fit(X, y)), 200)
     once(lambda: lin.fit(X, y))
@@ -134,15 +101,6 @@ def soft() -> Iterator[Row]:
     (first, start), (last, end) = seconds[0], seconds[-1]
     exponent = float(np.log(end / start) / np.log(last / first))
     yield truth("soft margin, time against n, exponent", exponent, "≤ 1.05", exponent <= 1.05)
-
-
-def extra_memory(run: Callable[[], object]) -> int:
-    """The largest number of bytes in use beyond those at the start."""
-    tracemalloc.start()
-    run()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak
 
 
 def soft_real() -> Iterator[Row]:

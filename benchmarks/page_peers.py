@@ -108,7 +108,7 @@ def losses(part: dict[str, Any]) -> list[str]:
 def why(problem: dict[str, Any], who: str) -> list[str]:
     """The reasons of a loss."""
     size = problem["nonzeros"] or problem["rows"] * problem["features"]
-    return reasons_for(problem["kind"], problem["data"], who, size)
+    return reasons_for(problem["kind"], who, size)
 
 
 def details(part: dict[str, Any]) -> list[str]:

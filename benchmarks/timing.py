@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 PAUSE = 0.1  # seconds between turns: threads of one's BLAS must not spin beside the next
 
@@ -21,6 +23,11 @@ class Row:
     ratio: float  # in the sense of the target
     target: str
     met: bool
+
+
+def fit(model: Any, X: Any, y: Any) -> Any:
+    """A turn: to be given its arguments by ``partial``."""
+    return model.fit(X, y)
 
 
 def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
@@ -57,3 +64,17 @@ def at_least(work: str, ours: float, peer: str, theirs: float, factor: float) ->
     """We must be at least ``factor`` times as fast."""
     ratio = theirs / ours
     return Row(work, ours, peer, theirs, ratio, f"≥ {factor:g}× faster", ratio >= factor)
+
+
+def truth(what: str, value: float, target: str, met: bool) -> Row:
+    """A line without a peer: a number and what it must be."""
+    return Row(what, 0.0, "-", 0.0, value, target, met)
+
+
+def extra_memory(run: Callable[[], object]) -> int:
+    """The largest number of bytes in use beyond those at the start."""
+    tracemalloc.start()
+    run()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak

@@ -17,7 +17,7 @@ os.environ.setdefault("MPLBACKEND", "agg")
 import maxmargin  # noqa: E402
 
 project = "maxmargin"
-author = "The authors of maxmargin"
+author = "The maxmargin authors"
 copyright = author
 version = release = maxmargin.__version__
 language = "en"

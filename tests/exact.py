@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-__all__ = ["Optimum", "hard_margin", "meeting_weights", "solve"]
+import numpy as np
+
+__all__ = ["Optimum", "dot", "hard_margin", "in_fractions", "meeting_weights", "solve"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Optimum:
     @property
     def square(self):
         """The square of the largest margin, 1/‖w‖²."""
-        return 1 / _dot(self.w, self.w)
+        return 1 / dot(self.w, self.w)
 
     @property
     def margin(self):
@@ -34,7 +36,13 @@ class Optimum:
         return math.sqrt(self.square)
 
 
-def _dot(u, v):
+def in_fractions(X):
+    """The rows of a matrix, entry by entry as they are."""
+    return [[Fraction(v) for v in row] for row in np.asarray(X, dtype=float).tolist()]
+
+
+def dot(u, v):
+    """Σ u_j v_j."""
     return sum((p * q for p, q in zip(u, v, strict=True)), Fraction(0))
 
 
@@ -84,7 +92,7 @@ def hard_margin(X, y, intercept=True):
                 alpha = [Fraction(0)] * n
                 for i, f in zip(S, found, strict=False):
                     alpha[i] = f
-                return Optimum([_dot(alpha, column) for column in zip(*A, strict=True)], b, alpha)
+                return Optimum([dot(alpha, column) for column in zip(*A, strict=True)], b, alpha)
     return None
 
 
@@ -130,8 +138,8 @@ def meeting_weights(X, y, intercept=True):
             if j < n:
                 weights[j] = T[r][-1]
         assert min(weights) >= 0 and sum(weights) == 1
-        assert all(_dot(weights, row) == 0 for row in equations[:-1])
+        assert all(dot(weights, row) == 0 for row in equations[:-1])
         return weights
     plane = [cost[n + r] - 1 for r in range(m - 1)]
-    assert all(_dot(plane, column) > 0 for column in zip(*equations[:-1], strict=True))
+    assert all(dot(plane, column) > 0 for column in zip(*equations[:-1], strict=True))
     return None

@@ -11,6 +11,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from exact import dot
+
 __all__ = ["Exact", "check_kkt", "dual_value", "exact", "margins", "primal_value", "signs"]
 
 
@@ -87,7 +89,7 @@ def exact(X, y, C, bias=True):
     y = [Fraction(int(v)) for v in y]
     n = len(y)
     C = [Fraction(float(c)) for c in np.broadcast_to(C, (n,))]
-    Q = [[y[i] * y[j] * _dot(X[i], X[j]) for j in range(n)] for i in range(n)]
+    Q = [[y[i] * y[j] * dot(X[i], X[j]) for j in range(n)] for i in range(n)]
     best, alpha = Fraction(-1), None
     for size in range(n + 1):
         for free in map(list, combinations(range(n), size)):
@@ -106,33 +108,28 @@ def exact(X, y, C, bias=True):
                 if bias and free:
                     goal.append(-sum(y[j] * a[j] for j in rest))
                 for i, row in zip(free, inverse, strict=False):
-                    a[i] = _dot(row, goal)
+                    a[i] = dot(row, goal)
                 if any(not 0 <= ai <= ci for ai, ci in zip(a, C, strict=True)):
                     continue
-                if bias and _dot(a, y):
+                if bias and dot(a, y):
                     continue
-                value = sum(a) - sum(a[i] * _dot(Q[i], a) for i in range(n)) / 2
+                value = sum(a) - sum(a[i] * dot(Q[i], a) for i in range(n)) / 2
                 if value > best:
                     best, alpha = value, a
     w = [sum(alpha[i] * y[i] * X[i][j] for i in range(n)) for j in range(len(X[0]))]
     low, high = _best_biases(X, y, C, w) if bias else (Fraction(0), Fraction(0))
-    slack = [max(Fraction(0), 1 - y[i] * (_dot(w, X[i]) + low)) for i in range(n)]
-    assert _dot(w, w) / 2 + _dot(C, slack) == best  # primal = dual, exactly
+    slack = [max(Fraction(0), 1 - y[i] * (dot(w, X[i]) + low)) for i in range(n)]
+    assert dot(w, w) / 2 + dot(C, slack) == best  # primal = dual, exactly
     return Exact(float(best), np.array([float(v) for v in w]), float(low), float(high))
 
 
 def _best_biases(X, y, C, w):
-    turns = sorted({y[i] - _dot(w, X[i]) for i in range(len(y))})
+    turns = sorted({y[i] - dot(w, X[i]) for i in range(len(y))})
     cost = [
-        sum(C[i] * max(Fraction(0), 1 - y[i] * (_dot(w, X[i]) + b)) for i in range(len(y)))
-        for b in turns
+        sum(C[i] * max(Fraction(0), 1 - y[i] * (dot(w, X[i]) + b)) for i in range(len(y))) for b in turns
     ]
     best = [b for b, c in zip(turns, cost, strict=True) if c == min(cost)]
     return best[0], best[-1]
-
-
-def _dot(u, v):
-    return sum((a * b for a, b in zip(u, v, strict=True)), Fraction(0))
 
 
 def _inverse(M):

@@ -114,3 +114,60 @@ def test_the_place_of_a_missing_value_is_named(form, value, word):
     data[2, 1] = value
     with pytest.raises(mm.InputError, match=rf"Got {word} in row 2, column 1 instead"):
         mm.Perceptron().fit(form(data), [0, 1, 0, 1])
+
+
+def frame():
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(
+        {"age": [1.0, 2.0, 3.0, 4.0], "height": [1.0, 2.0, np.nan, 5.0], "city": list("xyxy")}
+    )
+
+
+@pytest.mark.parametrize("estimator", [mm.SoftMarginSVC, mm.Perceptron, mm.PocketPerceptron])
+def test_columns_are_called_by_their_names(estimator):
+    table, y = frame(), [0, 0, 1, 1]
+    with pytest.raises(
+        mm.InputError, match=r"Got text in row 0, column 'city' instead .*Encode the column"
+    ):
+        estimator().fit(table[["age", "city"]], y)
+    with pytest.raises(mm.InputError, match="Got NaN in row 2, column 'height' instead"):
+        estimator().fit(table[["age", "height"]], y)
+    model = estimator().fit(table[["age", "height"]].fillna(3.0), y)
+    with pytest.raises(mm.InputError, match="Got NaN in row 2, column 'height' instead"):
+        model.predict(table[["age", "height"]])
+    with pytest.raises(mm.InputError, match="Divide column 'age', where it is"):
+        estimator().fit(table[["age"]] * 1e300, y)
+
+
+def test_verdicts_call_columns_by_their_names_too():
+    table, y = frame(), [0, 0, 1, 1]
+    with pytest.raises(mm.InputError, match="column 'city'"):
+        mm.separability(table[["age", "city"]], y)
+    with pytest.raises(mm.InputError, match="column 'height'"):
+        mm.separability(table[["age", "height"]], y)
+
+
+@pytest.mark.parametrize(
+    "y", [[0, 1, np.nan, 1], [0, 1, None, 1], ["a", "b", None, "a"], ["a", "b", np.nan, "a"]]
+)
+def test_a_label_that_is_missing_is_named_by_its_row(y):
+    labels = np.array(y, dtype=object) if isinstance(y[0], str) else y
+    for work in (mm.SoftMarginSVC().fit, mm.Perceptron().fit, mm.separability):
+        with pytest.raises(mm.InputError, match=r"Got (NaN|None) in row 2 instead\. Leave the row out"):
+            work(X, labels)
+
+
+def test_labels_and_weights_of_another_number():
+    with pytest.raises(
+        mm.InputError, match=r"y must hold one label per row of X, 4 in all\. Got 3 instead"
+    ):
+        mm.Perceptron().fit(X, Y[:3])
+    bad = {
+        "Got 2 numbers instead": [1, 2],
+        "Got NaN in row 1": [1, np.nan, 1, 1],
+        "no number": list("abcd"),
+    }
+    bad |= {"Got -1.0 in row 0": [-1, 1, 1, 1], r"shape \(2, 2\)": [[1, 1], [1, 1]], "only zeros": 0.0}
+    for message, weight in bad.items():
+        with pytest.raises(mm.InputError, match=message):
+            mm.SoftMarginSVC().fit(X, Y, sample_weight=weight)

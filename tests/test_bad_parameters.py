@@ -107,5 +107,5 @@ def test_a_bad_stopping_rule_is_refused_when_it_is_made(rule, name, value):
 
 def test_rules_combine_with_rules_only():
     for combine in (lambda: MaxEpochs(3) | 5, lambda: MaxEpochs(3) & "MaxSeconds"):
-        with pytest.raises((TypeError, mm.InputError)):
+        with pytest.raises(TypeError, match=r"unsupported operand .* 'MaxEpochs' and '(int|str)'"):
             combine()

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from bank import FORMS, OVERLAPPING, SEPARABLE, as_form, problem
@@ -23,13 +22,6 @@ from maxmargin.rows import as_rows
 from planes import dual_value, margins, primal_value, signs
 
 RESIDUALS = ("stationarity", "primal_infeasibility", "dual_infeasibility", "complementarity")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Workers that run side by side must not fight for cores."""
-    with threadpool_limits(1):
-        yield
 
 
 def by_hand(X, y, C, w, b, alpha, slack, bias=True):
@@ -165,7 +157,9 @@ def test_any_point_is_measured_as_by_plain_code(case, bias):
         hand = {k: hand[k] for k in ("primal", "dual", "stationarity", "primal_infeasibility")}
     assert_agrees(proof, hand)
     assert proof.gap == proof.primal - proof.dual
-    assert isinstance(str(proof), str)
+    first, second, *_ = str(proof).splitlines()
+    assert first == "Certificate: a problem"
+    assert second.split()[:3] == ["primal", "value", f"{proof.primal:.12g}"]
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.01, 1.0, 20.0]))
@@ -334,6 +328,20 @@ def test_a_hard_margin_prints_its_margin_and_an_audit_its_findings():
     assert "hard margin" in text and "margin, at most" in text
     proof = mm.certify(([0.5], -0.9), [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1], C=math.inf)
     assert f"· {proof.findings[0]}" in str(proof)
+
+
+def test_the_certificate_of_several_machines_says_whose_it_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    model = mm.SoftMarginSVC().fit(X, y)
+    whose = max(model.machines_, key=lambda label: model.machines_[label].certificate_.relative_gap)
+    assert model.certificate_.problem == f"soft margin, C = 1: {whose!r}, the largest gap of 3 machines"
+
+
+def test_a_gap_below_zero_is_rounding():
+    proof = mm.SoftMarginSVC().fit([[0.0], [2.0], [1.0]], [0, 1, 1]).certificate_
+    shown = str(replace(proof, primal=1.0, dual=1.0 + 2.0**-52))
+    assert "0.0e+00   but for rounding, 2.2e-16 of the primal value" in shown
 
 
 def test_it_is_a_frozen_value():

@@ -2,7 +2,6 @@
 
 import math
 import re
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -15,30 +14,17 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from bank import SEPARABLE, problem
 from planes import exact, margins, primal_value, signs
+from zoo import quietly
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = StandardScaler().fit_transform(X), signs(Y)
 SHIFTED = X + 50.0 * (np.arange(30) == 3)
 BEST = {C: mm.SoftMarginSVC(C=C, tol=1e-10).fit(X, Y).certificate_.primal for C in (0.01, 1.0)}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Workers that run side by side must not fight for cores."""
-    with threadpool_limits(1):
-        yield
-
-
-def quietly(model, *data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(*data)
 
 
 def percent(
@@ -327,6 +313,20 @@ def test_pairs_one_by_one():
         machine = model.machines_[pair]
         proof = mm.certify((machine.coef_, machine.intercept_), IRIS_X[mine], IRIS_Y[mine], C=1.0)
         assert "This is the optimum" in proof.findings[0]
+
+
+def test_certificates_of_several_machines_are_told_in_lines():
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    found = mm.certify(mm.SoftMarginSVC(tol=0.1).fit(rows, y), rows, y)
+    worst = max(found, key=lambda label: found[label].relative_gap)
+    lines = str(found).splitlines()
+    assert isinstance(found, dict) and len(lines) == 4
+    assert lines[0].startswith(
+        "3 certificates: soft margin, C = 1, audited. The largest relative gap is"
+    )
+    assert lines[0].endswith(f"that of {worst!r}.") and lines[1].startswith("· 'a': gap ")
+    assert "\n" not in repr(found) and repr(found).startswith("Certificates('a': gap ")
 
 
 # --- bad input --------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from maxmargin.stream.state import read_state
 from streaming import Pieces, example, svmlight
 from thorough import THOROUGH
 
-TESTS = Path(__file__).parent
 KILLED = {  # options, and whether writes are slow
     "plain": ({}, True),
     "average, announced": ({"average": True, "labels": ["0", "1", "2"]}, False),
@@ -135,6 +134,13 @@ def test_another_command_is_not_resumed(options, words, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=words):
         run(**options, stdin=io.BytesIO(content), stdout=io.BytesIO(), checkpoint="state.json")
     assert Path("state.json").read_bytes() == before
+
+
+def test_predictions_may_go_nowhere(tmp_path):
+    content = "\n".join(svmlight(20)).encode()
+    options = {"checkpoint": str(tmp_path / "state.json"), "every": "0ms", "out": os.devnull}
+    assert run(**options, stdin=io.BytesIO(content)) == 0
+    assert run(**options, stdin=io.BytesIO(content)) == 0  # and again
 
 
 def test_another_input_is_not_resumed(tmp_path):

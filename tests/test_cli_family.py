@@ -127,6 +127,32 @@ def test_bad_usage_is_one_line(arguments):
     assert line.startswith("Error: ") and line.endswith(" --help.")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["plot", "d.csv", "--model", "perceptron", "--C", "1"],
+            "--C is for --model hard-margin and soft",
+        ),
+        (
+            ["report", "d.csv", "--model", "pocket", "--C", "2"],
+            "Got --model pocket instead. Leave --C out",
+        ),
+        (["fit", "d.csv", "--every", "10s"], "--every is for work with a --checkpoint. Got none. Name"),
+        (
+            ["stream", "d.svm", "--every", "1s"],
+            "--every is for work with a --checkpoint. Got none. Name",
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_options_that_would_do_nothing_are_refused(arguments, words):
+    write("d.csv", APART)
+    write("d.svm", "1 1:2\n")
+    assert words in check_one_line(*run(*arguments))
+    assert sorted(os.listdir()) == ["d.csv", "d.svm"]
+
+
 def test_without_a_command_help_is_shown():
     code, _, err = run()
     assert code == 2 and err.startswith("Usage: ") and "Commands:" in err

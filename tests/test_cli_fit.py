@@ -202,6 +202,21 @@ def test_a_hard_margin_that_has_no_solution():
     assert code == 1 and list(json.loads(out)["verdicts"]) == ["1", "2"]
 
 
+def test_a_verdict_is_told_once(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n1,0\n2,1\n3,0\n")
+    code, out, _ = run("fit", "d.csv", "--model", "hard-margin")
+    assert code == 1 and out.count("weighted means") == 1 and out.endswith("which allows for slack.\n")
+
+
+def test_weights_of_rounding_are_no_margin(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "1,5,0\n1,5,1\n" * 3 + "1,5,1\n")
+    code, out, _ = run("fit", "d.csv")
+    assert code == 0 and "w = 0 but for rounding, whatever C" in out and "margin 1/‖w‖" not in out
+    assert '"margin": null' in run("fit", "d.csv", "--json")[1]
+    (tmp_path / "e.csv").write_text("a,y\n-1,0\n-2,0\n1,1\n2,1\n")  # small weights of a small C are true
+    assert "margin 1/‖w‖ = 1.66667e+11" in run("fit", "e.csv", "--C", "1e-12")[1]
+
+
 def test_people_read_the_certificate_and_the_error():
     write("d.csv", MIXED, SIGNS)
     code, out, err = run("fit", "d.csv", "--C", "0.5", "--validate", write("v.csv", APART, SIGNS))

@@ -163,9 +163,9 @@ def test_all_that_is_missing_is_said_at_once():
 
 def test_the_machine_that_is_drawn_is_that_of_the_label(monkeypatch):
     seen = []
-    kept = machines.one_machine
+    kept = machines.stand_in
     monkeypatch.setattr(
-        "maxmargin.plots.machine.one_machine", lambda *given: seen.append(kept(*given)) or seen[-1]
+        "maxmargin.plots.machine.stand_in", lambda *given: seen.append(kept(*given)) or seen[-1]
     )
     X, y = FILES["numbered"]
     check_drawn("numbered", "--machine", "1")
@@ -181,6 +181,14 @@ def test_a_hard_margin_of_one_class_does_not_need_the_others_to_be_separable():
     check_drawn("far", "--model", "hard-margin", "--machine", "far", "--kind", "weights")
     check_refused("far", "--model", "hard-margin", "--machine", "no", "--kind", "weights")
     check_drawn("far", "--model", "hard-margin", "--machine", "no", said="No plane separates")
+
+
+def test_a_hard_margin_without_a_solution_is_drawn_as_a_soft_one():
+    why = (
+        "No plane separates the classes. Drawn instead: the soft margin with C = 2. --kind separability "
+    )
+    check_drawn("mixed", "--model", "hard-margin", "--C", "2", said=f"{why}shows why.\n")
+    check_drawn("two", "--model", "hard-margin", "--C", "2")  # it was not needed
 
 
 def test_the_machine_is_named_in_the_picture(monkeypatch):
@@ -247,6 +255,12 @@ def test_options_that_would_do_nothing_are_refused():
 def test_what_is_written_is_checked_first(options, match, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert match in check_refused("two", *options)
+
+
+def test_a_picture_that_cannot_be_written(tmp_path):
+    (tmp_path / "p.png").mkdir()
+    line = check_refused("two", "--out", "p.png")
+    assert line == "Error: --out must name a file that can be written. Got 'p.png': it is a folder."
 
 
 @pytest.fixture

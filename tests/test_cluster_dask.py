@@ -3,7 +3,6 @@
 Clusters are processes of this machine that listen on the loopback interface.
 """
 
-import contextlib
 import os
 import signal
 import threading
@@ -15,11 +14,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from scipy import sparse
 
 import maxmargin as mm
 from maxmargin.checkpoints import checkpoint
+from partitions import cluster
 
 N, D, CHUNK = 12_000, 5, 2_500
 
@@ -43,23 +42,6 @@ def collection(make=rows_of, n=N, chunk=CHUNK):
     ]
     X = da.concatenate(parts)
     return X, X.map_blocks(labels_of, dtype="<U3", drop_axis=1, meta=np.empty(0, "<U3"))
-
-
-@contextlib.contextmanager
-def cluster(workers, **options):
-    """A cluster on the loopback interface."""
-    with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            **options,
-        ) as local,
-        Client(local) as client,
-    ):
-        yield local, client
 
 
 def separated(X):

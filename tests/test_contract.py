@@ -41,7 +41,7 @@ ESTIMATORS = [
     mm.PocketPerceptron(max_updates=100, max_witnesses=2),
     mm.HardMarginSVC(),
     mm.SoftMarginSVC(),
-    mm.SoftMarginSVCCV(Cs=2, cv=2),
+    mm.SoftMarginSVCCV(Cs=[0.01, 1.0], cv=2),
 ]
 FURTHER = [  # the same machines once more: for longer, or a pair of classes at a time
     mm.BatchPerceptron(),

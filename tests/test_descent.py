@@ -15,7 +15,7 @@ import maxmargin as mm
 from maxmargin.checkpoints import checkpoint, fit
 from maxmargin.rows import as_rows
 from maxmargin.saving import to_dict
-from maxmargin.solvers.margin import activeset, descent, large, multipliers
+from maxmargin.solvers.margin import activeset, descent, factorised, large, multipliers
 from maxmargin.solvers.margin.descent import Descent
 from maxmargin.solvers.margin.duel import Duel, square_lengths
 from maxmargin.solvers.margin.frame import NotFiniteError
@@ -191,8 +191,17 @@ def test_the_estimate_is_near_the_gap_when_nothing_moves():
 # --- the active set --------------------------------------------------------------------------------
 
 
+def by_residuals(one, x, w, F):
+    activeset._solve(one, x, w, F, 1e-6, 1e-12)
+
+
+def by_factors(one, x, w, F):
+    assert factorised.Factorised(one).solve(x, w, F)
+
+
+@pytest.mark.parametrize("solve", [by_residuals, by_factors])
 @pytest.mark.parametrize("pad", [1.0, 0.0])
-def test_the_rows_on_the_margin_are_solved_for(pad, monkeypatch):
+def test_the_rows_on_the_margin_are_solved_for(pad, solve, monkeypatch):
     monkeypatch.setattr(activeset, "LESS", 0.0)  # to the end
     one = duel(C=5.0, pad=pad)
     rng = np.random.default_rng(1)
@@ -200,7 +209,7 @@ def test_the_rows_on_the_margin_are_solved_for(pad, monkeypatch):
     F = np.sort(rng.permutation(len(y))[:12])
     x[F] = rng.random(12)
     w, before = (x * y) @ DENSE, x.copy()
-    activeset._solve(one, x, w, F, 1e-6, 1e-12)
+    solve(one, x, w, F)
     A = y[F][:, None] * DENSE[F]
     rest = np.setdiff1d(np.arange(len(y)), F)
     np.testing.assert_array_equal(x[rest], before[rest])
@@ -227,6 +236,53 @@ def test_the_active_set_reaches_the_last_digits():
     assert done and best.gap <= 1e-12 < first.gap
     np.testing.assert_array_equal(walk.alpha, alpha)  # its arguments are left alone
     np.testing.assert_array_equal(walk.w, w)
+
+
+def test_factors_go_on_where_conjugate_residuals_lead_nowhere(monkeypatch):
+    monkeypatch.setattr(activeset, "STEPS", 0)
+    one = duel(C=3.0)
+    walk = Descent(one)
+    for _ in range(60):
+        walk.epoch()
+    first, _ = one.measure(walk.w, walk.alpha)
+    given = one, walk.alpha, walk.w, first, 1e-12, Budget()
+    stuck, done = activeset.settle(*given)
+    assert not done and stuck.gap > 1e-12
+    best, done = activeset.settle(*given, factorise=True)
+    assert done and best.gap <= 1e-12
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_factors_of_rows_that_depend_on_each_other(form):
+    """Twenty rows, each twice, in twelve dimensions: all have margin 1 if their labels are such."""
+    rng = np.random.default_rng(2)
+    A = np.repeat(rng.standard_normal((20, 12)), 2, axis=0)
+    signs = np.where(A[:, 0] > 0, 1.0, -1.0)
+    A[:, 0] = signs  # so that w = (1, 0, …) has all at the edge
+    rows = as_rows(form(A))
+    one = Duel(rows, signs, None, 1.0, square_lengths(rows))
+    x, w, F = np.zeros(40), np.zeros(12), np.arange(40)
+    assert factorised.Factorised(one).solve(x, w, F)
+    b = float(np.mean(signs - A @ w))
+    np.testing.assert_allclose(signs * (A @ w + b), 1.0, atol=1e-9)
+    assert abs(float(x @ signs)) < 1e-9
+
+
+def test_inner_products_are_kept_and_forgotten(monkeypatch):
+    """Rows come and go; of a matrix that is full only those of the moment stay."""
+    monkeypatch.setattr(factorised, "MOST", 20)
+    kept, rng = factorised.Factorised(duel(C=5.0)), np.random.default_rng(3)
+    for size in (8, 12, 20, 5, 19, 20):
+        F = np.sort(rng.permutation(len(y))[:size])
+        ways = []
+        for system in (kept, factorised.Factorised(kept.duel)):
+            x, w = np.zeros(len(y)), np.zeros(DENSE.shape[1])
+            assert system.solve(x, w, F)
+            ways.append(x)
+        np.testing.assert_allclose(*ways, rtol=1e-6, atol=1e-9)
+    x, w = np.zeros(len(y)), np.zeros(DENSE.shape[1])
+    assert not kept.solve(x, w, np.arange(21))
+    assert not x.any() and not w.any()
 
 
 def test_a_halt_ends_the_work():

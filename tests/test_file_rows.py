@@ -16,7 +16,8 @@ from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
 from maxmargin.kernels.decision import decide
-from maxmargin.rows.filerows import FileRows, Section
+from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.mapping import Section
 from maxmargin.rows.store import StoreWriter, read_store
 
 X, y = load_iris(return_X_y=True)

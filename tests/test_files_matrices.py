@@ -128,8 +128,14 @@ def test_a_matrix_is_used_as_it_is(tmp_path, dtype):
     (tmp_path / "y.txt").write_text("2\n\n1.0\n2\n")
     assert open_rows(tmp_path / "X.npy", labels=tmp_path / "y.txt").labels.tolist() == [2, 1, 2]
     assert open_rows(tmp_path / "X.npy", labels=[5, 6, 5]).labels.tolist() == [5, 6, 5]
-    for bad in ([1, 2], [[1, 2], [3, 4]], [1, np.nan, 2], tmp_path / "none.npy", tmp_path / "X.npy"):
-        with pytest.raises(InputError):
+    for bad, words in (
+        ([1, 2], "labels: must hold a label for each of the 3 rows. Got 2 labels"),
+        ([[1, 2], [3, 4]], r"labels must be a vector .* Got shape \(2, 2\)"),
+        ([1, np.nan, 2], "labels, row 1: the label must not be nan"),
+        (tmp_path / "none.npy", "none.npy.*Name a file that can be read"),
+        (tmp_path / "X.npy", "X.npy: labels must be a vector"),
+    ):
+        with pytest.raises(InputError, match=words):
             open_rows(tmp_path / "X.npy", labels=bad)
 
 

@@ -117,21 +117,29 @@ def test_numbers_that_need_care(tmp_path):
         ("1 1:x\n", "d.svm:1: feature 1 must be a finite number"),
         ("1 1:1:1\n", "d.svm:1: feature 1 must be a finite number"),
         ("1 1:9007199254740993\n", "d.svm:1: .*would be rounded"),
-        ("1\n2\n", "at least one feature"),
-        ("# nothing\n", "must hold rows"),
-        ("", "must hold rows"),
     ],
 )
 @pytest.mark.parametrize("before", ["", "-1 1:2 2:3\n" * 3])
 def test_mistakes_are_told_with_their_line(tmp_path, text, words, before):
-    if before and "d.svm" not in words:
-        return
     lines = before.count("\n")
     for k in (3, 2, 1):
         words = words.replace(f"svm:{k}:", f"svm:{k + lines}:")
     with pytest.raises(InputError, match=words) as found:
         read_data(write(tmp_path / "d.svm", before + text))
     assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1\n2\n", "d.svm: .*at least one feature"),
+        ("# nothing\n", "d.svm: must hold rows"),
+        ("", "d.svm: must hold rows"),
+    ],
+)
+def test_files_without_data_are_refused(tmp_path, text, words):
+    with pytest.raises(InputError, match=words):
+        read_data(write(tmp_path / "d.svm", text))
 
 
 matrices = st.lists(
@@ -176,18 +184,18 @@ def test_write_other_kinds_of_numbers_and_labels(tmp_path):
 def test_what_cannot_be_written_is_refused(tmp_path):
     path = tmp_path / "d.svm"
     good = np.ones((2, 2))
-    for X, y, where, options in (
-        (np.array([[np.nan], [1]]), [1, 2], path, {}),
-        (good, [1], path, {}),
-        (good, ["a b", "c"], path, {}),
-        (good, ["a:b", "c"], path, {}),
-        (good, ["", "c"], path, {}),
-        (good, [1, np.nan], path, {}),
-        (good * 1j, [1, 2], path, {}),
-        (good, [1, 2], path, {"first_index": 2}),
-        (good, [1, 2], tmp_path / "none" / "d.svm", {}),
+    for X, y, where, options, words in (
+        (np.array([[np.nan], [1]]), [1, 2], path, {}, "X must hold finite numbers"),
+        (good, [1], path, {}, "y must hold 2 labels, one for each row. Got 1"),
+        (good, ["a b", "c"], path, {}, "labels without spaces.*Got 'a b'"),
+        (good, ["a:b", "c"], path, {}, "labels without spaces, colons.*Got 'a:b'"),
+        (good, ["", "c"], path, {}, "Got '' instead"),
+        (good, [1, np.nan], path, {}, "the label must not be nan"),
+        (good * 1j, [1, 2], path, {}, "X must be a matrix of numbers. Got .*complex"),
+        (good, [1, 2], path, {"first_index": 2}, "first_index must be 0 or 1. Got 2"),
+        (good, [1, 2], tmp_path / "none" / "d.svm", {}, "Name a file that can be written"),
     ):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=words):
             write_svmlight(X, y, where, **options)
     assert list(tmp_path.iterdir()) == []
 

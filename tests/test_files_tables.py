@@ -211,3 +211,10 @@ def test_single_precision(tmp_path):
         open_rows(write(tmp_path / "e.csv", "a,y\n0.1,x\n1e39,z\n"), dtype=np.float32)
     with pytest.raises(InputError, match="dtype must be"):
         open_rows(path, dtype="int8")
+
+
+def test_other_separators_are_named(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b;y\n1;2;no\n3;4;yes\n")
+    with pytest.raises(InputError, match="There is one column: fields are separated by commas"):
+        open_rows(path)

@@ -53,6 +53,18 @@ def test_history_reads_as_sequence_table_and_columns():
         history["loss"]
 
 
+def test_a_run_without_end_does_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr("maxmargin.core.history.MOST", 10)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    model = mm.Perceptron(max_iter=None, stop=MaxUpdates(2000)).fit(X, y)
+    history = model.history_
+    assert len(history) <= 10 and history[-1].epoch == model.n_iter_ > 50
+    assert history["mistakes"].sum() == model.n_mistakes_
+    model.partial_fit(X, y)
+    assert model.history_[-1].epoch == model.n_iter_
+
+
 def test_a_row_on_the_boundary_is_an_error_in_the_history():
     model = mm.Perceptron(fit_intercept=False, max_iter=1).fit([[1.0, 0.0], [0.0, 0.0]], [1, 0])
     assert model.history_["training_error"].tolist() == [0.5]

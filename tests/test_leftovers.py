@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import maxmargin as mm
-from maxmargin.rows import workplace
-from maxmargin.rows.workplace import Workplace, sweep
+from maxmargin.core import workplace
+from maxmargin.core.workplace import Workplace, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks are those of POSIX")
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 import maxmargin as mm
 from maxmargin.plots import CertificateDisplay, ErrorDisplay, MistakesDisplay, XSpaceDisplay
-from maxmargin.plots.machine import machine_name, one_machine
+from maxmargin.plots.machine import machine_name, stand_in
 
 mpl.use("Agg")
 X, Y = load_iris(return_X_y=True)
@@ -27,21 +27,13 @@ MODELS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-
-
 @pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_it_is_what_a_fit_to_its_two_classes_gives(model, multi_class):
     model = clone(model).set_params(multi_class=multi_class).fit(FAR, Y)
     for label, machine in model.machines_.items():
-        alone, rows, labels = one_machine(model, FAR, Y, label)
+        alone, rows, labels = stand_in(model, FAR, Y, label)
         assert type(alone) is type(model) and list(alone.machines_) == [alone.classes_.tolist()[1]]
         np.testing.assert_array_equal(alone.coef_, [machine.coef_])
         np.testing.assert_array_equal(alone.intercept_, [machine.intercept_])
@@ -65,7 +57,7 @@ def test_it_is_what_a_fit_to_its_two_classes_gives(model, multi_class):
 def test_pictures_of_two_classes_are_drawn_for_it(model, multi_class):
     model = clone(model).set_params(multi_class=multi_class).fit(FAR, Y)
     label = list(model.machines_)[-1]
-    alone, rows, labels = one_machine(model, FAR, Y, label)
+    alone, rows, labels = stand_in(model, FAR, Y, label)
     assert XSpaceDisplay.from_estimator(alone, rows, labels).boundary_ is not None
     if hasattr(alone, "certificate_"):
         shown = CertificateDisplay.from_estimator(alone, rows, labels)
@@ -83,28 +75,28 @@ def test_pictures_of_two_classes_are_drawn_for_it(model, multi_class):
 def test_the_model_itself_is_left_as_it_was():
     model = mm.SoftMarginSVC(class_weight="balanced").fit(X, Y)
     before = dict(vars(model))
-    one_machine(model, X, Y, 1)
+    stand_in(model, X, Y, 1)
     assert vars(model) == before
 
 
 def test_rows_may_be_a_frame_or_sparse():
     model = mm.SoftMarginSVC(multi_class="ovo").fit(X, Y)
-    _, rows, labels = one_machine(model, pd.DataFrame(X), pd.Series(Y), (0, 2))
+    _, rows, labels = stand_in(model, pd.DataFrame(X), pd.Series(Y), (0, 2))
     assert isinstance(rows, pd.DataFrame) and rows.shape == (100, 4) and set(labels) == {0, 2}
-    _, rows, _ = one_machine(model, sparse.csr_array(X), Y, (0, 2))
+    _, rows, _ = stand_in(model, sparse.csr_array(X), Y, (0, 2))
     assert rows.shape == (100, 4)
 
 
 def test_of_two_classes_it_is_the_model():
     model = mm.Perceptron().fit(X, Y == 0)
-    alone, rows, labels = one_machine(model, X, Y == 0)
+    alone, rows, labels = stand_in(model, X, Y == 0)
     assert alone is model and rows is X and np.array_equal(labels, Y == 0)
 
 
 @pytest.mark.parametrize("label", [None, 7])
 def test_a_label_that_names_no_machine(label):
     with pytest.raises(mm.InputError, match="label must name one of 3 machines: 0, 1, 2"):
-        one_machine(mm.SoftMarginSVC().fit(X, Y), X, Y, label)
+        stand_in(mm.SoftMarginSVC().fit(X, Y), X, Y, label)
 
 
 def test_names():

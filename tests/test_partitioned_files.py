@@ -9,7 +9,7 @@ from scipy import sparse
 
 import maxmargin as mm
 from maxmargin.files import partitioned
-from test_remote_machines import noisy
+from partitions import noisy
 
 X, Y = noisy(900, 4)
 NAMES = list("abcd")

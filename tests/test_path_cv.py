@@ -17,7 +17,6 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from planes import check_kkt, primal_value, signs
@@ -26,13 +25,6 @@ IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = StandardScaler().fit_transform(X), signs(Y)
 CS = [0.001, 0.03, 1.0, 30.0]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Workers that run side by side must not fight for cores."""
-    with threadpool_limits(1):
-        yield
 
 
 # --- path -------------------------------------------------------------------------------------------

@@ -21,12 +21,6 @@ X, y = load_iris(return_X_y=True)
 OVERLAP = slice(50, 150)
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture
 def soft():
     model = mm.SoftMarginSVC(C=2.0).fit(X[OVERLAP], y[OVERLAP])

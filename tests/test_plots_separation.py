@@ -20,12 +20,6 @@ TOUCHING = (
 APART = [[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1]
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def iris():
     return mm.separability(X, y)

@@ -8,8 +8,9 @@ from sklearn.svm import SVC
 import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.plots.both import both_spaces
+from maxmargin.plots.landscape import perceptron_risk
 from maxmargin.plots.polytope import cut_body, cut_polygon
-from maxmargin.plots.risk import RiskDisplay, perceptron_risk
+from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay
 from maxmargin.plots.wspace import WSpaceDisplay, find_cone
 
@@ -18,12 +19,6 @@ import matplotlib.pyplot as plt
 
 THREE = datasets.load("three-points")
 X, Y = THREE.X, THREE.y
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

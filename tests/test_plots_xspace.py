@@ -21,14 +21,6 @@ X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 
 
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-
-
 def distance(line, other):
     """How far two parallel lines are apart."""
     (x0, x1), (y0, y1) = line.get_data()
@@ -424,3 +416,9 @@ def test_dollars_and_underscores_are_letters():
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert texts[:3] == [r"\$5 to \$9", " _none", r"more \$\$"]
     assert display.ax_.get_xlabel() == r"\$a\$"
+
+
+def test_displays_are_shown_in_one_line():
+    rows, y = [[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1]
+    display = XSpaceDisplay.from_estimator(mm.HardMarginSVC().fit(rows, y), rows, y)
+    assert "\n" not in repr(display) and len(repr(display)) < 100

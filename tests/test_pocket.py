@@ -148,3 +148,11 @@ def test_a_pocket_does_not_recommend_itself(stop):
     models = mm.Perceptron(stop=stop), mm.PocketPerceptron(stop=stop, polish=False)
     advice = [str(model.fit(p.X, p.y).stop_reason_) for model in models]
     assert ["PocketPerceptron" in sentence for sentence in advice] == [True, False]
+
+
+def test_the_pocket_of_partial_fit_knows_its_error_on_the_rows_of_the_call():
+    X, Y = load_iris(return_X_y=True)
+    model = mm.PocketPerceptron().partial_fit(X[50:], Y[50:], classes=[1, 2])
+    wrong = np.where(Y[50:] == 2, 1, -1) * model.decision_function(X[50:]) <= 0
+    assert model.best_error_ == np.mean(wrong)
+    assert np.isnan(model.learn_one(X[50], 1).best_error_)

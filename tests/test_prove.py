@@ -13,11 +13,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 
 import maxmargin as mm
-from exact import hard_margin
-
-
-def exactly(X):
-    return [[Fraction(v) for v in row] for row in np.asarray(X, dtype=float).tolist()]
+from exact import hard_margin, in_fractions
 
 
 def signs(y):
@@ -29,7 +25,7 @@ def signs(y):
 def check_optimum(optimum, X, y, intercept=True, rows=None):
     """The conditions of Karush, Kuhn and Tucker in integers; X holds the ``rows`` of the data."""
     numbers = list(range(len(y))) if rows is None else rows
-    rows, s = exactly(X), signs(y)
+    rows, s = in_fractions(X), signs(y)
     w, b = optimum.w, optimum.b
     alpha = {numbers.index(i): v for i, v in optimum.alpha.items()}
     common = math.lcm(1, *(q.denominator for row in rows for q in row))
@@ -54,7 +50,7 @@ def check_optimum(optimum, X, y, intercept=True, rows=None):
 def check_against_brute_force(X, y, intercept):
     """Equal fractions, or an error where no plane separates; tell which."""
     model = mm.HardMarginSVC(fit_intercept=intercept)
-    truth = hard_margin(exactly(X), signs(y), intercept)
+    truth = hard_margin(in_fractions(X), signs(y), intercept)
     if truth is None:
         with pytest.raises(mm.NotSeparableError) as caught:
             model.prove(X, y)
@@ -110,7 +106,7 @@ def test_odd_numbers_against_brute_force(seed):
 def test_powers_of_two_scale_the_optimum(power):
     for seed in (1, 2, 5, 7, 10):
         X, y = small_problem(seed)
-        if hard_margin(exactly(X), signs(y)) is None:
+        if hard_margin(in_fractions(X), signs(y)) is None:
             continue
         optimum, scaled = mm.HardMarginSVC().prove(X, y), mm.HardMarginSVC().prove(X * 2.0**power, y)
         unit = Fraction(2) ** power
@@ -288,7 +284,7 @@ def test_the_estimator_stays_as_it_is():
     model.fit([[0.0], [1.0]], ["x", "y"])
     before = copy.deepcopy(vars(model))
     model.prove(X, y)
-    with pytest.raises(mm.NotSeparableError):
+    with pytest.raises(mm.NotSeparableError, match="no plane separates the two classes"):
         model.prove([[0.0], [0.0]], [0, 1])
     assert vars(model).keys() == before.keys()
     assert np.array_equal(model.coef_, [[2.0]]) and model.classes_.tolist() == ["x", "y"]
@@ -321,20 +317,20 @@ def test_data_frames_and_text_labels():
 
 
 @pytest.mark.parametrize(
-    ("X", "y"),
+    ("X", "y", "words"),
     [
-        ([[0.0], [np.nan]], [0, 1]),
-        ([[0.0], [np.inf]], [0, 1]),
-        ([[0.0], [1.0]], [0, 0]),
-        ([[0.0], [1.0]], [0, 1, 1]),
-        ([0.0, 1.0], [0, 1]),
-        ([[], []], [0, 1]),
-        ([], []),
-        ([["a"], ["b"]], [0, 1]),
+        ([[0.0], [np.nan]], [0, 1], "NaN in row 1, column 0"),
+        ([[0.0], [np.inf]], [0, 1], "infinity in row 1, column 0"),
+        ([[0.0], [1.0]], [0, 0], "at least two classes"),
+        ([[0.0], [1.0]], [0, 1, 1], "one label per row"),
+        ([0.0, 1.0], [0, 1], "2D array"),
+        ([[], []], [0, 1], r"0 feature"),
+        ([], [], "2D array"),
+        ([["a"], ["b"]], [0, 1], "X must hold numbers"),
     ],
 )
-def test_bad_input(X, y):
-    with pytest.raises(ValueError):  # noqa: PT011 - of scikit-learn or of this package
+def test_bad_input(X, y, words):
+    with pytest.raises(ValueError, match=words):  # of scikit-learn or of this package
         mm.HardMarginSVC().prove(X, y)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from maxmargin.rows import ahead, as_rows
 from maxmargin.rows.ahead import in_turn
-from maxmargin.rows.filerows import FileRows, Section
+from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.mapping import Section
 from maxmargin.rows.parted import PartedRows
 
 PLACES = [(0, 2), (2, 4), (4, 6), (6, 7)]

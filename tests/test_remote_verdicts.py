@@ -16,8 +16,8 @@ from maxmargin.cluster.serial import Serial
 from maxmargin.estimators.remote import separability as remote
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import separation
+from partitions import blocks, noisy
 from separation import check_verdict, decide, signed
-from test_remote_machines import blocks, noisy
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from scipy import sparse
 import maxmargin as mm
 from bank import BANK, as_form, problem
 from maxmargin.rows import Csr, CsrRows, as_rows
+from maxmargin.rows.doubles import rounded
 
 P = problem("holes")  # small integers, exact in every type, with empty rows and an empty column
 
@@ -195,3 +196,21 @@ def test_row_ends_of_64_bits_do_not_widen_the_columns():
     assert np.shares_memory(rows.matrix.indices, rows.arrays.indices)
     assert np.array_equal(rows.take(np.arange(rows.n)), P.X)
     assert np.array_equal(rows.between(1, 6).square_lengths(), (P.X[1:6] ** 2).sum(axis=1))
+
+
+def test_the_numbers_that_a_double_does_not_hold_are_marked():
+    odd = 2**53 + 1
+    for values, wrong in (
+        (np.array([[odd, 2**53], [-odd, 3]]), [[True, False], [True, False]]),
+        (np.array([2**64 - 1, 2**63], dtype=np.uint64), [True, False]),
+        (np.array([odd, 0.5, "text", 2**1024], dtype=object), [True, False, False, True]),
+    ):
+        assert rounded(values).tolist() == wrong
+    for values in (np.array([2**53]), np.array([0.1]), np.array([np.nan]), np.empty((0, 2), np.int64)):
+        assert rounded(values) is None
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant == 52, reason="long doubles are doubles here")
+def test_long_doubles_that_are_no_doubles_are_marked():
+    values = np.array([1, np.inf, 1 / np.longdouble(3), np.longdouble(10) ** 400])
+    assert rounded(values).tolist() == [False, False, True, True]

@@ -13,8 +13,9 @@ import pytest
 from scipy import sparse
 
 import maxmargin as mm
+from maxmargin.core import atomic
 from maxmargin.core.errors import InputError
-from maxmargin.saving import LinearModel, atomic, from_dict, load, save, to_dict
+from maxmargin.saving import LinearModel, from_dict, load, save, to_dict
 from thorough import THOROUGH
 from zoo import assert_same, model
 

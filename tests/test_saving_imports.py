@@ -294,17 +294,29 @@ def test_any_edit_of_text_gives_a_model_or_an_input_error(tmp_path_factory, text
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "words"),
     [
-        {"coef_": [[1.0, 2.0]], "intercept_": [1.0, 2.0]},
-        {"coef_": [[np.nan]], "intercept_": [1.0]},
-        {"coef_": [[1.0]], "intercept_": [1.0], "classes_": np.array([0, 1, 2])},
-        {"coef_": np.ones((3, 1)), "intercept_": np.ones(3), "classes_": np.array([0, 1])},
-        {"coef_": [[1.0]], "intercept_": [1.0], "feature_names_in_": np.array(["a", "b"])},
+        (
+            {"coef_": [[1.0, 2.0]], "intercept_": [1.0, 2.0]},
+            "one intercept per row of coefficients. Got .* 2 intercepts",
+        ),
+        ({"coef_": [[np.nan]], "intercept_": [1.0]}, "finite weights. Got nan"),
+        (
+            {"coef_": [[1.0]], "intercept_": [1.0], "classes_": np.array([0, 1, 2])},
+            "3 classes need 3 rows of weights. Got 1",
+        ),
+        (
+            {"coef_": np.ones((3, 1)), "intercept_": np.ones(3), "classes_": np.array([0, 1])},
+            "2 classes need 1 rows of weights. Got 3",
+        ),
+        (
+            {"coef_": [[1.0]], "intercept_": [1.0], "feature_names_in_": np.array(["a", "b"])},
+            "every feature must have a name. Got 2 for 1",
+        ),
     ],
 )
-def test_linear_models_must_fit_together(wrong):
-    with pytest.raises(InputError):
+def test_linear_models_must_fit_together(wrong, words):
+    with pytest.raises(InputError, match=words):
         LinearModel(**wrong)
 
 

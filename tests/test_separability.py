@@ -14,7 +14,7 @@ from separation import check_verdict, decide, exactly, signed
 from thorough import THOROUGH, further
 
 BLOCKS = 200 if THOROUGH else 6
-CASES = 500 if THOROUGH else 150
+CASES = 500 if THOROUGH else 75
 
 
 def _small(rng):

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
+from commands import run as program
+from maxmargin.cli.stream import fixed_labels, run
 from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
 from maxmargin.stream import hashed
 from maxmargin.stream import run as run_examples
 from maxmargin.stream.hashing import bucket
-from maxmargin.stream.labels import fixed_labels
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.svmlight import read_lines
 from streaming import Pieces, example, svmlight
@@ -197,8 +198,6 @@ def test_lines_of_all_kinds_are_told_apart():
 
 def command(text, **options):
     """Run the command on a text; return its output."""
-    from maxmargin.cli.stream import run
-
     out = io.BytesIO()
     assert run(**options, stdin=io.BytesIO(text), stdout=out) == 0
     return out.getvalue().decode()
@@ -307,8 +306,6 @@ def test_bad_lines_are_refused_with_their_place(text):
 
 
 def test_the_place_in_a_named_file_has_its_name(tmp_path):
-    from maxmargin.cli.stream import run
-
     path = tmp_path / "rows.svm"
     for text, words in (
         (b"1 1:1\n0 1:x\n", ":2: feature 1"),
@@ -324,7 +321,6 @@ def test_the_place_in_a_named_file_has_its_name(tmp_path):
 @pytest.mark.parametrize("bad", [None, "2 1:1", "1 1:bad"])
 def test_lines_are_read_while_others_are_learned(bad, monkeypatch, tmp_path):
     """With a thread for every piece, and without: the same predictions, errors and checkpoints."""
-    from maxmargin.cli.stream import run
     from maxmargin.stream import session
 
     lines = svmlight(300)
@@ -348,8 +344,6 @@ def test_lines_are_read_while_others_are_learned(bad, monkeypatch, tmp_path):
 
 
 def test_what_comes_before_a_bad_line_is_predicted():
-    from maxmargin.cli.stream import run
-
     lines, out = svmlight(60), io.BytesIO()
     expected = command("\n".join(lines[:40]).encode())
     lines[40] = "1 1:bad"
@@ -372,6 +366,18 @@ def test_what_comes_before_a_bad_line_is_predicted():
 def test_bad_options_are_refused(options, words):
     with pytest.raises(InputError, match=words):
         command(b"", **options)
+
+
+def test_examples_without_a_label_are_counted():
+    code, _, err = program("stream", stdin="1 1:2\n-1 1:-2\n? 1:3\n1:3\n")
+    assert code == 0 and "2 examples learned: 2 mistakes" in err
+    assert err.endswith(". 2 more without a label, only predicted\n")
+    code, _, err = program("stream", stdin='{"x": {"a": 1}, "label": 1}\n')
+    assert code == 0 and "1 more without a label, only predicted: a label is the first word" in err
+    code, _, err = program("stream", stdin="a,b,y\n1,2,yes\n")
+    assert (
+        code == 2 and "Got a table instead. Learn from it with maxmargin fit --model perceptron" in err
+    )
 
 
 def test_an_empty_stream_is_no_mistake(capsys):

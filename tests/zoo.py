@@ -7,12 +7,13 @@ import warnings
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.core.errors import BudgetWarning
 from maxmargin.stopping import MaxEpochs, MaxSeconds, MaxUpdates, NeverStops, WeightsSettle
 
-__all__ = ["NAMES", "STREAMS", "X", "assert_same", "model", "y"]
+__all__ = ["NAMES", "STREAMS", "X", "assert_same", "model", "quietly", "y"]
 
 X, y = load_iris(return_X_y=True)
 WORDS = np.array(["setosa", "versicolor", "virginica"])[y]
@@ -68,6 +69,14 @@ MAKE = {
     "cv": lambda: mm.SoftMarginSVCCV(Cs=np.array([0.1, 1.0]), cv=3, scoring="accuracy").fit(X, y),
 }
 NAMES = list(MAKE)
+
+
+def quietly(model, *data, **more):
+    """Fit the model, ours or scikit-learn's, without a warning that a budget ended."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(*data, **more)
 
 
 def model(name):

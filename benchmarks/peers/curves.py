@@ -23,7 +23,6 @@ QUICK = Budget(rounds=2, limit=1.0, ready=15.0)
 FULL = Budget(rounds=3, limit=8.0, ready=60.0)
 ENOUGH = 50.0  # seconds of the quick mode for all curves, in equal shares
 LONG = 0.3  # share of the limit beyond which a contestant is not given more rows
-ALIKE = ("maxmargin", "LIBLINEAR", "LinearSVC", "SVC", "Snap ML", "PIQP", "Clarabel")
 WHO = {  # one line for each code: wrappers of the same library would lie on top of each other
     "soft": (
         "maxmargin",

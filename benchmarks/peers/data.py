@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from benchmarks import data
-from benchmarks.large import newsgroups
 
 Rows = tuple[Any, np.ndarray]
 Task = tuple[str, float]  # the kind of machine and C
@@ -42,7 +41,7 @@ def digits(one: int) -> Rows:
 
 def news() -> Rows:
     """20 Newsgroups, the first ten classes against the others; shuffled, the file is sorted by class."""
-    X, y = newsgroups()
+    X, y = data.newsgroups()
     order = np.random.default_rng(7).permutation(len(y))
     return X[order], np.where(y[order] < 10, 1, -1)
 

@@ -1,19 +1,15 @@
-"""Stopping rules, combined with ``|`` (any of them) and ``&`` (all of them)."""
+"""When to stop: small named rules, combined with ``|`` (any of them) and ``&`` (all of them).
 
-from maxmargin.core.stopping import (
-    AllCorrect,
-    Cycle,
-    MaxEpochs,
-    MaxSeconds,
-    MaxUpdates,
-    NeverStops,
-    Progress,
-    StoppingRule,
-    StopReason,
-    TrainingErrorStalls,
-    ValidationErrorStalls,
-    WeightsSettle,
-)
+>>> from maxmargin.stopping import MaxSeconds, ValidationErrorStalls
+>>> rule = ValidationErrorStalls(patience=3) | MaxSeconds(60)
+>>> print(rule)
+ValidationErrorStalls(patience=3, tol=0.0, fraction=0.1) | MaxSeconds(seconds=60)
+"""
+
+from maxmargin.core.budgets import MaxEpochs, MaxSeconds, MaxUpdates
+from maxmargin.core.rules import Progress, StoppingRule, StopReason
+from maxmargin.core.stalls import TrainingErrorStalls, ValidationErrorStalls, WeightsSettle
+from maxmargin.core.stopping import AllCorrect, Cycle, NeverStops
 
 __all__ = [
     "AllCorrect",

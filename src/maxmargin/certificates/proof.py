@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin import checker
-from maxmargin.core.errors import InputError
+from maxmargin.core.atomic import replacing
+from maxmargin.core.errors import InputError, unwritable
 from maxmargin.rows import CsrRows, Rows
 from maxmargin.rows.sources import brought_here, is_parted
 
@@ -92,20 +93,12 @@ class Proof:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the proof as JSON; a file that is there already is replaced at once, or not at all."""
-        target = Path(path)
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
-        text = json.dumps(self.to_dict(), indent=1)
+        text = json.dumps(self.to_dict(), indent=1) + "\n"
         try:
-            try:
-                beside.write_text(text + "\n", encoding="ascii")
-                beside.replace(target)
-            finally:
-                beside.unlink(missing_ok=True)
+            with replacing(path) as place:
+                place.write_bytes(text.encode("ascii"))
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(
-                f"path must name a file that can be written. Got {str(path)!r} instead: {reason}."
-            ) from error
+            raise unwritable(path, error) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Proof:

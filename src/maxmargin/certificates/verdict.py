@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.certificates.proof import Proof
+from maxmargin.core.phrases import count, some
 from maxmargin.core.witness import Witness
 
 __all__ = ["MulticlassVerdict", "Verdict", "Work"]
@@ -33,10 +34,10 @@ class Work(NamedTuple):
     def __str__(self) -> str:
         parts = []
         if self.rows_filtered:
-            many = _rows(self.rows_filtered)
+            many = count(self.rows_filtered, "row", ",")
             parts.append(f"{many} decided by floating point within its error bound")
         if self.rows_exact:
-            many = f"{self.rows_exact:,}" if parts else _rows(self.rows_exact)
+            many = f"{self.rows_exact:,}" if parts else count(self.rows_exact, "row", ",")
             parts.append(f"{many} in integers")
         if self.pivots:
             parts.append(f"{self.pivots:,} steps of the simplex method in integers")
@@ -149,16 +150,12 @@ class Verdict:
         if not self.plane_is_exact and self.w is not None:
             details.append("The plane needs more digits than doubles have: w and b are rounded.")
         if self.kind == "touching":
-            count = len(self.on_plane)
-            details.append(f"On the plane: {count} {'row' if count == 1 else 'rows'} ({self._rows()}).")
+            rows = count(len(self.on_plane), "row")
+            details.append(f"On the plane: {rows} ({some(self.on_plane, NAMED)}).")
         if self.witness is not None:
             details.append(f"Witness: {self.witness}.")
         details.append(f"Logistic regression: {self._logistic()}")
         return details
-
-    def _rows(self) -> str:
-        some = ", ".join(map(str, self.on_plane[:NAMED].tolist()))
-        return some + (", …" if len(self.on_plane) > NAMED else "")
 
     def _logistic(self) -> str:
         if self.kind == "overlapping":
@@ -169,9 +166,9 @@ class Verdict:
                 )
             return "the maximum-likelihood coefficients are finite and unique."
         signs = self.infinite
-        some = [f"{name} ({'+' if sign > 0 else '−'}∞)" for name, sign in list(signs.items())[:NAMED]]
+        few = [f"{name} ({'+' if sign > 0 else '−'}∞)" for name, sign in list(signs.items())[:NAMED]]
         more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
-        run = f"run to infinity: {', '.join(some)}{more}."
+        run = f"run to infinity: {', '.join(few)}{more}."
         if self.kind == "separable":
             return f"the likelihood has no maximum. Along this plane the coefficients {run}"
         return (
@@ -222,10 +219,6 @@ class MulticlassVerdict:
         bad = {pair: v for pair, v in self.pairs.items() if not v.separable}
         lines += [f"· {a!r} and {b!r}: {verdict.kind}" for (a, b), verdict in bad.items()]
         return "\n".join(lines)
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def _count(verdicts: Mapping[Hashable, Verdict] | Mapping[tuple[Hashable, Hashable], Verdict]) -> str:

@@ -20,9 +20,9 @@ from maxmargin.core.trace import Trace, Update
 from maxmargin.saving.arrays import plain
 from maxmargin.saving.reading import Reader
 from maxmargin.saving.verdicts import decode_reason, encode_reason
-from maxmargin.solvers.margin.machines import Solved
 from maxmargin.solvers.margin.passes import MarginPoint
 from maxmargin.solvers.margin.reduced import Iterate
+from maxmargin.solvers.margin.tasks import Solved
 from maxmargin.solvers.problem import Solution
 
 __all__ = ["decode", "encode"]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin._version import __version__
+from maxmargin.core.atomic import write_atomically
 from maxmargin.core.errors import InputError
-from maxmargin.rows.workplace import sweep
-from maxmargin.saving.atomic import write_atomically
+from maxmargin.core.workplace import sweep
 from maxmargin.saving.sealed import seal, unseal
 
 __all__ = ["read_sealed", "write_sealed"]

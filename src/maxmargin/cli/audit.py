@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.cli.fitted import certificate_content
+from maxmargin.cli.describing import certificate_content
 from maxmargin.cli.matching import read_for
 from maxmargin.cli.modelfile import read_model
 from maxmargin.cli.needs import labels_of

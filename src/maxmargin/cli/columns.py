@@ -14,8 +14,9 @@ import numpy as np
 
 from maxmargin.cli.inputs import Table
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import counted, some
+from maxmargin.cli.words import SOME
 from maxmargin.core.errors import InputError
+from maxmargin.core.phrases import count, some
 
 __all__ = ["check_columns", "columns_used"]
 
@@ -36,7 +37,7 @@ def columns_used(table: Table) -> str:
         return ""
     names = [name or "(no name)" for name in table.names]
     label = "" if label is None else f" Label: {label}."
-    return f"{'Features' if table.named else 'Features, by column'}: {some(names)}.{label}"
+    return f"{'Features' if table.named else 'Features, by column'}: {some(names, SOME)}.{label}"
 
 
 def check_columns(table: Table, file: Source, labels: list[Any]) -> None:
@@ -58,10 +59,10 @@ def _check_label(table: Table, file: Source, labels: list[Any]) -> None:
         return
     last = "" if file.label is not None else ", the last one"
     where = "" if label is None else f" in column {label}{last}"
-    got = f"{len(labels):,} classes among {counted(n, 'row')}{where}"
+    got = f"{len(labels):,} classes among {count(n, 'row', ',')}{where}"
     do = "" if label is None else " Name the column of the labels with --label."
     if len(labels) > FEW and label is not None and file.label is None:
-        others = some(table.names)
+        others = some(table.names, SOME)
         raise InputError(
             f"{file.path}: the labels must be classes of several rows each. Got {got} instead.{do} "
             f"The others are {others}."
@@ -87,7 +88,7 @@ def _suspects(table: Table) -> list[tuple[str, str, str]]:
     """Features that number the rows: the name, how --drop calls it, and what it looks like."""
     n = len(table.y)
     found = [
-        (name, name, f"has {len(kinds):,} different texts in {counted(n, 'row')}")
+        (name, name, f"has {len(kinds):,} different texts in {count(n, 'row', ',')}")
         for name, kinds in table.encoding.items()
         if len(kinds) > FEW and 2 * len(kinds) > n
     ]

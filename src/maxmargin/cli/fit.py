@@ -12,17 +12,17 @@ import numpy as np
 
 from maxmargin.checkpoints import checkpoint
 from maxmargin.cli.columns import check_columns, columns_used
-from maxmargin.cli.fitted import describe, sentences
+from maxmargin.cli.describing import describe, sentences
 from maxmargin.cli.inputs import Table, check_target, open_table
 from maxmargin.cli.matching import read_validation
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.separable import verdict_content
 from maxmargin.cli.wishes import Wishes, estimator
-from maxmargin.cli.words import counted, finite, key, share, some, spoken
+from maxmargin.cli.words import SOME, as_seconds, finite, key, share, spoken
 from maxmargin.core.errors import BudgetWarning, NotSeparableError
+from maxmargin.core.phrases import count, some
 from maxmargin.saving import save, to_liblinear, to_onnx
-from maxmargin.stream.session import as_seconds
 
 __all__ = ["run"]
 
@@ -71,8 +71,8 @@ def run(file: Source, wishes: Wishes) -> int:
         click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
         return 0
     shown = "standard input" if file.path == "-" else file.path
-    classes = counted(len(labels), "class", "classes")
-    click.echo(f"{shown}: {counted(n, 'row')}, {counted(d, 'feature')}, {classes} ({some(labels)}).")
+    classes = f"{len(labels):,} classes ({some(labels, SOME)})"
+    click.echo(f"{shown}: {count(n, 'row', ',')}, {count(d, 'feature', ',')}, {classes}.")
     if columns_used(table):
         click.echo(columns_used(table))
     for sentence in sentences(model, reach):

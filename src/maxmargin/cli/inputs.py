@@ -17,7 +17,7 @@ from maxmargin.files.opening import open_rows
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.room import allowance
 
-__all__ = ["Table", "check_target", "open_table"]
+__all__ = ["Table", "cannot_write", "check_labelled", "check_target", "open_table"]
 
 LARGE = 1 << 28  # bytes of a file that is not loaded
 SHARE = 8  # nor is one that takes more than one part in so many of the memory left
@@ -113,4 +113,15 @@ def check_target(path: str | None, option: str) -> None:
     target = Path(path)
     if target.is_dir() or not target.absolute().parent.is_dir():
         reason = "it is a folder" if target.is_dir() else "there is no such folder"
-        raise InputError(f"{option} must name a file that can be written. Got {path!r}: {reason}.")
+        raise cannot_write(path, option, reason)
+
+
+def cannot_write(path: str, option: str, reason: str) -> InputError:
+    """The error of a file that cannot be written."""
+    return InputError(f"{option} must name a file that can be written. Got {path!r}: {reason}.")
+
+
+def check_labelled(y: np.ndarray, path: str) -> None:
+    """Refuse a file without labels."""
+    if not len(y):
+        raise InputError(f"{path}: must hold labels. Got none. Name their column with --label.")

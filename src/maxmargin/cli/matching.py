@@ -11,10 +11,11 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from maxmargin.cli.inputs import Table, open_table
+from maxmargin.cli.inputs import Table, check_labelled, open_table
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import some
+from maxmargin.cli.words import SOME
 from maxmargin.core.errors import InputError
+from maxmargin.core.phrases import some
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.npyfile import check_matrix, read_header
 from maxmargin.files.opening import in_our_words, make_reader, spooled
@@ -41,8 +42,8 @@ def read_for(model: Any, file: Source, labelled: bool = False) -> Table:
             f"{file.path}: must have the {wanted} features of the model. Got {d} instead. Name the "
             "columns with --columns, the label with --label."
         )
-    if labelled and not len(table.y):
-        raise InputError(f"{file.path}: must hold labels. Got none. Name their column with --label.")
+    if labelled:
+        check_labelled(table.y, file.path)
     return table
 
 
@@ -76,7 +77,7 @@ def read_validation(path: str, file: Source, table: Table, labels: list[Any]) ->
         )
     strange = [label for label in np.unique(other.y).tolist() if label not in labels]
     if strange:
-        known_labels = some(list(map(repr, labels)))
+        known_labels = some(labels, SOME, repr)
         raise InputError(
             f"{path}: labels must be among those trained on, {known_labels}. Got {strange[0]!r} "
             "instead. Leave these rows out, or train on some of them."
@@ -165,9 +166,9 @@ def _refuse_missing(columns: Sequence[str], file: Source, found: list[str]) -> N
     missing = [column for column in columns if column not in found]
     if missing:
         raise InputError(
-            f"{file.path}: must have the columns that the model was fitted to, {some(list(columns))}. "
-            f"Got none named {missing[0]!r} among {some(found)}. Rename them, or name those to use, in "
-            "the order of the model's, with --columns."
+            f"{file.path}: must have the columns that the model was fitted to, {some(columns, SOME)}. "
+            f"Got none named {missing[0]!r} among {some(found, SOME)}. Rename them, or name those to "
+            "use, in the order of the model's, with --columns."
         )
 
 

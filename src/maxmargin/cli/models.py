@@ -12,14 +12,11 @@ from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket import PocketPerceptron
 from maxmargin.estimators.softmargin import SoftMarginSVC
 
-__all__ = ["NAMES", "fitted"]
-
-NAMES = ("perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin")
+__all__ = ["fit_by_name"]
 
 
-def fitted(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, list[str]]:
-    """A fitted model, and what there is to say about it; a hard margin that has no solution is soft."""
-    notes: list[str] = []
+def fit_by_name(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:
+    """A fitted model; where the hard margin has no solution, the soft one and a note that says so."""
     record = len(y) <= 2_000
     models = {
         "perceptron": Perceptron(fit_intercept=intercept, record=record),
@@ -31,9 +28,7 @@ def fitted(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, l
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BudgetWarning)  # the reason of stopping is shown
         try:
-            return models[name].fit(X, y), notes
+            return models[name].fit(X, y), ""
         except NotSeparableError:
-            notes.append(
-                f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
-            )
-            return models["soft-margin"].fit(X, y), notes
+            note = f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
+            return models["soft-margin"].fit(X, y), note

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.checker import canonical
+from maxmargin.cli.inputs import check_labelled
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import find_classes
+from maxmargin.core.phrases import count, some
 
 __all__ = ["FILM", "NEEDS", "Need", "check_need", "check_rows_to_hold_out", "find_label", "labels_of"]
 
@@ -56,11 +58,11 @@ def check_need(
     """Raise with everything that the picture ``name`` lacks; ``alone``: one machine is chosen."""
     lacks: list[tuple[str, str, str]] = []  # what is needed, what was given, what to do
     if need.two_classes and len(labels) > 2 and not alone:
-        do = f"Choose a class, against all others, with --machine and one of {_some(labels)}."
+        do = f"Choose a class, against all others, with --machine and one of {some(labels, SOME)}."
         lacks.append(("two classes", f"{len(labels)} classes", do))
     if need.two_features and d != 2:
         do = "Choose two features with --columns." if d > 2 else "Name a file with two."
-        lacks.append(("two features", "1 feature" if d == 1 else f"{d} features", do))
+        lacks.append(("two features", count(d, "feature"), do))
     if need.bias is True and not intercept:
         lacks.append(("a bias", "--no-intercept", "Leave out --no-intercept."))
     if need.bias is False and intercept:
@@ -77,8 +79,7 @@ def check_need(
 
 def labels_of(y: np.ndarray, path: str) -> list[Any]:
     """The labels, sorted: two or more."""
-    if not len(y):
-        raise InputError(f"{path}: must hold labels. Got none. Name their column with --label.")
+    check_labelled(y, path)
     try:
         labels: list[Any] = find_classes(y).tolist()
     except InputError:
@@ -87,9 +88,9 @@ def labels_of(y: np.ndarray, path: str) -> list[Any]:
             "Name another column with --label, or another file."
         ) from None
     except ValueError:  # scikit-learn: measurements are no labels
-        some = ", ".join(f"{value:g}" for value in np.unique(y)[:3].tolist())
+        few = ", ".join(f"{value:g}" for value in np.unique(y)[:3].tolist())
         raise InputError(
-            f"{path}: the labels must be classes: words or whole numbers. Got {some}, … instead. "
+            f"{path}: the labels must be classes: words or whole numbers. Got {few}, … instead. "
             "Name the column of the labels with --label."
         ) from None
     return labels
@@ -104,7 +105,9 @@ def find_label(text: str, labels: list[Any]) -> Any:
         )
     known = {canonical(str(label)): label for label in labels}
     if canonical(text) not in known:
-        raise InputError(f"--machine must be one of the labels {_some(labels)}. Got {text!r} instead.")
+        raise InputError(
+            f"--machine must be one of the labels {some(labels, SOME)}. Got {text!r} instead."
+        )
     return known[canonical(text)]
 
 
@@ -128,7 +131,3 @@ def check_rows_to_hold_out(y: np.ndarray) -> None:
 def _list(parts: Sequence[str], word: str) -> str:
     """a, b and c."""
     return f" {word} ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-def _some(labels: list[Any]) -> str:
-    return ", ".join(map(str, labels[:SOME])) + (", …" if len(labels) > SOME else "")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 __all__ = [
+    "MARGINS",
     "MODELS",
     "Source",
     "as_json",
+    "check_own",
     "from_file",
+    "is_given",
     "kept",
     "names",
     "online",
@@ -21,7 +25,8 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-MODELS = "perceptron", "batch-perceptron", "pocket", "hard-margin", "soft-margin"
+MARGINS = "hard-margin", "soft-margin"
+MODELS = "perceptron", "batch-perceptron", "pocket", *MARGINS
 
 
 class Source(NamedTuple):
@@ -35,6 +40,11 @@ class Source(NamedTuple):
     one_hot: bool = False
     cache_dir: str | None = None
     first_index: int | None = None
+
+
+def is_given(option: str) -> bool:
+    """Whether an option of the running command was given, not left at its default."""
+    return click.get_current_context().get_parameter_source(option) != ParameterSource.DEFAULT
 
 
 def names(text: str | None) -> tuple[str, ...]:
@@ -100,13 +110,33 @@ def with_model(command: F) -> F:
     return command
 
 
+def check_own(model: str, own: Mapping[str, Sequence[str]]) -> None:
+    """Refuse an option that the model has no use for; ``own`` says which models have one."""
+    for option, models in own.items():
+        if is_given(option) and model not in models:
+            shown = f"--{option.replace('_', '-')}"
+            raise click.UsageError(
+                f"{shown} is for --model {' and '.join(models)}. Got --model {model} instead. Leave "
+                f"{shown} out, or name another model."
+            )
+
+
 def kept(command: F) -> F:
     """The options of work that can be ended and go on."""
+
+    @functools.wraps(command)
+    def checked(*given: Any, **rest: Any) -> Any:
+        if rest["checkpoint"] is None and is_given("every"):
+            raise click.UsageError(
+                "--every is for work with a --checkpoint. Got none. Name its file, or leave --every out."
+            )
+        return command(*given, **rest)
+
     every = click.option(
         "--every", default="10s", show_default=True, help="Time between checkpoints: 10s, 500ms, 2m."
     )
     what = "Keep the state in this file, and go on from it."
-    return click.option("--checkpoint", type=click.Path(), help=what)(every(command))
+    return cast(F, click.option("--checkpoint", type=click.Path(), help=what)(every(checked)))
 
 
 def as_json(command: F) -> F:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from maxmargin.cli.inputs import Table
-from maxmargin.cli.models import fitted
+from maxmargin.cli.models import fit_by_name
 from maxmargin.cli.needs import HELD_OUT, NEEDS, check_rows_to_hold_out
 from maxmargin.cli.samples import (
     draw,
@@ -55,28 +55,24 @@ class Picture:
 
     def fit(self, kind: str = "") -> tuple[Any, Any, Any]:
         """The model and its data, or the machine that was chosen and its own."""
-        from maxmargin.plots.machine import one_machine
+        from maxmargin.plots.machine import stand_in
 
         X, y, label = self.data.X, self.data.y, self.label
         if self.model == "hard-margin":  # the machines of other classes need not exist
             y, label = self.sides, None
-        estimator, notes = fitted(self.model, self.C, self.intercept, X, y)
-        if notes and kind in ("weights", "section"):
+        estimator, note = fit_by_name(self.model, self.C, self.intercept, X, y)
+        if note and kind in ("weights", "section"):
             raise InputError(
                 f"--kind {kind} shows where the planes that separate the classes are. Got classes that "
                 "no plane separates instead. --kind separability shows why."
             )
-        if notes:
-            click.echo(
-                "No plane separates the classes, as --kind separability shows. Drawn instead: the soft "
-                f"margin with C = {self.C:g}.",
-                err=True,
-            )
+        if note:
+            click.echo(f"{note} --kind separability shows why.", err=True)
         if kind and NEEDS[kind].shows == "sample" and not is_drawable(self.data):
             sample = draw(self.data, wanted=model_rows(estimator))
             estimator, X, y = model_among(estimator, sample.rows), sample.X, y[sample.rows]
             self.note = sample.note
-        return (estimator, X, y) if label is None else one_machine(estimator, X, y, label)
+        return (estimator, X, y) if label is None else stand_in(estimator, X, y, label)
 
     def film(self, path: str, tempo: dict[str, float]) -> None:
         """Write the film of the run."""

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from maxmargin.cli.columns import check_columns
-from maxmargin.cli.inputs import open_table
+from maxmargin.cli.inputs import cannot_write, check_target, open_table
 from maxmargin.cli.needs import FILM, NEEDS, check_need, find_label, labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.pictures import Picture
@@ -67,8 +67,7 @@ def run(
 def _check_out(out: str) -> None:
     if Path(out).suffix.lower() not in ENDINGS:
         raise InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
-    if not Path(out).absolute().parent.is_dir():
-        raise _cannot_write(out, "there is no such folder")
+    check_target(out, "--out")
 
 
 def _check_film(film: str, kind: str) -> None:
@@ -77,10 +76,6 @@ def _check_film(film: str, kind: str) -> None:
     if kind != "x-space":
         raise InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")
     find_writer(film, "--animate")
-
-
-def _cannot_write(out: str, reason: str) -> InputError:
-    return InputError(f"--out must name a file that can be written. Got {out!r}: {reason}.")
 
 
 def _column(names: list[str]) -> Callable[[str], int]:
@@ -107,4 +102,4 @@ def _save(display: Any, out: str, machine: str, note: str) -> None:
     try:
         figure.savefig(out, dpi=150)
     except OSError as error:
-        raise _cannot_write(out, error.strerror or str(error)) from error
+        raise cannot_write(out, "--out", error.strerror or str(error)) from error

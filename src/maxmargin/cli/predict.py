@@ -13,6 +13,7 @@ from maxmargin.cli.matching import read_for
 from maxmargin.cli.modelfile import read_model
 from maxmargin.cli.options import Source
 from maxmargin.cli.words import finite, share
+from maxmargin.estimators.machines import chosen
 from maxmargin.saving import write_atomically
 
 __all__ = ["run"]
@@ -26,7 +27,7 @@ def run(path: str, file: Source, scores: bool, out: str | None, as_json: bool) -
     model = read_model(path, file.path)
     table = read_for(model, file)
     values = model.decision_function(table.rows)
-    labels = _labels(model, values)
+    labels = chosen(values, model.classes_)
     wrong = _errors(labels, table.y, model.classes_, asked=file.label is not None)
     content: dict[str, Any] = {"labels": labels.tolist()}
     if scores:
@@ -40,15 +41,6 @@ def run(path: str, file: Source, scores: bool, out: str | None, as_json: bool) -
     if wrong is not None:
         click.echo(f"Prediction error: {share(wrong, len(labels))}.", err=True)
     return 0
-
-
-def _labels(model: Any, values: np.ndarray) -> np.ndarray:
-    """The class of the largest decision value; of two, the larger one where it is positive."""
-    winner = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
-    classes = model.classes_
-    if classes is None:
-        return winner
-    return np.asarray(classes[np.minimum(winner, len(classes) - 1)])
 
 
 def _errors(labels: np.ndarray, y: np.ndarray, classes: Any, asked: bool) -> int | None:

@@ -13,9 +13,9 @@ from sklearn.model_selection import train_test_split
 from maxmargin.cli.columns import check_columns
 from maxmargin.cli.inputs import check_target, open_table
 from maxmargin.cli.matching import read_validation
-from maxmargin.cli.models import fitted
+from maxmargin.cli.models import fit_by_name
 from maxmargin.cli.needs import labels_of
-from maxmargin.cli.options import Source
+from maxmargin.cli.options import MARGINS, Source
 from maxmargin.cli.samples import in_memory, is_drawable
 from maxmargin.core.errors import InputError
 
@@ -43,8 +43,9 @@ def run(
     elif share > 0:
         train, test = _split(y, share)
         X, y, X_val, y_val = X[train], y[train], X[test], y[test]
-    estimator, notes = fitted(model, C, intercept, X, y)
-    shown = "soft-margin" if notes else model
+    estimator, note = fit_by_name(model, C, intercept, X, y)
+    shown = "soft-margin" if note else model
+    notes = [note] if note else []
     notes += [ENCODED] if table.encoding else []
     for note in notes:
         click.echo(note, err=True)
@@ -80,7 +81,7 @@ def _recipe(
         "--columns": ",".join(file.columns) or None,
         "--drop": ",".join(file.drop) or None,
         "--cache-dir": file.cache_dir,
-        "--C": _exactly(C) if model in ("soft-margin", "hard-margin") else None,
+        "--C": _exactly(C) if model in MARGINS else None,
         "--validate": validate,
         "--share": None if validate is not None else _exactly(share),
     }

@@ -12,20 +12,20 @@ from typing import Any, BinaryIO
 
 import click
 
+from maxmargin.checker import canonical
+from maxmargin.cli.words import as_seconds
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.files.labels import typed_labels
 from maxmargin.saving import save
 from maxmargin.stream.hashing import check_bits
-from maxmargin.stream.labels import fixed_labels
 from maxmargin.stream.learner import Learner
-from maxmargin.stream.session import Session, as_seconds, same_parameters
+from maxmargin.stream.session import Session
 from maxmargin.stream.source import Lines
 from maxmargin.stream.state import StreamState, read_state
 from maxmargin.stream.writing import open_predictions
 
-__all__ = ["RESUME", "run"]
-
-RESUME = ("skip", "go-on", "never")
+__all__ = ["fixed_labels", "run"]
 
 
 def run(
@@ -71,6 +71,17 @@ def run(
     return 0
 
 
+def fixed_labels(texts: Sequence[str]) -> dict[str, Any]:
+    """The labels that were announced, by their texts: numbers if all of them are."""
+    names = [canonical(text) for text in texts]
+    if len(names) < 2 or "" in names or len(set(names)) < len(names):
+        raise InputError(
+            f"--labels must name two or more distinct labels, separated by commas. "
+            f"Got {','.join(texts)!r} instead."
+        )
+    return dict(zip(names, typed_labels(names).tolist(), strict=True))
+
+
 def _learn(session: Session, skipped: int) -> None:
     """Take lines until there are no more, and write the last checkpoint."""
     try:
@@ -102,7 +113,7 @@ def _state(
     state = None if resume == "never" else read_state(checkpoint)
     if state is None:
         return StreamState(model, bits=bits)
-    same_parameters(state.model, model, checkpoint)
+    _check_parameters(state.model, model, checkpoint)
     if state.bits != bits:
         raise InputError(
             f"{checkpoint}: the checkpoint was made with --hash {state.bits}, and {bits} is asked for. "
@@ -117,6 +128,18 @@ def _state(
     learned = f"{state.tally.examples:,} examples, {state.read:,} bytes of input"
     _say(f"Resumed {checkpoint}: {learned}.")
     return state
+
+
+def _check_parameters(saved: Any, asked: Any, where: str) -> None:
+    """Refuse to go on with other parameters than those of the checkpoint."""
+    before, now = saved.get_params(), asked.get_params()
+    for name, value in now.items():
+        if before[name] != value:
+            option = {"fit_intercept": "--no-intercept"}.get(name, f"--{name}")
+            raise InputError(
+                f"{where}: the checkpoint was made with {name}={before[name]!r}, and {option} asks for "
+                f"{value!r}. Use the same options, or --resume never to begin anew."
+            )
 
 
 @contextlib.contextmanager

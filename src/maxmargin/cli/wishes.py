@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.core.budgets import MaxSeconds
 from maxmargin.core.errors import InputError
-from maxmargin.core.stopping import MaxSeconds
 from maxmargin.estimators.batch import BatchPerceptron
 from maxmargin.estimators.hardmargin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron

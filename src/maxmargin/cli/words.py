@@ -7,7 +7,10 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-__all__ = ["counted", "finite", "key", "share", "some", "spoken"]
+from maxmargin.core.errors import InputError
+from maxmargin.core.phrases import count
+
+__all__ = ["SOME", "as_seconds", "finite", "key", "share", "spoken"]
 
 SPOKEN = {
     "For C → ∞ use HardMarginSVC": "For C → ∞ use --model hard-margin",
@@ -26,7 +29,9 @@ READING = "label|columns|drop|header|one_hot|first_index|cache_dir"  # options t
 UNSAID = "encoding|labels|dtype|features|kind"  # and those that none has
 ADVICE = re.compile(rf"(, or |, | and |)([^.,;()]*) \(({READING}|{UNSAID})=[^)]*\)")
 GIVEN = re.compile(rf"\b({READING})=…")
-SOME = 8  # labels that are written out
+SOME = 8  # labels or columns that are written out
+DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
+UNITS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def spoken(text: str, options: Collection[str] = ()) -> str:
@@ -51,20 +56,18 @@ def spoken(text: str, options: Collection[str] = ()) -> str:
     return GIVEN.sub(lambda found: f"--{found[1].replace('_', '-')}", said)
 
 
-def counted(n: int, thing: str, things: str | None = None) -> str:
-    """1 row, 2 rows."""
-    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+def as_seconds(text: str) -> float:
+    """Read a duration: 10s, 500ms, 2m, 1h; a number alone is seconds."""
+    found = DURATION.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"--every must be a time such as 10s, 500ms, 2m or 1h. Got {text!r} instead.")
+    return float(found[1]) * UNITS[found[2]]
 
 
 def share(errors: int, n: int) -> str:
     """An error in percent, and what it is a share of."""
     percent = f"{100 * errors / n:.2f} %" if n else "nothing to judge"
-    return f"{percent} ({errors:,} of {counted(n, 'row')})"
-
-
-def some(labels: list[Any]) -> str:
-    """A few labels, in words."""
-    return ", ".join(map(str, labels[:SOME])) + (", …" if len(labels) > SOME else "")
+    return f"{percent} ({errors:,} of {count(n, 'row', ',')})"
 
 
 def key(label: Any) -> str:

@@ -113,20 +113,20 @@ def bundled(
         outside = list(dict.fromkeys(one for k, _ in group for one in needs.outside[k]))
         work = cloudpickle.dumps((function, [state for _, state in group]))
         refs = [TaskRef(one) for one in outside]
-        bundles[key] = Task(key, _computed, _Sealed((parts, work, outside)), *refs)
+        bundles[key] = Task(key, _computed, _Hidden((parts, work, outside)), *refs)
     return bundles
 
 
-class _Sealed:
+class _Hidden:
     """Values into which Dask does not look."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
 
 
-def _computed(sealed: _Sealed, *values: Any) -> list[Any]:
+def _computed(hidden: _Hidden, *values: Any) -> list[Any]:
     """What a worker runs: each partition in turn."""
-    parts, work, outside = sealed.values
+    parts, work, outside = hidden.values
     function, states = cloudpickle.loads(work)
     shared = {key: DataNode(key, value) for key, value in zip(outside, values, strict=True)}
     return [_one(part, shared, function, state) for part, state in zip(parts, states, strict=True)]
@@ -148,7 +148,7 @@ def combined(
         above = []
         for number, group in enumerate(in_groups(level, step)):
             key = f"{name}-{depth}-{number}"
-            task: Any = Task(key, _combined, _Sealed(combine), *(TaskRef(one) for one in group))
+            task: Any = Task(key, _combined, _Hidden(combine), *(TaskRef(one) for one in group))
             if size == FAN:  # a bundle is a group: it combines its own values
                 task = Task.fuse(graph.pop(group[0]), task, key=key)
             graph[key] = task
@@ -157,6 +157,6 @@ def combined(
     return level
 
 
-def _combined(combine: _Sealed, *lists: list[Any]) -> list[Any]:
+def _combined(combine: _Hidden, *lists: list[Any]) -> list[Any]:
     """One value from the values of several lists."""
     return [combine.values([value for values in lists for value in values])]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maxmargin.core.params import check_count, check_number
-from maxmargin.core.phrases import count, otherwise
-from maxmargin.core.rules import Check, Progress, StoppingRule, StopReason
+from maxmargin.core.phrases import count
+from maxmargin.core.rules import Check, Progress, StoppingRule, StopReason, otherwise
 
 __all__ = ["MaxEpochs", "MaxSeconds", "MaxUpdates"]
 

@@ -10,6 +10,7 @@ ConvergenceWarning (scikit-learn's)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 if TYPE_CHECKING:
     from maxmargin.core.witness import Witness
 
-__all__ = ["BudgetWarning", "ClusterError", "InputError", "MaxMarginError", "NotSeparableError"]
+__all__ = [
+    "BudgetWarning",
+    "ClusterError",
+    "InputError",
+    "MaxMarginError",
+    "NotSeparableError",
+    "unwritable",
+]
 
 
 class MaxMarginError(Exception):
@@ -122,3 +130,9 @@ class BudgetWarning(ConvergenceWarning):
     >>> str(caught[0].message).split(". ")[0]
     'The budget of 1 epoch ended with 3 mistakes in the last one'
     """
+
+
+def unwritable(path: str | os.PathLike[str], reason: OSError | str, name: str = "path") -> InputError:
+    """Return the error of a file that cannot be written; ``name`` is what the caller calls its path."""
+    why = reason if isinstance(reason, str) else reason.strerror or str(reason)
+    return InputError(f"{name} must name a file that can be written. Got {os.fspath(path)!r}: {why}.")

@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.core.rules import StoppingRule, StopReason
 
-__all__ = ["Keeper", "Stage", "freeze", "is_kept", "keeping", "next_stage", "thaw"]
+__all__ = ["Keeper", "Rng", "Stage", "freeze", "is_kept", "keeping", "next_stage", "thaw"]
 
 T = TypeVar("T")
 Rng = np.random.Generator | None

@@ -15,7 +15,15 @@ from maxmargin.core.errors import InputError
 FEW = 8  # classes that are found one by one
 LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
 
-__all__ = ["check_no_gaps", "class_weights", "encode", "few_distinct", "find_classes"]
+__all__ = [
+    "check_no_gaps",
+    "class_weights",
+    "encode",
+    "few_distinct",
+    "find_classes",
+    "unlabelled",
+    "unsortable",
+]
 
 
 def find_classes(y: Any) -> np.ndarray:
@@ -31,16 +39,26 @@ def find_classes(y: Any) -> np.ndarray:
         check_no_gaps(y, error)
         if isinstance(error, ValueError):
             raise
-        raise InputError(
-            "y must hold labels that can be sorted (all numbers, all strings, …). "
-            f"Got labels that cannot be compared: {error}. Convert them to strings."
-        ) from error
+        raise unsortable(error) from error
     if len(classes) < 2:
         raise InputError(
             f"y must hold at least two classes. Got 1 class instead: {classes.tolist()[0]!r}. "
             "A classifier needs examples of both sides."
         )
     return np.asarray(classes)
+
+
+def unsortable(error: TypeError) -> InputError:
+    """Return the error of labels that cannot be compared."""
+    return InputError(
+        "y must hold labels that can be sorted (all numbers, all strings, …). "
+        f"Got labels that cannot be compared: {error}. Convert them to strings."
+    )
+
+
+def unlabelled() -> InputError:
+    """Return the error of rows that are to be learned from, or judged, without labels."""
+    return InputError("rows without labels need y. Got None instead. Name the label in open_rows.")
 
 
 def check_no_gaps(y: Any, error: Exception | None = None) -> None:
@@ -99,7 +117,7 @@ def class_weights(
     codes: np.ndarray | None = None,
     counts: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return one weight per class; ``counts`` says how often each of the ``codes`` stands for a row.
+    """Return one weight per class; ``counts`` says how many rows each of the ``codes`` stands for.
 
     Without ``codes``, in a stream, classes may be named before they are seen, and nothing can be
     balanced.

@@ -10,11 +10,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Check", "Progress", "StopReason", "StoppingRule"]
+__all__ = ["AllOf", "AnyOf", "Check", "Progress", "StopReason", "StoppingRule", "otherwise"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,11 @@ class Progress(NamedTuple):
 Check = Callable[[Progress], StopReason | None]
 
 
+def otherwise(p: Progress) -> str:
+    """What to use if the classes overlap."""
+    return "use a soft margin" if p.pocket else "use PocketPerceptron or a soft margin"
+
+
 class StoppingRule(ABC):
     """A rule that ends a run; see the module for how rules combine.
 
@@ -94,15 +99,13 @@ class StoppingRule(ABC):
     'few'
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     @abstractmethod
     def watch(self) -> Check:
         """Start watching one run."""
 
-    def requires(self, what: str) -> bool:
-        """Whether this rule reads ``what`` ("training_error" or "validation_error")."""
-        return what in self.needs
+    def reads_training_error(self) -> bool:
+        """Whether ``Progress.training_error`` has to be measured for this rule."""
+        return False
 
     def max_updates(self) -> float:
         """Updates after which this rule ends the run even within an epoch."""
@@ -119,20 +122,20 @@ class StoppingRule(ABC):
     def __or__(self, other: StoppingRule) -> StoppingRule:
         if not isinstance(other, StoppingRule):
             return NotImplemented
-        return _Any((*_parts(self, _Any), *_parts(other, _Any)))
+        return AnyOf((*_parts(self, AnyOf), *_parts(other, AnyOf)))
 
     def __and__(self, other: StoppingRule) -> StoppingRule:
         if not isinstance(other, StoppingRule):
             return NotImplemented
-        return _All((*_parts(self, _All), *_parts(other, _All)))
+        return AllOf((*_parts(self, AllOf), *_parts(other, AllOf)))
 
 
 @dataclass(frozen=True)
 class _Combined(StoppingRule):
     rules: tuple[StoppingRule, ...]
 
-    def requires(self, what: str) -> bool:
-        return any(rule.requires(what) for rule in self.rules)
+    def reads_training_error(self) -> bool:
+        return any(rule.reads_training_error() for rule in self.rules)
 
     def validation_fraction(self) -> float | None:
         fractions = [rule.validation_fraction() for rule in self.rules]
@@ -143,8 +146,11 @@ def _parts(rule: StoppingRule, kind: type[_Combined]) -> tuple[StoppingRule, ...
     return rule.rules if isinstance(rule, kind) else (rule,)
 
 
-class _Any(_Combined):
+class AnyOf(_Combined):
+    """Rules of which any ends the run."""
+
     def watch(self) -> Check:
+        """Start watching one run."""
         checks = [rule.watch() for rule in self.rules]
 
         def check(p: Progress) -> StopReason | None:
@@ -158,17 +164,22 @@ class _Any(_Combined):
         return check
 
     def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
         return min(rule.max_updates() for rule in self.rules)
 
     def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
         return min(rule.max_seconds() for rule in self.rules)
 
     def __str__(self) -> str:
         return " | ".join(map(str, self.rules))
 
 
-class _All(_Combined):
+class AllOf(_Combined):
+    """Rules that end the run together."""
+
     def watch(self) -> Check:
+        """Start watching one run."""
         checks = [rule.watch() for rule in self.rules]
 
         def check(p: Progress) -> StopReason | None:
@@ -183,9 +194,11 @@ class _All(_Combined):
         return check
 
     def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
         return max(rule.max_updates() for rule in self.rules)
 
     def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
         return max(rule.max_seconds() for rule in self.rules)
 
     def __str__(self) -> str:

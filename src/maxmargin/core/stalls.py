@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -57,11 +56,14 @@ class TrainingErrorStalls(StoppingRule):
 
     patience: int = 5
     tol: float = 0.0
-    needs: ClassVar[frozenset[str]] = frozenset({"training_error"})
 
     def __post_init__(self) -> None:
         check_count("TrainingErrorStalls.patience", self.patience)
         check_number("TrainingErrorStalls.tol", self.tol, least=0)
+
+    def reads_training_error(self) -> bool:
+        """Whether ``Progress.training_error`` has to be measured for this rule."""
+        return True
 
     def watch(self) -> Check:
         """Start watching one run."""
@@ -90,7 +92,6 @@ class ValidationErrorStalls(StoppingRule):
     patience: int = 5
     tol: float = 0.0
     fraction: float = 0.1
-    needs: ClassVar[frozenset[str]] = frozenset({"validation_error"})
 
     def __post_init__(self) -> None:
         check_count("ValidationErrorStalls.patience", self.patience)

@@ -1,38 +1,14 @@
-"""When to stop: small named rules that can be combined.
-
-Here are the rules that end a run because it is done, or would never be; those of ``budgets`` and
-``stalls`` are listed with them.
-
->>> from maxmargin.stopping import MaxSeconds, ValidationErrorStalls
->>> rule = ValidationErrorStalls(patience=3) | MaxSeconds(60)
->>> print(rule)
-ValidationErrorStalls(patience=3, tol=0.0, fraction=0.1) | MaxSeconds(seconds=60)
-"""
+"""Rules that end a run because it is done, or would never be."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maxmargin.core.budgets import MaxEpochs, MaxSeconds, MaxUpdates
 from maxmargin.core.params import check_count
-from maxmargin.core.phrases import count, otherwise
-from maxmargin.core.rules import Check, Progress, StoppingRule, StopReason
-from maxmargin.core.stalls import TrainingErrorStalls, ValidationErrorStalls, WeightsSettle
+from maxmargin.core.phrases import count
+from maxmargin.core.rules import Check, Progress, StoppingRule, StopReason, otherwise
 
-__all__ = [
-    "AllCorrect",
-    "Cycle",
-    "MaxEpochs",
-    "MaxSeconds",
-    "MaxUpdates",
-    "NeverStops",
-    "Progress",
-    "StopReason",
-    "StoppingRule",
-    "TrainingErrorStalls",
-    "ValidationErrorStalls",
-    "WeightsSettle",
-]
+__all__ = ["AllCorrect", "Cycle", "NeverStops"]
 
 
 @dataclass(frozen=True)

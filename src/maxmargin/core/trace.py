@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
+from maxmargin.core.atomic import write_atomically
 from maxmargin.core.errors import InputError
 
 __all__ = ["Trace", "Update"]
@@ -125,7 +125,7 @@ class Trace(Sequence[Update]):
         """Return the trace as JSON text, written to ``path`` if one is given."""
         text = json.dumps(self.to_dict(), allow_nan=False)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_atomically(path, text.encode())
         return text
 
     @classmethod

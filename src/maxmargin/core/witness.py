@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.core.phrases import count
+
 __all__ = ["Witness"]
 
 
@@ -53,10 +55,6 @@ class Witness:
         if not self.means:
             return f"the weighted sums of {ours} and {others} rows of the two classes are equal, exactly"
         return (
-            f"{ours} {_rows(ours)} of the one class and {others} of the other have weighted means that "
+            f"{count(ours, 'row')} of the one class and {others} of the other have weighted means that "
             "are the same point, exactly"
         )
-
-
-def _rows(n: int) -> str:
-    return "row" if n == 1 else "rows"

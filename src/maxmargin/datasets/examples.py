@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from maxmargin.core.params import check_choice
+from maxmargin.core.phrases import count
 
 __all__ = ["Dataset", "load", "names"]
 
@@ -55,7 +56,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         n, d = self.X.shape
-        return f"Dataset({self.name!r}, {n} points, {d} feature{'s' * (d > 1)}, {self.kind})"
+        return f"Dataset({self.name!r}, {n} points, {count(d, 'feature')}, {self.kind})"
 
 
 # name: points, labels, kind, squared margin, description

@@ -15,7 +15,7 @@ from maxmargin.certificates.several import Certificates
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_number
-from maxmargin.estimators.bench import Bench, Ground, LocalGround, Sides
+from maxmargin.estimators.auditing import Bench, Ground, LocalGround, Sides
 from maxmargin.estimators.door import remote
 from maxmargin.estimators.training import loss_of, scaling_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_number
-from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.rules import StoppingRule
 from maxmargin.core.trace import Update
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.solvers.examples import Examples

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
+from maxmargin.core.labels import unlabelled
 from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.estimators.complaints import column_name, in_our_words, not_finite
 from maxmargin.rows import Rows, as_rows
@@ -18,7 +19,6 @@ from maxmargin.rows.doubles import not_doubles
 from maxmargin.rows.survey import Surveyed, first_not_finite
 
 __all__ = [
-    "LARGEST",
     "Features",
     "check_exact",
     "check_exact_survey",
@@ -134,7 +134,7 @@ def _labels(rows: Rows, y: Any) -> np.ndarray:
     if y is None:
         y = getattr(rows, "labels", None)
     if y is None:
-        raise InputError("rows without labels need y. Got None instead. Name the label in open_rows.")
+        raise unlabelled()
     labels = column_or_1d(y, warn=True)
     if len(labels) != rows.n:
         raise InputError(f"y must hold one label per row, {rows.n} in all. Got {len(labels)} instead.")
@@ -147,7 +147,8 @@ def check_reach(rows: Rows, *, training: bool = False, names: Sequence[str] | No
     That a whole column is too small can be said only of many rows together, not of a new one. Errors
     call a column by its name, if there are ``names``.
     """
-    _check_range(check_finite(rows, names), training, names)
+    if not rows.within(SMALLEST, LARGEST):
+        _check_range(check_finite(rows, names), training, names)
     return rows
 
 

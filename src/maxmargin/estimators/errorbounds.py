@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_bool, check_count
+from maxmargin.core.phrases import count
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.judging import judge, witness_of
 from maxmargin.estimators.machines import build_machines
@@ -58,7 +59,7 @@ class ErrorBounds:
     limited: bool
 
     def __str__(self) -> str:
-        found = f"{self.upper} {'error' if self.upper == 1 else 'errors'} found"
+        found = f"{count(self.upper, 'error')} found"
         if self.lower == self.upper:
             return f"{found}; no plane makes fewer."
         more = " (packing stopped at max_witnesses)" if self.limited else ""

@@ -12,7 +12,7 @@ from maxmargin.estimators.judging import judged
 from maxmargin.estimators.question import Question, confirm, fraction_text
 from maxmargin.solvers.exact.optimum import exact_hard_margin
 from maxmargin.solvers.exact.separated import uniform, within_reach
-from maxmargin.solvers.margin.machines import Solved
+from maxmargin.solvers.margin.tasks import Solved
 
 __all__ = ["exact_optimum", "second_opinion"]
 

@@ -12,16 +12,12 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from maxmargin.cluster.collections import is_remote
+from maxmargin.core.budgets import MaxEpochs
 from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, random_generator
-from maxmargin.core.stopping import (
-    AllCorrect,
-    Cycle,
-    MaxEpochs,
-    StoppingRule,
-    StopReason,
-)
+from maxmargin.core.rules import StoppingRule, StopReason
+from maxmargin.core.stopping import AllCorrect, Cycle
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.door import read_start, read_X, read_Xy, remote
 from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise

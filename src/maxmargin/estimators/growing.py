@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.door import LARGEST, check_reach
+from maxmargin.core.params import LARGEST
+from maxmargin.estimators.door import check_reach
 from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import History
-from maxmargin.core.stopping import StopReason
+from maxmargin.core.phrases import some
+from maxmargin.core.rules import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.solvers.problem import Machine, Solution
 
@@ -29,6 +30,7 @@ __all__ = [
     "combined",
     "decide_multiclass",
     "summarise",
+    "winners",
 ]
 
 
@@ -122,9 +124,16 @@ def combined(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
     return np.asarray(F[0]) if classes <= 2 else decide_multiclass(F, classes, multi_class)
 
 
-def chosen(f: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels from decision values."""
-    winner = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
+def winners(f: np.ndarray) -> np.ndarray:
+    """The class with the largest decision value; of two, the larger one where the value is positive."""
+    return (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
+
+
+def chosen(f: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """Labels from decision values; 0, 1, … for classes without names."""
+    winner = winners(f)
+    if classes is None:
+        return winner
     # A stream may have shown only one class so far.
     return np.asarray(classes[np.minimum(winner, len(classes) - 1)])
 
@@ -157,8 +166,7 @@ def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
         groups.setdefault(reason.rule, []).append(label)
     parts = []
     for rule, labels in groups.items():
-        some = ", ".join(map(repr, labels[:3])) + (", …" if len(labels) > 3 else "")
-        parts.append(f"{len(labels)} by {rule} ({some})")
+        parts.append(f"{len(labels)} by {rule} ({some(labels, 3, repr)})")
     solved = all(reason.solved for _, reason in reasons)
     story = "machines_[label] tells the whole story."
     sentence = f"{len(reasons)} machines stopped: {'; '.join(parts)}. {story}"

@@ -10,25 +10,27 @@ from typing import Any, Self
 
 import numpy as np
 
+from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
+from maxmargin.core.phrases import some
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.complaints import read_weight
 from maxmargin.estimators.door import check_reach, names_of, read_Xy, remote
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
-from maxmargin.estimators.marginsolving import Labelled, solve_machines
+from maxmargin.estimators.marginsolving import Weighted, solve_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.choice import SOLVERS
 from maxmargin.solvers.margin.frame import NotFiniteError
-from maxmargin.solvers.margin.machines import Start
+from maxmargin.solvers.margin.tasks import Start
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["MarginClassifier"]
+__all__ = ["MarginClassifier", "shortfall"]
 
 
 class MarginClassifier(MarginAttributes):
@@ -123,7 +125,7 @@ class MarginClassifier(MarginAttributes):
 
         with Watch(self, X, y, None, attributes) as watch:
             try:
-                solved = solve_machines(self, Labelled(rows, codes, weight), machines, watch)
+                solved = solve_machines(self, Weighted(rows, codes, weight), machines, watch)
             except NotFiniteError:
                 check_reach(rows, training=True, names=names_of(self))  # says where
                 raise InputError(
@@ -144,11 +146,10 @@ class MarginClassifier(MarginAttributes):
         if len(machines) == 1:
             message = f"no plane separates the two classes: {next(iter(bad.values())).witness}. {remedy}"
             raise NotSeparableError(message, bad)
-        some = ", ".join(map(repr, list(bad)[:5])) + (", …" if len(bad) > 5 else "")
         kind = "classes are not separable from the rest"
         if self.multi_class == "ovo":
             kind = "pairs of classes are not separable"
-        message = f"{len(bad)} of {len(machines)} {kind}: {some}. {remedy}"
+        message = f"{len(bad)} of {len(machines)} {kind}: {some(list(bad), 5, repr)}. {remedy}"
         raise NotSeparableError(message, bad)
 
     def _publish(self, machines: list[MarginMachine]) -> None:
@@ -160,20 +161,25 @@ class MarginClassifier(MarginAttributes):
 
     def _warn(self) -> None:
         """Say it if a budget ended the work, or rounding did."""
-        worst = self.certificate_
-        if worst.relative_gap <= self.tol:
-            return
-        far = "no bound on its distance from the optimum is known yet"
-        if math.isfinite(worst.gap) and worst.dual > 0.0:
-            far = f"the objective is above the optimum by at most {100 * worst.gap / worst.dual:.3g} %"
-        warnings.warn(
-            f"{type(self).__name__} stopped before the relative gap was {self.tol:g}: {far}, after "
-            f"{self.n_passes_} passes. {self._remedy()}",
-            BudgetWarning,
-            stacklevel=6,
-        )
+        short = shortfall(self.certificate_, self.tol)
+        if short:
+            warnings.warn(
+                f"{type(self).__name__} {short}, after {self.n_passes_} passes. {self._remedy()}",
+                BudgetWarning,
+                stacklevel=6,
+            )
 
     def _remedy(self) -> str:
         if self.max_passes is not None or self.max_seconds is not None:
             return "Raise max_passes or max_seconds, or raise tol."
         return "This is as far as doubles go on this data: scale the features alike, or raise tol."
+
+
+def shortfall(found: Certificate, tol: float) -> str:
+    """How far the optimum is at most if the work stopped early; empty if the gap is within ``tol``."""
+    if found.relative_gap <= tol:
+        return ""
+    far = "no bound on its distance from the optimum is known yet"
+    if math.isfinite(found.gap) and found.dual > 0.0:
+        far = f"the objective is above the optimum by at most {100 * found.gap / found.dual:.3g} %"
+    return f"stopped before the relative gap was {tol:g}: {far}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.estimators.base import LinearClassifier
-from maxmargin.solvers.margin.machines import Pass
+from maxmargin.solvers.margin.tasks import Pass
 
 __all__ = ["MarginAttributes", "MarginMachine", "Slab"]
 

@@ -21,36 +21,36 @@ from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.kept import solve_stage
-from maxmargin.solvers.margin.machines import Pass, Solved, Start, Task, Way
 from maxmargin.solvers.margin.passes import Budget, MarginPoint, Plane
 from maxmargin.solvers.margin.sidebyside import in_threads
+from maxmargin.solvers.margin.tasks import Pass, Solved, Start, Task, Way
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.threads import one_thread
 
 if TYPE_CHECKING:
     from maxmargin.estimators.margin import MarginClassifier
 
-__all__ = ["Labelled", "solve_machines"]
+__all__ = ["Weighted", "solve_machines"]
 
 Found = tuple[Verdict | None, MarginMachine | None]
 
 
-class Labelled(NamedTuple):
+class Weighted(NamedTuple):
     """Training rows, the codes of their labels, and their weights."""
 
     rows: Rows
     codes: np.ndarray
     weight: np.ndarray
 
-    def some(self, members: np.ndarray) -> Labelled:
+    def some(self, members: np.ndarray) -> Weighted:
         """These rows alone; themselves if that is all."""
         if len(members) == self.rows.n:
             return self
-        return Labelled(self.rows.select(members), self.codes[members], self.weight[members])
+        return Weighted(self.rows.select(members), self.codes[members], self.weight[members])
 
 
 def solve_machines(
-    model: MarginClassifier, data: Labelled, machines: list[Machine], watch: Watch
+    model: MarginClassifier, data: Weighted, machines: list[Machine], watch: Watch
 ) -> list[Found]:
     """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
     rows = data.rows
@@ -105,7 +105,7 @@ def solve_machines(
 
 
 def _found(
-    model: MarginClassifier, data: Labelled, own: Rows, machine: Machine, task: Task, result: Solved
+    model: MarginClassifier, data: Weighted, own: Rows, machine: Machine, task: Task, result: Solved
 ) -> Found:
     """The machine as it is published, or the verdict that there is none."""
     fitted = None if result.meets else _certified(model, data.rows.n, own, machine, task, result)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_bool, check_choice, check_number
-from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.rules import StoppingRule
 from maxmargin.estimators.door import read_X
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE, SEEN
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Perceptron"]
 
 LARGEST_STEP = 2.0**90
-CHEAP_ENTRIES = 1 << 21  # stored numbers up to which one more pass is a millisecond or two
+CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
 
 
 class Perceptron(StreamPerceptron):
@@ -71,7 +71,7 @@ class Perceptron(StreamPerceptron):
         starts (see Notes). In memory there is one partition, and both are the same run.
     track_error : "auto", True or False
         Measure the training error after every epoch, which costs a pass; "auto" does so on small data
-        (two million stored numbers). The last epoch is always measured.
+        (a hundred thousand stored numbers). The last epoch is always measured.
     warm_start : bool, default False
         ``fit`` goes on from the weights at hand.
     random_state : int, RandomState or None

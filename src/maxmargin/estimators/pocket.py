@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from maxmargin.core.budgets import MaxUpdates
 from maxmargin.core.params import check_bool, check_choice, check_count
-from maxmargin.core.stopping import MaxUpdates, StoppingRule
+from maxmargin.core.rules import StoppingRule
 from maxmargin.estimators.stream import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.judging import Pocket
 from maxmargin.solvers.perceptron.orders import ORDERS
 from maxmargin.solvers.perceptron.pocket import pocket_perceptron
-from maxmargin.solvers.perceptron.recorder import Recorder
-from maxmargin.solvers.perceptron.running import Running, Settings, State
+from maxmargin.solvers.perceptron.pocketstream import Carried, learn_rows
+from maxmargin.solvers.perceptron.running import Settings, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 
 if TYPE_CHECKING:
@@ -240,27 +240,14 @@ class PocketPerceptron(StreamPerceptron):
         total: float,
         deadline: float,
     ) -> float:
-        """What no plane falls below: each of some disjoint witnesses costs it the least weight in it.
-
-        ``total`` is the weight of all rows, of which ``training`` may hold only some.
-        """
+        """What no plane falls below; ``total`` is the weight of all rows, ``training`` may be some."""
         late = time.perf_counter() > deadline
         if late or not self.max_witnesses or not solution.best_error > 0:
             return 0.0
         # Imported on use, like all exact arithmetic.
-        from maxmargin.solvers.exact.packing import pack
-        from maxmargin.solvers.exact.whole import ExactRows
+        from maxmargin.solvers.exact.packing import unavoidable
 
-        everything = np.arange(training.rows.n)
-        wrong = np.flatnonzero(training.margins(machine, solution.z, everything) <= 0)
-        exponents = np.frexp(training.rows.column_reach)[1].astype(np.int64)
-        rows = ExactRows(training.rows, machine.signs(training.codes), self._pad, exponents)
-        weights = machine.class_weight[training.codes]
-        least = 0.0
-        for witness in pack(rows, wrong, min(self.max_witnesses, len(wrong))):
-            least += float(weights[list(witness)].min())
-            if time.perf_counter() > deadline:
-                break
+        least = unavoidable(training, machine, solution.z, self.max_witnesses, deadline)
         return min(least / total, solution.best_error)
 
     def _keep(self, solutions: list[Solution]) -> None:
@@ -302,40 +289,11 @@ class PocketPerceptron(StreamPerceptron):
         for k, machine in enumerate(machines):
             if not len(machine.members):
                 continue
-            state = self._state.part(np.s_[k : k + 1])
-            mine = examples.restricted(machine.members)
-            pocket = Pocket(mine, machine, self._pocket[k]) if mine.rows.n > 1 else None
-            everything = replace(machine, members=np.arange(mine.rows.n))
-            running = Running(mine, [everything], state, self._settings())
-            recorder = None
-            if self.record:
-                recorder = Recorder(mine, machine, state.Z[0], self._logs[k].trace, machine.members)
-            earlier = state.Z[0].copy()
-            for piece in running.pieces(next(running.orders(rng))):
-                for step, row in running.visit(piece):
-                    if pocket is not None:
-                        pocket.offer(int(running.updates[0]), state.Z[0])
-                    if recorder is not None:
-                        recorder.record(step, row, state.Z[0])
-            if recorder is not None:
-                self._logs[k].trace = recorder.trace
-            running.end_epoch()
-            if pocket is not None:
-                pocket.judge()
-                self._pocket[k] = pocket.z
-                judged[k] = pocket.errors / pocket.total
-            else:
-                self._count_run(k, earlier, mistake=bool(running.mistakes[0]))
+            state, log = self._state.part(np.s_[k : k + 1]), self._logs[k]
+            carried = Carried(state, self._pocket[k], self._runs[k], log.trace)
+            judged[k] = learn_rows(examples, machine, carried, self._settings(), rng)
+            log.trace = carried.trace
         errors = dict(zip([log.label for log in self._logs], judged.tolist(), strict=True))
         self.best_error_ = self.unpolished_error_ = self._by_label(errors)
         self.error_lower_bound_ = self._by_label(dict.fromkeys(errors, 0.0))
         return np.asarray(self._state.counts[:, MADE] - before)
-
-    def _count_run(self, k: int, z: np.ndarray, mistake: bool) -> None:
-        """Gallant's rule: weights that were right longer than the pocket's replace them."""
-        current, longest = self._runs[k]
-        current = 0 if mistake else current + 1
-        if current > longest:
-            longest = current
-            self._pocket[k] = z
-        self._runs[k] = current, longest

@@ -18,7 +18,7 @@ from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.door import check_exact, check_finite, names_of, read_Xy
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.verdict import Finding
-from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers, primitive
+from maxmargin.solvers.exact.whole import ExactRows, Number, as_integers, exponents_of, primitive
 from maxmargin.solvers.problem import Machine
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "ask",
     "confirm",
     "distinct_labels",
-    "exponents_of",
     "feature_names",
     "fraction_text",
     "in_doubles",
@@ -125,11 +124,6 @@ class Question:
     def numbered_on_plane(self, finding: Finding) -> np.ndarray:
         """The same by their numbers in the data that the proof is about."""
         return self.numbered(finding.on_plane)
-
-
-def exponents_of(reach: np.ndarray) -> np.ndarray:
-    """k_j with |x_ij| ≤ 2^k_j for every feature j."""
-    return np.asarray(np.frexp(reach)[1], dtype=np.int64)
 
 
 def ask(

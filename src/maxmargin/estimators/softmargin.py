@@ -15,10 +15,10 @@ from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.margin import MarginClassifier
 from maxmargin.estimators.marginmachine import MarginMachine
 from maxmargin.rows import Rows
-from maxmargin.solvers.margin.machines import Start
+from maxmargin.solvers.margin.tasks import Start
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["SoftMarginSVC"]
+__all__ = ["SoftMarginSVC", "read_Cs"]
 
 
 class SoftMarginSVC(MarginClassifier):
@@ -128,10 +128,7 @@ class SoftMarginSVC(MarginClassifier):
         check_bool("warm_start", self.warm_start)
 
     def _class_weights(self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            total = np.bincount(codes, weights=weight, minlength=len(classes))
-            return np.asarray(weight.sum() / (len(classes) * total))
-        return class_weights(self.class_weight, classes, codes)
+        return class_weights(self.class_weight, classes, codes, weight)
 
     def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.asarray(self.C * weight * machine.class_weight[codes])
@@ -164,10 +161,10 @@ class SoftMarginSVC(MarginClassifier):
         ----------
         X, y : array-like
             Training rows, dense or sparse, and their labels.
-        sample_weight : array-like of shape (n,), optional
-            Factors on C by row.
         Cs : sequence of float > 0
             The values of C, in any order; they are solved from the smallest to the largest.
+        sample_weight : array-like of shape (n,), optional
+            Factors on C by row.
 
         Returns
         -------

@@ -22,7 +22,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import random_generator
-from maxmargin.core.stopping import StopReason
+from maxmargin.core.rules import StopReason
 from maxmargin.core.trace import Trace
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import read_Xy
@@ -32,7 +32,7 @@ from maxmargin.rows import Rows
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine, Solution
 
-__all__ = ["StreamPerceptron"]
+__all__ = ["ONLINE", "StreamPerceptron"]
 
 ONLINE = StopReason(
     "online", "Learning as examples arrive: each was seen once, and no stopping rule applies."

@@ -13,6 +13,7 @@ from maxmargin.files.layout import Layout, choose
 from maxmargin.files.onehot import Part, find_categories
 from maxmargin.files.options import Options, at_row
 from maxmargin.files.tables import TableReader
+from maxmargin.rows.doubles import rounded
 
 __all__ = ["ArrowReader", "row_groups"]
 
@@ -155,9 +156,9 @@ class ArrowReader(TableReader):
         found = np.asarray(column.to_numpy(zero_copy_only=False))
         values = found.astype(np.float64)
         wrong = ~np.isfinite(values)
-        if found.dtype.kind in "iu" and found.dtype.itemsize == 8:
-            large = np.flatnonzero(np.abs(values) >= 2**53)
-            wrong[large] = [int(values[i]) != int(found[i]) for i in large.tolist()]
+        off = rounded(found)
+        if off is not None:
+            wrong |= off
         if np.any(wrong):
             row = int(np.flatnonzero(wrong)[0])
             raise InputError(

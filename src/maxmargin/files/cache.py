@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.workplace import Workplace, sweep
 from maxmargin.files.labels import check_length
 from maxmargin.files.options import Options
 from maxmargin.files.reader import Reader, StartAgain
 from maxmargin.rows.filerows import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
-from maxmargin.rows.workplace import Workplace, sweep
 
 __all__ = ["cached", "convert"]
 

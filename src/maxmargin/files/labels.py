@@ -11,7 +11,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.files.numbers import read_float
 from maxmargin.files.options import at_row
 
-__all__ = ["Labels", "check_length", "typed_labels"]
+__all__ = ["Labels", "check_labels", "check_length", "typed_labels"]
 
 MOST = 1_000_000  # different labels
 MISSING = "", "NA", "N/A", "<NA>", "null", "NULL"
@@ -75,6 +75,21 @@ def check_length(labels: np.ndarray, rows: int, path: object) -> None:
             f"{path}: must hold a label for each of the {rows:,} rows. Got {len(labels):,} labels "
             "instead. Write both anew, from the same rows."
         )
+
+
+def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
+    """Labels that have a type: one for each row, none of them missing."""
+    values = values.ravel() if values.ndim == 2 and 1 in values.shape else values
+    if values.ndim != 1 or values.dtype.kind not in "biufSU":
+        raise InputError(
+            f"{shown}: labels must be a vector of numbers or strings. Got shape {values.shape} and type "
+            f"{values.dtype} instead."
+        )
+    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        where = at_row(shown, row)
+        raise InputError(f"{where}: the label must not be {values[row]}. Leave the row out.")
+    return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
 
 def _is_missing(text: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.phrases import some
 from maxmargin.files.numbers import is_index, read_float
 from maxmargin.files.options import Options
 
@@ -48,10 +49,9 @@ def choose(path: object, names: list[str], named: bool, options: Options) -> Lay
             return int(name)
         if name[:1] == "-" and is_index(name[1:]) and 0 < int(name[1:]) <= len(names):
             return len(names) - int(name[1:])
-        some = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
         raise InputError(
-            f"{path}: a column must be one of {some}, or a number from 0 to {len(names) - 1}. "
-            f"Got {name[:40]!r}, which this file does not have."
+            f"{path}: a column must be one of {some(names, 20)}, or a number from 0 to "
+            f"{len(names) - 1}. Got {name[:40]!r}, which this file does not have."
         )
 
     label = options.label

@@ -15,7 +15,9 @@ from maxmargin.core.errors import InputError
 from maxmargin.files.layout import Layout, choose
 from maxmargin.files.options import Options, at_row
 from maxmargin.files.reader import Reader
-from maxmargin.rows.filerows import FileRows, Section
+from maxmargin.rows.doubles import rounded
+from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.mapping import Section
 
 __all__ = ["DAMAGED", "NpyReader", "as_features", "map_npy", "read_header"]
 
@@ -87,11 +89,9 @@ def as_features(block: np.ndarray, place: Callable[[int, int], str]) -> np.ndarr
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(block, dtype=dtype)
     wrong = ~np.isfinite(values)
-    if block.dtype.itemsize >= 8 and block.dtype.kind in "iu":
-        for i, j in np.argwhere(np.abs(values) >= 2**53).tolist():
-            wrong[i, j] = int(values[i, j]) != int(block[i, j])
-    elif block.dtype.itemsize > 8:
-        wrong |= values != block
+    off = rounded(block)
+    if off is not None:
+        wrong |= off
     if np.any(wrong):
         i, j = np.argwhere(wrong)[0].tolist()
         raise InputError(
@@ -143,10 +143,6 @@ class NpyReader(Reader):
             block = np.array(matrix[start : start + length])
             self._add_labels(block, layout, start)
             yield as_features(block[:, layout.features_at], partial(self.place, start))
-
-    def place(self, before: int, i: int, j: int) -> str:
-        """Where an entry of a block is, in words."""
-        return f"{at_row(self.shown, before + i)}: feature {j}"
 
     def _add_labels(self, block: np.ndarray, layout: Layout, before: int) -> None:
         if layout.label_at is None:

@@ -12,12 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
+from maxmargin.files.labels import check_labels
 from maxmargin.files.npyfile import BLOCK, as_features, check_matrix, read_header
 from maxmargin.files.npzsparse import TURNED, by_rows
 from maxmargin.files.options import at_row
 from maxmargin.files.reader import Reader
 
-__all__ = ["NpzReader", "check_labels"]
+__all__ = ["NpzReader"]
 
 
 class NpzReader(Reader):
@@ -92,10 +93,7 @@ class NpzReader(Reader):
             for start in range(0, n, length):
                 rows = min(length, n - start)
                 block = self._take(file, header.dtype, rows * d).reshape(rows, d)
-                yield as_features(block, partial(self._place, start))
-
-    def _place(self, before: int, i: int, j: int) -> str:
-        return f"{at_row(self.shown, before + i)}: feature {j}"
+                yield as_features(block, partial(self.place, start))
 
     def _sparse_place(self, before: int, ends: np.ndarray, columns: np.ndarray, _: int, p: int) -> str:
         row = before + int(np.searchsorted(ends, p, side="right")) - 1
@@ -162,18 +160,3 @@ def _pieces(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
         stop = min(n, max(stop, start + 1))
         yield start, stop
         start = stop
-
-
-def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
-    """Labels that have a type: one for each row, none of them missing."""
-    values = values.ravel() if values.ndim == 2 and 1 in values.shape else values
-    if values.ndim != 1 or values.dtype.kind not in "biufSU":
-        raise InputError(
-            f"{shown}: labels must be a vector of numbers or strings. Got shape {values.shape} and type "
-            f"{values.dtype} instead."
-        )
-    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        where = at_row(shown, row)
-        raise InputError(f"{where}: the label must not be {values[row]}. Leave the row out.")
-    return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values

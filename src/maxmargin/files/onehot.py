@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.phrases import some
 from maxmargin.files.numbers import short
 
 __all__ = ["Encoder", "Part", "find_categories"]
@@ -106,10 +107,9 @@ class Encoder:
         places = np.array([known.get(text, -1) for text in texts], dtype=np.int64)[codes]
         if places.size and places.min() < 0:
             row = int(np.flatnonzero(places < 0)[0])
-            some = ", ".join(self.encoding[name][:8]) + (", …" if len(known) > 8 else "")
             raise InputError(
-                f"{part.where(row)}: column {name} must be one of {some}, the categories it was encoded "
-                f"with. Got {short(texts[codes[row]])} instead. Leave the row out, or fit the model "
-                "anew with rows of this category."
+                f"{part.where(row)}: column {name} must be one of {some(self.encoding[name], 8)}, the "
+                f"categories it was encoded with. Got {short(texts[codes[row]])} instead. Leave "
+                "the row out, or fit the model anew with rows of this category."
             )
         return np.asarray(places + self._places[name])

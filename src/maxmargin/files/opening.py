@@ -19,9 +19,8 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.files.cache import cached, convert
 from maxmargin.files.guess import guess_kind
-from maxmargin.files.labels import Labels
+from maxmargin.files.labels import Labels, check_labels, check_length
 from maxmargin.files.npyfile import DAMAGED, map_npy
-from maxmargin.files.npzfile import check_labels
 from maxmargin.files.options import Names, Options, find_kind, read_options
 from maxmargin.files.reader import Reader
 from maxmargin.rows.filerows import FileRows
@@ -104,24 +103,22 @@ def open_rows(
     >>> mm.HardMarginSVC().fit(rows).score(rows)
     1.0
     """
+    given: dict[str, Any] = {
+        "label": label,
+        "columns": columns,
+        "drop": drop,
+        "header": header,
+        "one_hot": one_hot,
+        "encoding": encoding,
+        "dtype": dtype,
+        "first_index": first_index,
+        "features": features,
+    }
     if backend is not None:
         from maxmargin.files.partitioned import open_parts
 
-        given = {
-            "label": label,
-            "columns": columns,
-            "drop": drop,
-            "header": header,
-            "one_hot": one_hot,
-            "encoding": encoding,
-            "labels": labels,
-            "dtype": dtype,
-            "first_index": first_index,
-            "features": features,
-            "kind": kind,
-            "cache_dir": cache_dir,
-        }
-        return open_parts(path, backend, given)
+        more = {"labels": labels, "kind": kind, "cache_dir": cache_dir}
+        return open_parts(path, backend, given | more)
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(
             f"path must name one file. Got {path!r} instead. To open many as one, name a backend, "
@@ -130,19 +127,9 @@ def open_rows(
     shown = os.fspath(path)
     with in_our_words(shown), spooled(path) as (source, temporary):
         kind = kind or (guess_kind(source) if temporary else find_kind(source))
-        options = read_options(
-            shown,
-            find_kind(source, kind),
-            label=False if labels is not None else label,
-            columns=columns,
-            drop=drop,
-            header=header,
-            one_hot=one_hot,
-            encoding=encoding,
-            dtype=dtype,
-            first_index=first_index,
-            features=features,
-        )
+        if labels is not None:
+            given["label"] = False
+        options = read_options(shown, find_kind(source, kind), **given)
         folder = None if cache_dir is None else Path(cache_dir)
         rows = _open(source, options, folder, shown, temporary is not None)
         if temporary is not None:
@@ -246,10 +233,7 @@ def _given_labels(labels: Any, n: int, shown: object) -> np.ndarray:
     else:
         found = check_labels(np.asarray(labels), "labels")
         shown = "labels"
-    if len(found) != n:
-        raise InputError(
-            f"{shown}: must hold a label for each of the {n} rows. Got {len(found)} instead."
-        )
+    check_length(found, n, shown)
     return found
 
 

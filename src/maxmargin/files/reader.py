@@ -53,6 +53,10 @@ class Reader(ABC):
         if not n:
             raise InputError(f"{self.shown}: must hold rows. Got none. Name another file.")
 
+    def place(self, before: int, i: int, j: int) -> str:
+        """Where an entry of a block is, in words."""
+        return f"{at_row(self.shown, before + i)}: feature {j}"
+
     def _as_type(self, X: Any, before: int) -> Any:
         if self.options.dtype is None or X.dtype == self.options.dtype:
             return X

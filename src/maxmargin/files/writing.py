@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.core.atomic import replacing
 from maxmargin.core.errors import InputError
-from maxmargin.files.npzfile import check_labels
+from maxmargin.files.labels import check_labels
 
 __all__ = ["write_svmlight"]
 
@@ -60,9 +61,8 @@ def write_svmlight(
     first_row = _needed(rows, first_index)
     n = rows.shape[0]
     length = max(1, BLOCK * n // max(1, rows.nnz if sparse.issparse(rows) else rows.size))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with opened(temporary, "wb") as file:
+        with replacing(target) as place, opened(place, "wb") as file:
             file.write("".join(f"# {line}\n" for line in comment.splitlines()).encode())
             for start in range(0, n, length):
                 part = sparse.csr_array(rows[start : start + length])
@@ -76,13 +76,10 @@ def write_svmlight(
                         first_row if start == 0 else [],
                     )
                 )
-        os.replace(temporary, target)
     except OSError as error:
         raise InputError(
             f"{target}: {error.strerror or error}. Name a file that can be written."
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _needed(rows: Any, first: int) -> list[int]:

@@ -7,9 +7,10 @@ again elsewhere, and the artists are kept as attributes ending in an underscore.
 
 from maxmargin.plots.both import BothSpaces, both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
-from maxmargin.plots.curves import PathDisplay
 from maxmargin.plots.film.animation import animate
-from maxmargin.plots.learning import ErrorDisplay, MistakesDisplay
+from maxmargin.plots.learning import ErrorDisplay
+from maxmargin.plots.mistakes import MistakesDisplay
+from maxmargin.plots.path import PathDisplay
 from maxmargin.plots.report.writing import write_report
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay

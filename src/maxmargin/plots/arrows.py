@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.core.phrases import count
 from maxmargin.plots.style import BLACK
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
 def thin_path(path: np.ndarray) -> tuple[np.ndarray, str]:
     """The weights to draw of a path, with its end, and what the key says: all, or every so many."""
     steps = len(path) - 1
-    label = f"path of w, {steps:,} step{'s' * (steps != 1)}"
+    label = f"path of w, {count(steps, 'step', ',')}"
     if steps <= CORNERS:
         return path, label
     every = -(-steps // CORNERS)

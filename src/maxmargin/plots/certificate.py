@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.door import read_Xy
 from maxmargin.plots.gap import draw_gap
+from maxmargin.plots.machine import find_machine, machine_title, rows_of
 from maxmargin.plots.residuals import draw_residuals
 from maxmargin.plots.slackness import bounds_on, draw_slackness
 from maxmargin.plots.style import axes, pyplot
-from maxmargin.plots.whichmachine import machine_title, one_machine, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ class CertificateDisplay:
         ax : matplotlib Axes, or three of them, optional
             Where to draw; default a new figure.
         """
-        machine = one_machine(estimator, label)
+        machine = find_machine(estimator, label)
         if not hasattr(machine, "certificate_"):
             raise InputError(
                 "estimator must be a margin machine, which has a certificate. "

@@ -15,7 +15,7 @@ from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.door import check_finite, read_Xy
 from maxmargin.estimators.question import feature_names
 
-__all__ = ["Points", "read_points"]
+__all__ = ["Points", "not_linear", "read_points"]
 
 WIDE = 1 << 27  # numbers of sparse data that is made dense for a picture
 
@@ -58,3 +58,11 @@ def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | No
     if len(found) != rows.d:
         raise InputError(f"names must hold {rows.d} names. Got {len(found)} instead.")
     return Points(rows.take(np.arange(rows.n)), encode(labels, classes), classes, found, X)
+
+
+def not_linear(estimator: Any) -> InputError:
+    """Return the error of an estimator without planes to draw."""
+    return InputError(
+        "estimator must be a fitted linear classifier with coef_ and intercept_. "
+        f"Got {type(estimator).__name__} instead."
+    )

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.plots.curves import TRAINING, VALIDATION, PathDisplay
 from maxmargin.plots.keys import key, title
-from maxmargin.plots.mistakes import MistakesDisplay
-from maxmargin.plots.style import BLACK, COLOURS, axes
-from maxmargin.plots.whichmachine import machine_title, one_machine
+from maxmargin.plots.machine import find_machine, machine_title
+from maxmargin.plots.style import BLACK, COLOURS, TRAINING, VALIDATION, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ErrorDisplay", "MistakesDisplay", "PathDisplay"]
+__all__ = ["ErrorDisplay"]
 
 FEW = 40  # epochs that have a marker each
 LONG = 500  # epochs from which their axis is logarithmic: most happens at the start
@@ -91,7 +89,7 @@ class ErrorDisplay:
         ax : matplotlib Axes, optional
             Where to draw; default a new figure.
         """
-        machine = one_machine(estimator, label)
+        machine = find_machine(estimator, label)
         history = getattr(machine, "history_", None)
         if not history or np.all(np.isnan(history["training_error"])):
             raise InputError(

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.core.errors import InputError
 from maxmargin.core.labels import class_weights, encode
 from maxmargin.core.trace import Trace, Update
 from maxmargin.estimators.marginmachine import MarginMachine
-from maxmargin.plots.whichmachine import one_machine as find_machine
-from maxmargin.plots.whichmachine import rows_of
 
-__all__ = ["REST", "machine_name", "one_machine"]
+__all__ = ["REST", "find_machine", "machine_name", "machine_title", "rows_of", "stand_in"]
 
 REST = "all others"  # sorts before "class …", so the class is +1
 
@@ -40,7 +40,42 @@ def machine_name(label: Hashable) -> str:
     return f"{label} against {REST}"
 
 
-def one_machine(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple[Any, Any, np.ndarray]:
+def machine_title(machine: Any, estimator: Any) -> str:
+    """The estimator's name, and which of its machines."""
+    name = type(estimator).__name__
+    return name if len(estimator.machines_) == 1 else f"{name}: {machine_name(machine.label)}"
+
+
+def find_machine(estimator: Any, label: Hashable = None) -> Any:
+    """The machine of a label (one-vs-rest), of a pair (one-vs-one), or the only one."""
+    check_is_fitted(estimator)
+    machines = getattr(estimator, "machines_", None)
+    if machines is None:
+        raise InputError(
+            "estimator must be a fitted classifier of this package, with machines_. "
+            f"Got {type(estimator).__name__} instead."
+        )
+    if label is None and len(machines) == 1:
+        return next(iter(machines.values()))
+    if label is None or label not in machines:
+        given = "none" if label is None else repr(label)
+        raise InputError(
+            f"label must name one of {len(machines)} machines: {', '.join(map(repr, machines))}. "
+            f"Got {given} instead. Each of them is a picture of its own."
+        )
+    return machines[label]
+
+
+def rows_of(machine: Any, estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that a machine is about, and their signs ±1."""
+    label, members = machine.label, np.arange(len(y))
+    if len(estimator.classes_) > 2 and isinstance(label, tuple) and len(label) == 2:
+        members = np.flatnonzero((y == label[0]) | (y == label[1]))
+        label = label[1]
+    return members, np.where(y[members] == label, 1.0, -1.0)
+
+
+def stand_in(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple[Any, Any, np.ndarray]:
     """Return one machine of a fitted classifier as a two-class classifier, with its rows and labels.
 
     Parameters
@@ -65,9 +100,9 @@ def one_machine(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.machine import one_machine
+    >>> from maxmargin.plots.machine import stand_in
     >>> X, y = [[0, 0], [1, 0], [4, 0], [5, 1], [0, 6], [1, 7]], [1, 1, 2, 2, 3, 3]
-    >>> machine, rows, labels = one_machine(mm.HardMarginSVC().fit(X, y), X, y, 2)
+    >>> machine, rows, labels = stand_in(mm.HardMarginSVC().fit(X, y), X, y, 2)
     >>> machine.classes_.tolist(), machine.predict([[6, 0]]).tolist()
     (['all others', 'class 2'], ['class 2'])
     """
@@ -78,29 +113,29 @@ def one_machine(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple
     members, signs = rows_of(machine, estimator, labels)
     two = _two_labels(estimator, machine.label)
     Z = np.append(machine.coef_, machine.intercept_)[None]
-    stand_in = copy.copy(estimator)
+    made = copy.copy(estimator)
     # Whatever is kept by label is now that of the only one.
     by_label = {
         name: value[machine.label]
         for name, value in vars(estimator).items()
         if isinstance(value, dict) and list(value) == known
     }
-    vars(stand_in).update(by_label, classes_=two)
+    vars(made).update(by_label, classes_=two)
     if getattr(estimator, "class_weight", None) is not None:
-        stand_in.class_weight = _factors(estimator, machine, labels, two)
+        made.class_weight = _factors(estimator, machine, labels, two)
     if isinstance(machine, MarginMachine):
         alone = _among(machine, members, two[1:].tolist()[0])
-        vars(stand_in).update(machines_={alone.label: alone}, _Z=Z, n_passes_=machine.n_passes_)
-        stand_in.n_iter_ = machine.n_passes_
+        vars(made).update(machines_={alone.label: alone}, _Z=Z, n_passes_=machine.n_passes_)
+        made.n_iter_ = machine.n_passes_
     else:
         log = copy.copy(estimator._logs[known.index(machine.label)])
         log.label, log.trace = two[1:].tolist()[0], _trace_among(machine.trace_, members)
-        vars(stand_in).update(_logs=[log], **estimator._attributes(Z))
-        stand_in._publish()
-        stand_in.n_iter_, stand_in.n_mistakes_ = machine.n_iter_, machine.n_mistakes_
-        stand_in.stop_reason_ = machine.stop_reason_
+        vars(made).update(_logs=[log], **estimator._attributes(Z))
+        made._publish()
+        made.n_iter_, made.n_mistakes_ = machine.n_iter_, machine.n_mistakes_
+        made.stop_reason_ = machine.stop_reason_
     part = X if len(members) == len(labels) else _safe_indexing(X, members)
-    return stand_in, part, two[(signs > 0).astype(np.intp)]
+    return made, part, two[(signs > 0).astype(np.intp)]
 
 
 def _two_labels(estimator: Any, label: Hashable) -> np.ndarray:

@@ -13,9 +13,9 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.core.errors import InputError
 from maxmargin.plots.keys import key, title
+from maxmargin.plots.machine import find_machine, machine_title, rows_of
 from maxmargin.plots.novikoff import run_bound
 from maxmargin.plots.style import COLOURS, axes
-from maxmargin.plots.whichmachine import machine_title, one_machine, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +84,7 @@ class MistakesDisplay:
                 "estimator must be a Perceptron or a PocketPerceptron, whose mistakes have a bound. "
                 f"Got {type(estimator).__name__} instead."
             )
-        machine = one_machine(estimator, label)
+        machine = find_machine(estimator, label)
         labels = np.asarray(y)
         members, signs = rows_of(machine, estimator, labels)
         part = X if len(members) == len(labels) else _safe_indexing(X, members)

@@ -13,7 +13,7 @@ from maxmargin.core.params import check_choice
 from maxmargin.core.trace import Trace
 from maxmargin.plots.data import Points
 from maxmargin.plots.keys import key, key_below, title
-from maxmargin.plots.landscape import Landscape, perceptron_risk
+from maxmargin.plots.landscape import Landscape
 from maxmargin.plots.relief import draw_contours, draw_surface
 from maxmargin.plots.runs import read_flat, read_path, read_run, trace_path, weight_names
 from maxmargin.plots.solid import solid_axes
@@ -22,7 +22,7 @@ from maxmargin.plots.style import axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RiskDisplay", "perceptron_risk"]
+__all__ = ["RiskDisplay"]
 
 KINDS = ("contour", "surface")
 

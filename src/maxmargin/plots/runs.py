@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.trace import Trace
-from maxmargin.plots.data import Points, read_points
+from maxmargin.plots.data import Points, not_linear, read_points
 
 __all__ = ["read_flat", "read_path", "read_run", "trace_path", "weight_names"]
 
@@ -34,10 +34,7 @@ def read_run(
     """The points, the path (if recorded) and the weights of a classifier through the origin."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "coef_"):
-        raise InputError(
-            "estimator must be a fitted linear classifier with coef_ and intercept_. "
-            f"Got {type(estimator).__name__} instead."
-        )
+        raise not_linear(estimator)
     points = read_flat(X, y, estimator, names)
     w, b = np.asarray(estimator.coef_, dtype=np.float64), np.ravel(estimator.intercept_)
     if getattr(estimator, "fit_intercept", True) and np.any(b):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.plots.box import box_line
 from maxmargin.plots.cone import CONE
 from maxmargin.plots.keys import title
 from maxmargin.plots.polytope import NEAR, cut_polygon, least_first
 from maxmargin.plots.style import BLACK
 from maxmargin.plots.weightspace import WeightSpace
-from maxmargin.plots.xspace import box_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,6 +21,8 @@ __all__ = [
     "COLOURS",
     "GREY",
     "MARKERS",
+    "TRAINING",
+    "VALIDATION",
     "ClassStyle",
     "axes",
     "caption",
@@ -40,6 +42,9 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "<", "*", ">", "d")  # no cross: it marks mistakes
 BLACK, GREY = "#1A1A1A", "#7F7F7F"
+# The curves of errors: on the rows trained on, and on others.
+TRAINING: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "lw": 1.8}
+VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}
 MANY = 2_000  # points beyond which they are small and see-through
 LETTERS = 34  # in a line of a legend
 LINES = 4  # of one entry

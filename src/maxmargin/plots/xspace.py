@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.errors import InputError
-from maxmargin.plots.box import Frame, box_line, frame_points
-from maxmargin.plots.data import Points, read_points
+from maxmargin.plots.box import Frame, frame_points
+from maxmargin.plots.data import Points, not_linear, read_points
 from maxmargin.plots.keys import key
 from maxmargin.plots.machine import machine_name
 from maxmargin.plots.marks import draw_crosses, draw_points, draw_rings, draw_slack, faded_key
@@ -24,7 +23,7 @@ from maxmargin.plots.view import View, choose_view, lanes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["XSpaceDisplay", "box_line"]
+__all__ = ["XSpaceDisplay"]
 
 
 @dataclass(repr=False)
@@ -207,10 +206,7 @@ def _planes(estimator: Any) -> dict[Hashable, tuple[np.ndarray, float]]:
         W = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
         B = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
     except (AttributeError, TypeError, ValueError):
-        raise InputError(
-            "estimator must be a fitted linear classifier with coef_ and intercept_. "
-            f"Got {type(estimator).__name__} instead."
-        ) from None
+        raise not_linear(estimator) from None
     B = np.broadcast_to(B, (len(W),))
     labels = list(getattr(estimator, "machines_", ()))
     if len(labels) == len(W):

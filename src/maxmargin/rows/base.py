@@ -56,6 +56,10 @@ class Rows(ABC):
     def combine(self, C: np.ndarray) -> np.ndarray:
         """C X for a k × n matrix C of doubles: k weighted sums of all rows."""
 
+    def inner(self, some: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """x_i·x_j for i in ``some`` and j in ``others``: a few rows, by index."""
+        return np.asarray(self.take(some) @ self.take(others).T)
+
     @abstractmethod
     def square_lengths(self) -> np.ndarray:
         """‖x_i‖² for every row."""
@@ -64,6 +68,11 @@ class Rows(ABC):
     @abstractmethod
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j, nan if an entry is nan."""
+
+    def within(self, smallest: float, largest: float) -> bool:
+        """Whether every column reaches 0, or a number between these; False may be said in doubt."""
+        reach = self.column_reach
+        return bool(np.all((reach == 0.0) | ((reach >= smallest) & (reach <= largest))))
 
     def block_length(self, entries: int = BLOCK_ENTRIES) -> int:
         """How many rows hold about ``entries`` numbers."""

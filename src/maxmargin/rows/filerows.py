@@ -13,7 +13,7 @@ from maxmargin.rows.mapping import MappedFile, Section
 from maxmargin.rows.parted import PartedRows
 from maxmargin.rows.room import room
 
-__all__ = ["FileRows", "Section"]
+__all__ = ["FileRows"]
 
 
 class FileRows(PartedRows):

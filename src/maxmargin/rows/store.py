@@ -18,10 +18,11 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from scipy import sparse
 
+from maxmargin.core.atomic import put_in_place
 from maxmargin.core.errors import InputError
+from maxmargin.core.workplace import Workplace
 from maxmargin.rows.filerows import FileRows
 from maxmargin.rows.mapping import Section, map_section
-from maxmargin.rows.workplace import Workplace
 
 __all__ = ["StoreWriter", "read_store"]
 
@@ -109,9 +110,7 @@ class StoreWriter:
             out.write(text)
             out.write(b"%08d%08x" % (len(text), zlib.crc32(text)))
             out.write(MAGIC)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(whole, self.path)
+        put_in_place(whole, self.path)
 
     def _append(self, out: BinaryIO, part: _Part) -> dict[str, Any]:
         out.write(b"\0" * (-out.tell() % ALIGN))

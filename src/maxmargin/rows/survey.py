@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import encode, few_distinct, find_classes
+from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
+from maxmargin.core.phrases import some
 from maxmargin.rows.arrays import Csr
 from maxmargin.rows.base import Rows
 from maxmargin.rows.block import block_of, rows_of
@@ -66,9 +67,9 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
     kept = [k for k in numbers if facts[k].n]
     if not kept:
         raise InputError("X must hold at least one row. Got partitions without rows instead.")
-    some = [facts[k] for k in kept]
-    first = some[0]
-    for k, fact in zip(kept, some, strict=True):
+    full = [facts[k] for k in kept]
+    first = full[0]
+    for k, fact in zip(kept, full, strict=True):
         place = f"partition {k}" if fact.shown is None else fact.shown
         if fact.d != first.d:
             more = " Say how many there are in open_rows (features=…)." if fact.shown else ""
@@ -86,23 +87,23 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
                 f"all partitions of X must have the features of the first, {_few(first.names)}. Got "
                 f"{_few(fact.names)} in {place} instead. Name them in open_rows (columns=[…])."
             )
-    classes, counts, weights = None, np.zeros((len(some), 0), np.int64), np.empty(0)
+    classes, counts, weights = None, np.zeros((len(full), 0), np.int64), np.empty(0)
     if labelled:
-        classes, counts, weights = _classes(some)
-    rows = RemoteRows(executor, kept, [fact.n for fact in some], first.d, classes)
+        classes, counts, weights = _classes(full)
+    rows = RemoteRows(executor, kept, [fact.n for fact in full], first.d, classes)
     rows.rounds, rows.bytes_moved = 1, sum(map(moved, facts))
-    places = zip(some, rows.offsets[:-1].tolist(), strict=True)
+    places = zip(full, rows.offsets[:-1].tolist(), strict=True)
     bad = next(((o + f.bad[0], *f.bad[1:]) for f, o in places if f.bad is not None), None)
-    reach = np.max([fact.reach for fact in some], axis=0)
-    entries = sum(fact.entries for fact in some)
-    inexact = next((fact.inexact for fact in some if fact.inexact is not None), None)
+    reach = np.max([fact.reach for fact in full], axis=0)
+    entries = sum(fact.entries for fact in full)
+    inexact = next((fact.inexact for fact in full if fact.inexact is not None), None)
     return Surveyed(rows, counts, reach, bad, first.is_sparse, entries, weights, first.names, inexact)
 
 
 def _few(names: Sequence[str] | None) -> str:
     if names is None:
         return "features without names"
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    return some(names, 5)
 
 
 def _facts(X: Any, y: Any, labelled: bool) -> _Facts:
@@ -118,16 +119,14 @@ def _facts(X: Any, y: Any, labelled: bool) -> _Facts:
     kept = None if block.weight is None else np.flatnonzero(block.weight)
     if labelled:
         if block.labels is None:
-            raise InputError(
-                "rows without labels need y. Got None instead. Name the label in open_rows."
-            )
+            raise unlabelled()
         of_kept = None if block.weight is None else _some(block.weight, kept)
         labels, counts, weights = _counted(_some(block.labels, kept), of_kept)
-    some = rows if kept is None or len(kept) == rows.n else rows.select(kept)
-    reach = some.column_reach if some.n else np.zeros(rows.d)
+    used = rows if kept is None or len(kept) == rows.n else rows.select(kept)
+    reach = used.column_reach if used.n else np.zeros(rows.d)
     bad = None
     if not np.all(np.isfinite(reach)):
-        i, j, value = first_not_finite(some)
+        i, j, value = first_not_finite(used)
         bad = i if kept is None else int(kept[i]), j, value
     inexact = not_doubles(block.X)
     return _Facts(
@@ -159,10 +158,7 @@ def _counted(labels: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray,
         else:
             distinct, group = few, encode(labels, few)
     except TypeError as error:
-        raise InputError(
-            "y must hold labels that can be sorted (all numbers, all strings, …). "
-            f"Got labels that cannot be compared: {error}. Convert them to strings."
-        ) from error
+        raise unsortable(error) from error
     counts = np.bincount(group.ravel(), minlength=len(distinct))
     weights: np.ndarray = counts.astype(np.float64)
     if weight is not None:

@@ -5,8 +5,8 @@
 elsewhere come in as a :class:`LinearModel`, to predict with and to :func:`audit`.
 """
 
+from maxmargin.core.atomic import write_atomically
 from maxmargin.saving.anyfile import read_any
-from maxmargin.saving.atomic import write_atomically
 from maxmargin.saving.coefcsv import from_coef_csv
 from maxmargin.saving.files import load, save
 from maxmargin.saving.liblinear import from_liblinear, to_liblinear

@@ -12,6 +12,7 @@ from maxmargin.saving.coefcsv import from_coef_csv
 from maxmargin.saving.files import load
 from maxmargin.saving.liblinear import from_liblinear
 from maxmargin.saving.libsvm import from_libsvm
+from maxmargin.saving.textfile import read_bytes
 
 __all__ = ["is_model", "read_any"]
 
@@ -64,12 +65,7 @@ def read_any(path: str | os.PathLike[str]) -> Any:
     >>> read_any(folder / "ours").coef_ == read_any(folder / "theirs").coef_
     array([[ True]])
     """
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(BEGINNING)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path}: the model file cannot be read: {reason}.") from error
+    start = read_bytes(path, BEGINNING)
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not text:
         raise InputError(f"{path}: a model file is not empty. This one is.")

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.atomic import write_atomically
 from maxmargin.core.errors import InputError
 from maxmargin.saving.arrays import Parts, pack
-from maxmargin.saving.atomic import write_atomically
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.reading import Reader
 from maxmargin.saving.sealed import seal, unseal
+from maxmargin.saving.textfile import read_bytes
 
 __all__ = ["load", "save"]
 
@@ -118,14 +119,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     target = Path(path)
     for _ in range(TRIES):
-        text = _read(target)
+        text = read_bytes(target)
         _refuse_other_files(text, path)
         content = unseal(text, str(path))
         try:
             parts = _parts(content, target)
             return restore(content, parts)
         except FileNotFoundError as error:
-            if _read(target) == text:
+            if read_bytes(target) == text:
                 raise InputError(
                     f"{path}: the part {error.filename!r} of this model must lie beside it. "
                     "Got no such file instead. Copy both files together."
@@ -133,14 +134,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
     raise InputError(f"{path}: the model changes while it is read. Try again.")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path}: the model file cannot be read: {reason}.") from error
 
 
 def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:

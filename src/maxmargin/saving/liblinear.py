@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.atomic import write_atomically
 from maxmargin.core.errors import InputError
-from maxmargin.saving.atomic import write_atomically
 from maxmargin.saving.linear import LinearModel
 from maxmargin.saving.planes import planes
 from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text

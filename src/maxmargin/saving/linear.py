@@ -17,7 +17,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.estimators.audit import certify
 from maxmargin.estimators.door import read_X
-from maxmargin.estimators.machines import decide_multiclass
+from maxmargin.estimators.machines import chosen, decide_multiclass
 from maxmargin.rows import Rows
 from maxmargin.solvers.examples import Examples
 
@@ -138,9 +138,7 @@ class LinearModel:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return a label for each row (without labels: 0, 1, …)."""
-        f = self.decision_function(X)
-        winner = (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
-        return winner if self.classes_ is None else np.asarray(self.classes_[winner])
+        return chosen(self.decision_function(X), self.classes_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of rows whose label is predicted."""

@@ -15,7 +15,7 @@ from maxmargin.estimators.softmargin import SoftMarginSVC
 from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 from maxmargin.saving.reading import Reader, bad, from_extended, to_extended
 from maxmargin.solvers.margin.choice import SOLVERS
-from maxmargin.solvers.margin.machines import Pass
+from maxmargin.solvers.margin.tasks import Pass
 
 __all__ = ["decode_margins", "encode_margins"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin._version import __version__
+from maxmargin.core.atomic import write_atomically
 from maxmargin.core.errors import InputError
-from maxmargin.saving.atomic import write_atomically
 from maxmargin.saving.planes import Planes, planes
 
 __all__ = ["to_onnx"]

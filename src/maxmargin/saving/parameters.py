@@ -10,7 +10,7 @@ from sklearn import model_selection
 
 from maxmargin import stopping
 from maxmargin.core.errors import InputError
-from maxmargin.core.rules import StoppingRule, _All, _Any
+from maxmargin.core.rules import AllOf, AnyOf, StoppingRule
 from maxmargin.saving.reading import Reader, bad
 from maxmargin.saving.values import decode, encode
 
@@ -21,7 +21,7 @@ RULES: dict[str, Any] = {
     for name in stopping.__all__
     if name not in ("Progress", "StopReason", "StoppingRule")
 }
-COMBINED: dict[str, Any] = {"any": _Any, "all": _All}
+COMBINED: dict[str, Any] = {"any": AnyOf, "all": AllOf}
 # Splitters that are nothing but their parameters.
 SPLITTERS: dict[str, tuple[str, ...]] = {
     "KFold": ("n_splits", "shuffle", "random_state"),
@@ -86,8 +86,8 @@ def _decode(value: Any, name: str) -> Any:
 
 
 def _encode_rule(rule: StoppingRule) -> dict[str, Any]:
-    if isinstance(rule, _Any | _All):
-        word = "any" if isinstance(rule, _Any) else "all"
+    if isinstance(rule, AnyOf | AllOf):
+        word = "any" if isinstance(rule, AnyOf) else "all"
         return {word: [_encode_rule(part) for part in rule.rules]}
     name = type(rule).__name__
     if type(rule) is not RULES.get(name):

@@ -71,10 +71,6 @@ class Reader:
             raise InputError(f"{self.name or 'the model'} must have an entry {key!r}. Got none instead.")
         return self._left.pop(key)
 
-    def optional(self, key: str) -> Any:
-        """Return an entry, or None if it is not there."""
-        return self._left.pop(key, None)
-
     def text(self, key: str) -> str:
         """Return an entry that is a text."""
         value = self.take(key)

@@ -1,4 +1,4 @@
-"""Text of models of other tools, line by line, with errors that name the line."""
+"""Model files as bytes and as text, and text line by line, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -12,20 +12,27 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["MOST", "Lines", "label_vector", "read_text"]
+__all__ = ["MOST", "Lines", "label_vector", "read_bytes", "read_text"]
 
 MOST = 1 << 28  # weights in all, at most: two gigabytes
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a file in UTF-8, with or without a byte-order mark."""
+    content = read_bytes(path)
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the model file cannot be read: it is not text in UTF-8.") from error
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """Return a model file, or its first bytes, at most so many."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(most)
     except (OSError, ValueError) as error:
-        if isinstance(error, UnicodeDecodeError):
-            reason = "it is not text in UTF-8"
-        else:
-            reason = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: the model file cannot be read: {reason}.") from error
 
 

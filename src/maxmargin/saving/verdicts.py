@@ -11,7 +11,7 @@ from maxmargin import checker
 from maxmargin.certificates.proof import Proof
 from maxmargin.certificates.verdict import Verdict, Work
 from maxmargin.core.errors import InputError
-from maxmargin.core.stopping import StopReason
+from maxmargin.core.rules import StopReason
 from maxmargin.core.witness import Witness
 from maxmargin.saving.reading import Reader, bad, from_extended, to_extended
 from maxmargin.saving.values import decode, encode, from_fraction, to_fraction

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from maxmargin.core.history import History
-from maxmargin.core.stopping import StopReason
+from maxmargin.core.rules import StopReason
 from maxmargin.core.trace import Trace
 
 __all__ = [

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from maxmargin.checker import canonical
-from maxmargin.core.errors import InputError
-from maxmargin.files.labels import typed_labels
 from maxmargin.files.numbers import read_float
 
-__all__ = ["fixed_labels", "label_of_text", "text_of_label"]
+__all__ = ["label_of_text", "text_of_label"]
 
 
 def label_of_text(text: str) -> Any:
@@ -30,14 +27,3 @@ def text_of_label(label: Any) -> str:
     if isinstance(label, float) and math.isfinite(label) and not label.is_integer():
         return repr(label)
     return canonical(str(label))
-
-
-def fixed_labels(texts: Sequence[str]) -> dict[str, Any]:
-    """The labels that were announced, by their texts: numbers if all of them are."""
-    names = [canonical(text) for text in texts]
-    if len(names) < 2 or "" in names or len(set(names)) < len(names):
-        raise InputError(
-            f"--labels must name two or more distinct labels, separated by commas. "
-            f"Got {','.join(texts)!r} instead."
-        )
-    return dict(zip(names, typed_labels(names).tolist(), strict=True))

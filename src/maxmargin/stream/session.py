@@ -6,11 +6,9 @@ that was killed and is fed the same input again ends in the same state, bit for 
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.textsource import LINE
@@ -21,10 +19,8 @@ from maxmargin.stream.source import Lines
 from maxmargin.stream.state import StreamState, write_state
 from maxmargin.stream.writing import Predictions
 
-__all__ = ["Session", "as_seconds", "same_parameters"]
+__all__ = ["Session"]
 
-DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
-UNITS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 WORTH = 1 << 16  # bytes from which on a thread is worth its start
 
 
@@ -162,23 +158,3 @@ class Session:
             if line > block.lines[count - 1]:
                 break
         self.lines.done(text[:place])
-
-
-def as_seconds(text: str) -> float:
-    """Read a duration: 10s, 500ms, 2m, 1h; a number alone is seconds."""
-    found = DURATION.fullmatch(text.strip())
-    if found is None:
-        raise InputError(f"--every must be a time such as 10s, 500ms, 2m or 1h. Got {text!r} instead.")
-    return float(found[1]) * UNITS[found[2]]
-
-
-def same_parameters(saved: Any, asked: Any, where: str) -> None:
-    """Refuse to go on with other parameters than those of the checkpoint."""
-    before, now = saved.get_params(), asked.get_params()
-    for name, value in now.items():
-        if before[name] != value:
-            option = {"fit_intercept": "--no-intercept"}.get(name, f"--{name}")
-            raise InputError(
-                f"{where}: the checkpoint was made with {name}={before[name]!r}, and {option} asks for "
-                f"{value!r}. Use the same options, or --resume never to begin anew."
-            )

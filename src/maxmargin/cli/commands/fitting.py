@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from maxmargin.cli.commands.formulas import AUDIT, FIT
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import Source, as_json, from_file, kept, online, with_model
+from maxmargin.cli.options import (
+    MARGINS,
+    Source,
+    as_json,
+    check_own,
+    from_file,
+    is_given,
+    kept,
+    online,
+    with_model,
+)
 
 __all__ = ["COMMANDS", "audit", "fit", "predict"]
 
-MARGINS = "hard-margin", "soft-margin"
 OWN = {  # which models an option is for
     "C": ("soft-margin",),
     "cv": ("soft-margin",),
@@ -87,16 +95,10 @@ OWN = {  # which models an option is for
 @click.option("--onnx", type=click.Path(), help="Write it as an ONNX graph, too.")
 @click.option("--liblinear", type=click.Path(), help="Write it as a LIBLINEAR model, too.")
 @as_json
-@click.pass_context
-def fit(ctx: click.Context, /, file: Source, **given: Any) -> int:
+def fit(file: Source, **given: Any) -> int:
     """Fit a model; print its certificate, or why it stopped, and its error."""
-    model = given["model"]
-    for name, models in OWN.items():
-        if ctx.get_parameter_source(name) != ParameterSource.DEFAULT and model not in models:
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is for --model {' and '.join(models)}. Got --model {model}."
-            )
-    if given["cv"] and ctx.get_parameter_source("C") != ParameterSource.DEFAULT:
+    check_own(given["model"], OWN)
+    if given["cv"] and is_given("C"):
         raise click.UsageError("--cv chooses C, and --C says it. Leave one of them out.")
     if file.path == given["validate"] == "-":
         raise click.UsageError("Only one of DATA and --validate can be standard input.")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import Source, from_file, two_features, with_model
+from maxmargin.cli.options import MARGINS, Source, check_own, from_file, two_features, with_model
 
 __all__ = ["COMMANDS", "KINDS", "plot", "report"]
 
+OWN = {"C": MARGINS}  # a hard margin that has no solution is soft
 KINDS = (
     "x-space",
     "w-space",
@@ -52,6 +53,7 @@ def report(
 
     The page is one HTML file that asks for nothing from outside. Its path is printed.
     """
+    check_own(model, OWN)
     from maxmargin.cli.report import run
 
     return run(file, model, C, not no_intercept, validate, share, out)
@@ -101,6 +103,7 @@ def plot(
     shows the error of soft margins against C on held-out rows. Of three or more classes, x-space and
     path show all, and the others one machine, chosen with --machine.
     """
+    check_own(model, OWN)
     shown = two_features(features)
     given = {"seconds_slow": slowly, "seconds_fast": quickly}
     tempo = {name: seconds for name, seconds in given.items() if seconds is not None}

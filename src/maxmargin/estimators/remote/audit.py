@@ -13,7 +13,7 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import judge
 from maxmargin.cluster.collections import labelled
 from maxmargin.core.labels import class_weights
-from maxmargin.estimators.bench import Bench, Plane, Sides, first_to_reach, no_solution, with_column
+from maxmargin.estimators.auditing import Bench, Plane, Sides, first_to_reach, no_solution, with_column
 from maxmargin.estimators.door import check_survey
 from maxmargin.estimators.remote.machine import summaries
 from maxmargin.estimators.remote.margin import exactly
@@ -21,7 +21,7 @@ from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
 from maxmargin.solvers.remote.point import Limits
-from maxmargin.solvers.remote.rounds import Question, View, ask_all
+from maxmargin.solvers.remote.rounds import Query, View, ask_all
 
 __all__ = ["RemoteGround", "ground_of"]
 
@@ -46,10 +46,8 @@ class RemoteGround:
 
     def factors(self, class_weight: Any) -> np.ndarray:
         """One weight per class."""
-        k = len(self.classes)
-        if isinstance(class_weight, str) and class_weight == "balanced":
-            return np.asarray(self._data.n / (k * self._data.counts.sum(axis=0)))
-        return class_weights(class_weight, self.classes, np.arange(k))
+        counts = self._data.counts.sum(axis=0)
+        return class_weights(class_weight, self.classes, np.arange(len(self.classes)), counts)
 
     def benches(self, bounds: Sequence[np.ndarray], sides: Sequence[Sides]) -> Iterator[Bench]:
         """A problem for each of the sides, with the bounds C by label code; they share their rounds."""
@@ -95,7 +93,7 @@ class _RemoteBench:
         return self._best.w, self._best.b
 
     def _ask(self, function: Callable[..., Any], *small: Any) -> list[Any]:
-        (answers,) = ask_all(self._data.rows, [(self._best.side, Question(function, small))])
+        (answers,) = ask_all(self._data.rows, [(self._best.side, Query(function, small))])
         return [answer for answer in answers if answer is not None]
 
     @property

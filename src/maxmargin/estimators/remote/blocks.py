@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
+from maxmargin.core.labels import unlabelled
 from maxmargin.estimators.door import Features, check_reach, known_features
 from maxmargin.estimators.machines import chosen, combined
 from maxmargin.rows.block import block_of, rows_of
@@ -102,7 +103,7 @@ def _right(
     """How many rows of a partition are predicted right, and how many there are; or their weights."""
     block = block_of(X, y)
     if block.labels is None:
-        raise InputError("rows without labels need y. Got None instead. Name the label in open_rows.")
+        raise unlabelled()
     if not len(block.labels):
         return 0.0, 0.0
     known.check(block.X.shape[1], block.names)

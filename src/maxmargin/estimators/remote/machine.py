@@ -12,9 +12,9 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import Point, Summary, summary, total
 from maxmargin.estimators.marginmachine import MarginMachine, Slab
 from maxmargin.rows.remote import RemoteRows
-from maxmargin.solvers.margin.machines import Pass
+from maxmargin.solvers.margin.tasks import Pass
 from maxmargin.solvers.remote.machines import RemoteSolved
-from maxmargin.solvers.remote.rounds import Question, View, ask_all
+from maxmargin.solvers.remote.rounds import Query, View, ask_all
 from maxmargin.solvers.remote.rule import Given, Rule, multipliers_of
 
 __all__ = ["RemoteMachine", "judging", "summaries"]
@@ -105,14 +105,14 @@ def summaries(rows: RemoteRows, solved: Sequence[RemoteSolved]) -> list[list[Sum
     return [[a for a in answers if a is not None] for answers in ask_all(rows, asked)]
 
 
-def judging(machine: RemoteSolved) -> Question:
+def judging(machine: RemoteSolved) -> Query:
     """What has to be asked for a certificate."""
     return _question(machine, _judged)._replace(combine=total)
 
 
-def _question(machine: RemoteSolved, function: Any) -> Question:
+def _question(machine: RemoteSolved, function: Any) -> Query:
     rule, given = machine.point.multipliers
-    return Question(function, (machine.w, machine.b, machine.side.scene.scale**2, rule), given)
+    return Query(function, (machine.w, machine.b, machine.side.scene.scale**2, rule), given)
 
 
 def _point(

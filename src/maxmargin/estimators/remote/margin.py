@@ -21,11 +21,11 @@ from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
 from maxmargin.estimators.remote.machine import RemoteMachine, judging, summaries
 from maxmargin.rows.survey import Surveyed, survey
-from maxmargin.solvers.margin.machines import Pass
+from maxmargin.solvers.margin.tasks import Pass
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, outside, solve_remote
 from maxmargin.solvers.remote.point import Closing, Limits, RemotePoint
-from maxmargin.solvers.remote.rounds import Question, Side
+from maxmargin.solvers.remote.rounds import Query, Side
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 
 __all__ = ["exactly", "fit_margins", "fit_surveyed"]
@@ -103,7 +103,7 @@ def _closing(model: Any) -> Closing:
     def solved(side: Side, point: RemotePoint) -> RemoteSolved:
         return RemoteSolved(side, point, *outside(side, point))
 
-    def question(side: Side, point: RemotePoint) -> Question:
+    def question(side: Side, point: RemotePoint) -> Query:
         return judging(solved(side, point))
 
     def values(side: Side, point: RemotePoint, answers: list[Any]) -> tuple[float, float]:

@@ -15,11 +15,12 @@ from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.estimators.door import check_exact_survey
 from maxmargin.estimators.judging import put_into_words
-from maxmargin.estimators.question import Labelled, Question, ask, distinct_labels, exponents_of
+from maxmargin.estimators.question import Labelled, Question, ask, distinct_labels
 from maxmargin.estimators.separability import answered, asked, decide_labelled
 from maxmargin.rows.remote import Part, RemoteRows
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.exact.verdict import Finding
+from maxmargin.solvers.exact.whole import exponents_of
 from maxmargin.solvers.margin.frame import Scene
 from maxmargin.solvers.margin.hardmargin import LEAST
 from maxmargin.solvers.problem import Machine

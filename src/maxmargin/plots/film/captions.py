@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.phrases import count
 from maxmargin.core.trace import Trace, Update
 from maxmargin.plots.arithmetic import factor_of, number, rounded, row_step, same, sum_step, vector
 from maxmargin.plots.data import Points
 from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples
 
-__all__ = ["Frame", "check_step", "plain_sign", "short", "tell"]
+__all__ = ["Still", "check_step", "plain_sign", "short", "tell"]
 
 AT_ONCE = 64  # weights of which all rows are judged together
 
 
 @dataclass(frozen=True)
-class Frame:
+class Still:
     """One picture of the film: (w, b) before and after, and what is written below."""
 
     before: np.ndarray
@@ -32,7 +33,7 @@ class Frame:
     wrong: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # afterwards
 
 
-def tell(trace: Trace, points: Points, shown: int, title: str) -> list[Frame]:
+def tell(trace: Trace, points: Points, shown: int, title: str) -> list[Still]:
     """The start, the first ``shown`` updates, the last one if it is not among them, and the end."""
     return _Teller(trace, points, title).tell(shown)
 
@@ -44,31 +45,31 @@ class _Teller:
         self.batch = trace[0].row < 0
         self.mistakes = self._count_mistakes() if self.batch else np.arange(1, len(trace) + 1)
 
-    def tell(self, shown: int) -> list[Frame]:
+    def tell(self, shown: int) -> list[Still]:
         total = len(self.trace)
         picked = [*range(min(shown, total)), *([total - 1] if total > shown else [])]
         start, end = self.trace.start, self.trace[-1].weights
         blank = "" if np.any(start[:-1]) else ": no boundary yet"
-        lines = f"{self.title} · start · {_many(total, 'update')} to come", self._state(start) + blank
-        frames = [Frame(start, start, lines, wrong=self.wrong(start))]
+        lines = f"{self.title} · start · {count(total, 'update')} to come", self._state(start) + blank
+        frames = [Still(start, start, lines, wrong=self.wrong(start))]
         for place, k in enumerate(picked):
             left_out = k - picked[place - 1] - 1 if place else 0
             frames.append(self._update(k, left_out))
         left, n = self.wrong(end), len(self.points.X)
         verdict = f"{len(left)} of {n} rows are wrong" if len(left) else "every row is on its side"
         lines = f"{self.title} · end · {self._total()}", f"{self._state(end)}: {verdict}"
-        return [*frames, Frame(end, end, lines, wrong=left)]
+        return [*frames, Still(end, end, lines, wrong=left)]
 
-    def _update(self, k: int, left_out: int) -> Frame:
+    def _update(self, k: int, left_out: int) -> Still:
         update, before = self.trace[k], self._before(k)
         left, n = self.wrong(update.weights), len(self.points.X)
-        made = f" · {_many(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
+        made = f" · {count(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
         head = f"{self.title} · update {k + 1} of {len(self.trace)}{made}"
         head += f" · {len(left)} of {n} rows wrong now"
-        gap = f"{_many(left_out, 'update')} left out before this one. " if left_out else ""
+        gap = f"{count(left_out, 'update')} left out before this one. " if left_out else ""
         held, text, sums = self._row(update, before) if update.row >= 0 else self._rows(update, before)
         lines = (head, f"{gap}Step {update.step}: {text} before the update", *sums)
-        return Frame(before, update.weights, lines, True, held, left)
+        return Still(before, update.weights, lines, True, held, left)
 
     def _row(self, update: Update, before: np.ndarray) -> tuple[np.ndarray, str, list[str]]:
         """One row in hand."""
@@ -93,10 +94,10 @@ class _Teller:
         return held, text, sum_step(before, update.weights, pull)
 
     def _total(self) -> str:
-        updates = _many(len(self.trace), "update")
+        updates = count(len(self.trace), "update")
         if not len(self.mistakes):
             return updates
-        mistakes = _many(int(self.mistakes[-1]), "mistake")
+        mistakes = count(int(self.mistakes[-1]), "mistake")
         return f"{mistakes}{' (wrong rows, added up)' if self.batch else ''}, {updates}"
 
     def _state(self, z: np.ndarray) -> str:
@@ -141,10 +142,6 @@ def check_step(before: np.ndarray, update: Update, row: np.ndarray, y: float) ->
             f"{update.step} that does not add a multiple of y·x of row {update.row} instead. "
             "Pass the X and y of the fit and the whole trace; of several classes, y == label."
         )
-
-
-def _many(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def plain_sign(label: Any) -> str:

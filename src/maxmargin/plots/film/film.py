@@ -11,7 +11,7 @@ from io import BytesIO
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from maxmargin.plots.film.captions import Frame
+from maxmargin.plots.film.captions import Still
 from maxmargin.plots.film.frames import Painter
 from maxmargin.plots.film.writers import write
 
@@ -35,7 +35,7 @@ class Animation:
     """
 
     def __init__(
-        self, story: list[Frame], durations: list[float], painter: Callable[[], Painter]
+        self, story: list[Still], durations: list[float], painter: Callable[[], Painter]
     ) -> None:
         self.durations = durations
         self.captions = [frame.lines for frame in story]

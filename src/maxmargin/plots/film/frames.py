@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.plots.data import Points
 from maxmargin.plots.film.brushes import palette
-from maxmargin.plots.film.captions import Frame
+from maxmargin.plots.film.captions import Still
 from maxmargin.plots.film.wpanel import WPanel
 from maxmargin.plots.film.xpanel import XPanel
 from maxmargin.plots.style import BLACK
@@ -89,7 +89,7 @@ class Painter:
         left, top, right, bottom = (round(self.figure.dpi * inches) for inches in corners)
         return left, top, right, bottom
 
-    def paint(self, frames: Sequence[Frame]) -> Iterator[Image.Image]:
+    def paint(self, frames: Sequence[Still]) -> Iterator[Image.Image]:
         """Draw frame after frame as images of few colours, which compress well."""
         from PIL import Image
 
@@ -104,7 +104,7 @@ class Painter:
             shown = Image.frombuffer("RGBA", size, dots, "raw", "RGBA", 0, 1)
             yield shown.convert("RGB").quantize(palette=few, dither=Image.Dither.NONE)
 
-    def draw(self, frame: Frame) -> None:
+    def draw(self, frame: Still) -> None:
         """Draw one frame; w-space grows now and then, so that early steps are seen as well."""
         old, new = (self.view.axes @ z[:-1] for z in (frame.before, frame.after))
         if self.path and not np.array_equal(old, self.path[-1]):
@@ -134,7 +134,7 @@ class Painter:
                 break
         self.figure.draw_artist(text)
 
-    def _lengths(self, frame: Frame) -> np.ndarray:
+    def _lengths(self, frame: Still) -> np.ndarray:
         """How long w is: as it is, and in x-space as drawn."""
         flat = [self.view.axes @ z[:-1] for z in (frame.before, frame.after)]
         both = [(float(np.linalg.norm(v)), self.x_panel.length(v)) for v in flat]

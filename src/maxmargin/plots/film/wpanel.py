@@ -11,7 +11,7 @@ from maxmargin.plots.box import box_line
 from maxmargin.plots.cone import find_cone
 from maxmargin.plots.data import Points
 from maxmargin.plots.film.brushes import CONE, STEP, aim, arrow, legend_above, line, place
-from maxmargin.plots.film.captions import Frame, short
+from maxmargin.plots.film.captions import Still, short
 from maxmargin.plots.runs import weight_names
 from maxmargin.plots.style import BLACK, GREY, class_styles, plain
 from maxmargin.plots.view import View
@@ -100,7 +100,7 @@ class WPanel:
         if self.cone is not None:
             self.cone.set_radius(4 * side)
 
-    def move(self, frame: Frame, old: np.ndarray, new: np.ndarray, path: list[np.ndarray]) -> None:
+    def move(self, frame: Still, old: np.ndarray, new: np.ndarray, path: list[np.ndarray]) -> None:
         """Show a frame."""
         self.moving["path"].set_data(*np.array(path).T)
         self.moving["path"].set_markersize(3.5 if len(path) <= 20 else 2.0)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.atomic import replacing
+from maxmargin.core.errors import InputError, unwritable
 
 if TYPE_CHECKING:
     from maxmargin.plots.film.film import Animation
@@ -27,9 +28,10 @@ def write(film: Animation, path: str | PathLike[str], name: str = "path") -> Non
     """Write the film as the ending of ``path`` says; errors call the path ``name``."""
     writer = find_writer(path, name)
     try:
-        writer(film, Path(path))
+        with replacing(path) as place:
+            writer(film, place)
     except OSError as error:
-        raise _cannot_write(path, error.strerror or str(error), name) from error
+        raise unwritable(path, error, name) from error
 
 
 def find_writer(path: str | PathLike[str], name: str = "path") -> Callable[[Animation, Path], None]:
@@ -45,12 +47,8 @@ def find_writer(path: str | PathLike[str], name: str = "path") -> Callable[[Anim
             "matplotlib's animation.ffmpeg_path), or save as .gif or .html."
         )
     if not target.absolute().parent.is_dir():
-        raise _cannot_write(path, f"there is no folder {str(target.parent)!r}", name)
+        raise unwritable(path, f"there is no folder {str(target.parent)!r}", name)
     return WRITERS[ending]
-
-
-def _cannot_write(path: str | PathLike[str], reason: str, name: str) -> InputError:
-    return InputError(f"{name} must name a file that can be written. Got {str(path)!r}: {reason}.")
 
 
 def _write_gif(film: Animation, path: Path) -> None:
@@ -63,7 +61,7 @@ def _write_gif(film: Animation, path: Path) -> None:
 
 
 def _write_html(film: Animation, path: Path) -> None:
-    path.write_text(film.to_html(), encoding="utf-8")
+    path.write_bytes(film.to_html().encode())
 
 
 def _write_mp4(film: Animation, path: Path) -> None:
@@ -100,7 +98,7 @@ def _write_mp4(film: Animation, path: Path) -> None:
         failed = process.wait() != 0
     if failed:
         raise InputError(
-            f"the video must be one that ffmpeg can write. Got {str(path)!r} instead, and ffmpeg says: "
+            f"the video must be one that ffmpeg can write. Got {path.name!r} instead, and ffmpeg says: "
             f"{said.splitlines()[-1] if said else 'nothing'}. Save as .gif or .html."
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin.plots.box import box_line
 from maxmargin.plots.data import Points
 from maxmargin.plots.film.brushes import STEP, aim, arrow, inches, legend_above, line, place, put_words
-from maxmargin.plots.film.captions import Frame, plain_sign, short
+from maxmargin.plots.film.captions import Still, plain_sign, short
 from maxmargin.plots.style import BLACK, GREY, class_styles, plain, point_size
 from maxmargin.plots.view import View
 
@@ -119,7 +119,7 @@ class XPanel:
         """How long a w is drawn, but for a factor that is the same for all."""
         return float(np.linalg.norm(v * self.unit))
 
-    def move(self, frame: Frame, old: np.ndarray, new: np.ndarray, reach: float) -> None:
+    def move(self, frame: Still, old: np.ndarray, new: np.ndarray, reach: float) -> None:
         """Show a frame; a w of length ``reach`` is as long as arrows may be."""
         moving = self.moving
         for name, z in (("old boundary", frame.before), ("boundary", frame.after)):

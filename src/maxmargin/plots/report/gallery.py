@@ -16,8 +16,9 @@ from maxmargin.estimators.hardmargin import HardMarginSVC
 from maxmargin.estimators.softmargin import SoftMarginSVC
 from maxmargin.plots.both import both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
-from maxmargin.plots.curves import PathDisplay
-from maxmargin.plots.learning import ErrorDisplay, MistakesDisplay
+from maxmargin.plots.learning import ErrorDisplay
+from maxmargin.plots.mistakes import MistakesDisplay
+from maxmargin.plots.path import PathDisplay
 from maxmargin.plots.report.images import picture
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay

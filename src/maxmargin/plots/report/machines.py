@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.plots.machine import machine_name, one_machine
+from maxmargin.plots.machine import machine_name, stand_in
 from maxmargin.plots.report.gallery import model_pictures, verdict_picture
 from maxmargin.plots.report.images import gallery
 from maxmargin.plots.report.page import Proofs, badge, facts, sentences, table
@@ -80,7 +80,7 @@ def _block(
     name, text = machine_name(label), ""
     pictures = [verdict_picture(verdict, *whole)]
     if hasattr(estimator, "machines_"):
-        machine, rows, labels = one_machine(estimator, X, y, label)
+        machine, rows, labels = stand_in(estimator, X, y, label)
         text = machine_text(estimator.machines_[label], of)
         pictures += model_pictures(machine, rows, labels, names)
     return "\n".join(
@@ -106,7 +106,7 @@ def _table(estimator: Any, X: Any, y: Any, verdicts: dict[Hashable, Verdict], pr
     for label, verdict in verdicts.items():
         row = [machine_name(label), badge(verdict.kind), proofs.link(verdict, machine_name(label))]
         if machines:
-            machine, part, labels = one_machine(estimator, X, y, label)
+            machine, part, labels = stand_in(estimator, X, y, label)
             wrong = f"{np.count_nonzero(machine.predict(part) != labels):,}"
             if margin:
                 facts = [f"{machine.margin_:.4g}", f"{machine.certificate_.relative_gap:.1e}"]

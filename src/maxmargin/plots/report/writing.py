@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.core.errors import InputError
+from maxmargin.core.atomic import replacing
+from maxmargin.core.errors import unwritable
+from maxmargin.core.phrases import count
 from maxmargin.estimators.separability import decide
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.report.gallery import (
@@ -107,23 +109,20 @@ def write_report(
         sections.append(("Machine by machine", blocks))
     sections.append(("How good is it?", _judged(estimator, X, y, X_val, y_val)))
     sections.append(("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"))
-    target = Path(path)
     heading = title or f"{type(estimator).__name__} on {len(points.X):,} rows"
     try:
-        target.write_text(page(heading, sections), encoding="utf-8")
+        with replacing(path) as place:
+            place.write_bytes(page(heading, sections).encode())
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(
-            f"the report must be a file that can be written. Got {str(path)!r} instead: {reason}."
-        ) from error
-    return target
+        raise unwritable(path, error) from error
+    return Path(path)
 
 
 def _data(points: Points, trained: int) -> str:
     counts = np.bincount(points.codes, minlength=len(points.labels))
     rows = [
-        (str(label), f"{count:,}", f"{count / len(points.X):.1%}")
-        for label, count in zip(points.labels, counts, strict=True)
+        (str(label), f"{n:,}", f"{n / len(points.X):.1%}")
+        for label, n in zip(points.labels, counts, strict=True)
     ]
     low, high, mean = points.X.min(axis=0), points.X.max(axis=0), points.X.mean(axis=0)
     some = list(zip(points.names, low, mean, high, strict=True))[:FEATURES]
@@ -137,7 +136,7 @@ def _data(points: Points, trained: int) -> str:
         + table(("class", "rows", "share"), rows)
         + table(("feature", "least", "mean", "largest"), features)
         + "</div>"
-        + (f"\n<p>… and {more} more {'feature' if more == 1 else 'features'}.</p>" if more else "")
+        + (f"\n<p>… and {count(more, 'more feature')}.</p>" if more else "")
     )
 
 

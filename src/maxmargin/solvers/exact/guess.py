@@ -12,8 +12,9 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.face import Face
-from maxmargin.solvers.margin.machines import Solved, Task, solve_margins
+from maxmargin.solvers.margin.machines import solve_margins
 from maxmargin.solvers.margin.passes import SMALL, Budget
+from maxmargin.solvers.margin.tasks import Solved, Task
 
 __all__ = ["Guess", "guess_inside", "guess_plane"]
 

@@ -3,11 +3,12 @@
 No plane is right on all rows of a witness, so every plane makes at least as many errors as there are
 disjoint witnesses. They are packed greedily: pairs of equal rows on both sides first; then for every
 row that a good plane has wrong a witness with rows it has right, which takes up few rows; then any that
-are left. Each is exact.
+are left. Each is exact. Where rows have weights, a witness costs every plane the least of them.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -16,10 +17,12 @@ import numpy as np
 
 from maxmargin.solvers.exact.equal import contradictions
 from maxmargin.solvers.exact.verdict import find_witness
-from maxmargin.solvers.exact.whole import ExactRows
+from maxmargin.solvers.exact.whole import ExactRows, exponents_of
+from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.margin.frame import draw
+from maxmargin.solvers.problem import Machine
 
-__all__ = ["pack"]
+__all__ = ["pack", "unavoidable"]
 
 SEARCHED = 1 << 22  # numbers of the rows among which a witness is looked for
 
@@ -30,6 +33,23 @@ def pack(rows: ExactRows, wrong: np.ndarray, limit: int) -> Iterator[dict[int, i
     for witness in islice(_all(rows, wrong, free), limit):
         free[list(witness)] = False
         yield witness
+
+
+def unavoidable(
+    training: Examples, machine: Machine, z: np.ndarray, limit: int, deadline: float
+) -> float:
+    """The weight of errors that every plane makes, from witnesses around the rows that z has wrong."""
+    everything = np.arange(training.rows.n)
+    wrong = np.flatnonzero(training.margins(machine, z, everything) <= 0)
+    exponents = exponents_of(training.rows.column_reach)
+    rows = ExactRows(training.rows, machine.signs(training.codes), training.pad, exponents)
+    weights = machine.class_weight[training.codes]
+    least = 0.0
+    for witness in pack(rows, wrong, min(limit, len(wrong))):
+        least += float(weights[list(witness)].min())
+        if time.perf_counter() > deadline:
+            break
+    return least
 
 
 def _all(rows: ExactRows, wrong: np.ndarray, free: np.ndarray) -> Iterator[dict[int, int]]:

@@ -18,13 +18,18 @@ from scipy import sparse
 
 from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
-__all__ = ["ExactRows", "Number", "Whole", "as_integers", "primitive", "spread"]
+__all__ = ["ExactRows", "Number", "Whole", "as_integers", "exponents_of", "primitive", "spread"]
 
 COMFORT = 300  # exponents of columns that floating point takes as they are
 KEPT = 1 << 22  # numbers kept as integers
 CHUNK = 256  # rows taken at a time
 
 Number = int | Fraction  # of a plane: whole, or a fraction in a few places
+
+
+def exponents_of(reach: np.ndarray) -> np.ndarray:
+    """k_j with |x_ij| ≤ 2^k_j for every feature j."""
+    return np.asarray(np.frexp(reach)[1], dtype=np.int64)
 
 
 class Whole(NamedTuple):

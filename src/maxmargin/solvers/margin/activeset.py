@@ -6,10 +6,11 @@ left between their bounds; solve; let go the rows whose multiplier left its boun
 on the wrong side of the margin (the primal-dual active set method of Hintermüller, Ito and Kunisch 2003,
 which is Newton's method on the optimality conditions).
 
-The system is never formed. Conjugate residuals (Stiefel 1955) make Σ (1 − m_i)² smaller with every step,
-each two products with the rows on the margin. Each round gives a plane and multipliers: the plane is
-worth trying even if some multipliers are outside their bounds, and the multipliers even if they are only
-brought back inside. The best of both make the gap.
+At first the system is not formed. Conjugate residuals (Stiefel 1955) make Σ (1 − m_i)² smaller with
+every step, each two products with the rows on the margin. Where that leads no further, and the rows are
+not too many, it is factorised (:mod:`maxmargin.solvers.margin.factorised`). Each round gives a plane and
+multipliers: the plane is worth trying even if some multipliers are outside their bounds, and the
+multipliers even if they are only brought back inside. The best of both make the gap.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from maxmargin.kernels.descent import add_rows, dots
 from maxmargin.solvers.margin.duel import Duel
+from maxmargin.solvers.margin.factorised import Factorised
 from maxmargin.solvers.margin.passes import Budget, MarginPoint
 
 __all__ = ["settle"]
@@ -34,26 +36,42 @@ ENDLESS = Budget()
 
 
 def settle(
-    duel: Duel, x: np.ndarray, w: np.ndarray, best: MarginPoint, tol: float, budget: Budget
+    duel: Duel,
+    x: np.ndarray,
+    w: np.ndarray,
+    best: MarginPoint,
+    tol: float,
+    budget: Budget,
+    factorise: bool = False,
 ) -> tuple[MarginPoint, bool]:
-    """Return the best point found, and whether that is the end (tol is reached, or the budget)."""
+    """Return the best point found, and whether that is the end (tol is reached, or the budget).
+
+    ``factorise`` says that factors are worth their time, should conjugate residuals lead no further.
+    """
     x, w = x.copy(), w.copy()
     face = (x > 0.0) & (x < duel.C)
-    bad = 0
+    bad, direct = 0, None
     for _ in range(ROUNDS):
         budget.go_on()
         F = np.flatnonzero(face)
         if not len(F):
             break
-        _solve(duel, x, w, F, best.primal, tol, budget)
+        if direct is None:
+            _solve(duel, x, w, F, best.primal, tol, budget)
+        elif not direct.solve(x, w, F):
+            break
         point, f = duel.measure(w, x)
         before = best.gap
         best = best.joined(point)
         if best.gap <= tol or budget.ended(best):
             return best, True
         bad = bad + 1 if not best.gap < 0.9 * before else 0
-        if bad >= BAD or not np.isfinite(float(w @ w)):
+        if not np.isfinite(float(w @ w)):
             break
+        if bad >= BAD:
+            if direct is not None or not factorise:
+                break
+            direct, bad = Factorised(duel), 0
         b = float(np.mean(duel.y[F] - f[F])) if duel.pad else 0.0
         m = duel.y * (f + b)
         inside = np.clip(x, 0.0, duel.C)

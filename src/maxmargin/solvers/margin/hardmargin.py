@@ -24,7 +24,18 @@ from maxmargin.solvers.margin.passes import SMALL, TIGHT, Budget, Course, Margin
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.margin.witness import meeting_weights
 
-__all__ = ["hard_margin"]
+__all__ = [
+    "CLOSE",
+    "CLOSER",
+    "ENTRIES",
+    "LEAST",
+    "NEXT",
+    "POOL",
+    "ROUGH",
+    "STIFF",
+    "first_sigma",
+    "hard_margin",
+]
 
 # Rows to begin with, and to add after a pass: forty per feature, within these limits.
 LEAST, POOL, ENTRIES = 400, 3_000, 400_000
@@ -102,7 +113,7 @@ def hard_margin(
 def _begin(frame: Frame, size: int) -> State:
     """Where a machine is before its first step."""
     pool, zero = _first_pool(frame, size), np.zeros(frame.d)
-    start = Iterate(zero, 0.0, np.zeros(len(pool)), _first_sigma(frame, pool))
+    start = Iterate(zero, 0.0, np.zeros(len(pool)), first_sigma(frame, pool))
     best, whole = MarginPoint(zero, 0.0, start.alpha, zero), len(pool) == frame.n
     now = {"pool": pool, "point": start, "best": best, "close": whole, "passes": int(whole)}
     return {**now, "meet": MEET, "solved": False, "run": None}
@@ -121,7 +132,7 @@ def _first_pool(frame: Frame, size: int) -> np.ndarray:
     return some
 
 
-def _first_sigma(frame: Frame, pool: np.ndarray) -> float:
+def first_sigma(frame: Frame, pool: np.ndarray) -> float:
     """1/mean‖a_i‖²."""
     A = frame.take(pool[:1_000])
     size = float(np.mean(np.einsum("ij,ij->i", A, A)))

@@ -9,8 +9,9 @@ from typing import Any
 
 from maxmargin.core.keeping import next_stage
 from maxmargin.rows import Rows
-from maxmargin.solvers.margin.machines import Pass, Solved, Task, Way, solve_margins
+from maxmargin.solvers.margin.machines import solve_margins
 from maxmargin.solvers.margin.passes import Budget, State
+from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way
 
 __all__ = ["solve_stage"]
 

@@ -2,7 +2,8 @@
 
 Coordinate descent goes on while it is quick: as long as the gap, followed from epoch to epoch, promises
 to be small enough soon. Then the rows on the margin are solved for. If that fails (rows that depend on
-each other), descent goes on from the best multipliers, with more patience.
+each other), descent goes on from the best multipliers, with more patience, and the next time the rows on
+the margin are factorised if need be.
 
 The multipliers of a hard margin without a solution grow for ever, those of some rows alone: as they
 grow, they tell which rows cancel.
@@ -88,10 +89,11 @@ def large_margin(
         if done:
             return Approach(search.best, True)
         before = search.best.gap
-        search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget)
+        again = search.patience > 0
+        search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget, again)
         if done:
             return Approach(search.best, True)
-        if search.patience and not search.best.gap < WORTH * before:
+        if again and not search.best.gap < WORTH * before:
             return Approach(search.best, False)
         walk.start(search.best.alpha, search.best.v, walk.bias)
         search.epochs, search.factor, search.history = 0, 1.0, []

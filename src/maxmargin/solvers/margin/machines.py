@@ -32,10 +32,9 @@ from maxmargin.solvers.margin.passes import (
     within,
 )
 from maxmargin.solvers.margin.softmargin import soft_margin
-from maxmargin.solvers.margin.tasks import Pass, Solved, Start, Task, Way
+from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way
 
-__all__ = ["Pass", "Solved", "Start", "Task", "Way", "solve_margins"]
-
+__all__ = ["solve_margins"]
 
 AUTO = Way()
 

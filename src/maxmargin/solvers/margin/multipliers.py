@@ -39,7 +39,7 @@ from maxmargin.solvers.margin.passes import State
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.threads import one_thread
 
-__all__ = ["minimise"]
+__all__ = ["FOR_ONE", "MEET", "minimise"]
 
 GROW = 10.0  # factor on σ after each round
 ROUNDS = 60

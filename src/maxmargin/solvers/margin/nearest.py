@@ -6,7 +6,7 @@ import numpy as np
 
 from maxmargin.solvers.margin.frame import Frame
 
-__all__ = ["can_balance", "is_short", "near", "nearest"]
+__all__ = ["ROOM", "SHARE", "can_balance", "is_short", "near", "nearest"]
 
 SHARE = 0.2  # so many of the rows are copied at most
 ROOM = 0.9  # share of what the rows at hand could balance that the others may need

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from maxmargin.solvers.margin.frame import TOO_WIDE, Frame
 from maxmargin.solvers.margin.gram import inner_products
 
-__all__ = ["direction"]
+__all__ = ["MANY", "direction"]
 
 MANY = 200  # features from which on inner products are kept
 LARGE = 4_000  # order of the largest matrix that is factorised

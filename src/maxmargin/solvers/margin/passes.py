@@ -18,22 +18,22 @@ import numpy as np
 
 from maxmargin.kernels.multipliers import sign
 from maxmargin.solvers.margin.frame import Frame, NotFiniteError
+from maxmargin.solvers.margin.gaps import as_good_a_bound, as_good_a_plane, relative_gap
 from maxmargin.solvers.margin.sidebyside import HaltedError, advance
 
 __all__ = [
     "SMALL",
-    "TIE",
     "TIGHT",
     "Budget",
     "Course",
     "MarginPoint",
     "Plane",
     "State",
+    "run_out",
     "run_together",
     "within",
 ]
 
-TIE = 1e-13  # primal or dual values nearer than this share are equal
 SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
 Plane = tuple[np.ndarray, float]
 State = dict[str, Any]  # of plain values, arrays and points; see ``core.keeping``
@@ -57,14 +57,12 @@ class MarginPoint:
     @property
     def gap(self) -> float:
         """The relative gap."""
-        if not self.primal < math.inf:
-            return math.inf
-        return (self.primal - self.dual) / (self.primal or 1.0)
+        return relative_gap(self.primal, self.dual)
 
     def joined(self, other: MarginPoint) -> MarginPoint:
         """Return the better plane and the better multipliers; ``other`` wins where they tie."""
-        plane = other if not other.primal > self.primal * (1.0 + TIE) else self
-        bound = other if other.dual >= self.dual - TIE * abs(self.dual) else self
+        plane = other if as_good_a_plane(other.primal, self.primal) else self
+        bound = other if as_good_a_bound(other.dual, self.dual) else self
         best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
         return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
 
@@ -154,6 +152,16 @@ def within(
             result: T = end.value
             return result
         answer = yield wish if isinstance(wish, tuple) else state(wish)
+
+
+def run_out(course: Generator[Any, None, T]) -> T:
+    """Return the result of a generator; what it yields is not needed."""
+    while True:
+        try:
+            next(course)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def _measure(frames: Sequence[Frame], asked: dict[int, Plane]) -> Iterator[tuple[int, np.ndarray]]:

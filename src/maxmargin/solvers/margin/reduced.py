@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.solvers.margin.frame import Frame
-from maxmargin.solvers.margin.passes import TIE
+from maxmargin.solvers.margin.gaps import as_good_a_bound, as_good_a_plane, relative_gap
 
 __all__ = ["Iterate", "Reduced"]
 
@@ -46,15 +46,13 @@ class Iterate:
 
     @property
     def gap(self) -> float:
-        """The relative gap."""
-        if not self.primal < math.inf:
-            return math.inf
-        return max(self.primal - self.dual, 0.0) / (self.primal or 1.0)
+        """The relative gap; what rounding puts below zero is none."""
+        return relative_gap(self.primal, min(self.dual, self.primal))
 
     def joined(self, other: Iterate) -> Iterate:
         """Return the better plane and the better multipliers; ``other`` wins where they tie."""
-        plane = other if not other.primal > self.primal * (1.0 + TIE) else self
-        bound = other if other.dual >= self.dual - TIE * abs(self.dual) or other.meets else self
+        plane = other if as_good_a_plane(other.primal, self.primal) else self
+        bound = other if other.meets or as_good_a_bound(other.dual, self.dual) else self
         return replace(
             other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
         )

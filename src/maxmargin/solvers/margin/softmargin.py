@@ -35,7 +35,7 @@ from maxmargin.solvers.margin.passes import (
 )
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
 
-__all__ = ["soft_margin"]
+__all__ = ["BASE", "ROUGH", "THIN", "UNBALANCED", "WIDE", "soft_margin"]
 
 THIN = 16  # a sample holds one row in so many
 BASE = 2_000  # rows that are solved as they are

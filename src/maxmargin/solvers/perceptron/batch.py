@@ -8,14 +8,15 @@ after finitely many steps.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.core.keeping import freeze, next_stage, thaw
-from maxmargin.core.stopping import Progress, StoppingRule
+from maxmargin.core.rules import Progress, StoppingRule
 from maxmargin.core.trace import Trace, Update
 from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.risk import Bundle, Slope
@@ -39,84 +40,118 @@ def batch_perceptron(
         finished: list[Solution] = stage.finished
         return finished
     problem = replace(problem, began=problem.began - stage.elapsed)
-    began = problem.began
-    logs = [Logbook(problem, m, stop) for m in risk.machines]
-    traces = [Trace(z.copy()) if record else None for z in start]
-    mistakes, updates = np.zeros(len(start), int), np.zeros(len(start), int)
-    solutions: dict[int, Solution] = {}
-    active = np.arange(len(start))
-    Z, bundles = start.copy(), [Bundle() for _ in start]
-    first, saved = 1, stage.saved
-    if saved is not None:
-        first, Z, active = saved["epoch"] + 1, saved["Z"], np.array(saved["active"])
-        mistakes, updates, traces = saved["mistakes"], saved["updates"], saved["traces"]
-        solutions = {k: s for k, s in enumerate(saved["solutions"]) if s is not None}
-        for log, history, rule in zip(logs, saved["histories"], saved["rules"], strict=True):
-            log.history = history
-            thaw(log.check, rule)
-        bundles = [bundles[k] for k in active]
-        for bundle, pulls in zip(bundles, saved["bundles"], strict=True):
-            bundle.pulls = pulls
-        risk.keep(np.isin(np.arange(len(start)), active))
+    logs = [Logbook(problem, machine, stop) for machine in risk.machines]
+    runs = [_Run(log, Trace(z.copy()) if record else None) for log, z in zip(logs, start, strict=True)]
+    first, Z, active = 1, start.copy(), runs
+    if stage.saved is not None:
+        first, Z = stage.saved["epoch"] + 1, stage.saved["Z"]
+        active = _go_on(stage.saved, risk, runs)
     risk.look(Z)
     for epoch in count(first):
-        before, wrong, R_before = Z, risk.wrong, risk.risk
-        Z = risk.step(Z, step, bundles)
+        before, wrong, R = Z, risk.wrong, risk.risk
+        Z = risk.step(Z, step, [run.bundle for run in active])
         risk.look(Z)
         asked = observer(epoch, int(wrong.sum()), Z.copy)
-        valid = problem.validation_errors(risk.machines, Z.copy)
-        for j, k in enumerate(active):
-            mistakes[k] += wrong[j]
-            updates[k] += wrong[j] > 0
-            progress = Progress(
-                epoch=epoch,
-                updates=int(updates[k]),
-                mistakes=int(wrong[j]),
-                all_correct=bool(risk.wrong[j] == 0),
-                seconds=time.perf_counter() - began,
-                weights=Z[j],
-                before=before[j],
-                training_error=float(risk.wrong[j]) / int(risk.sizes[j]),
-                validation_error=valid[j],
-                # Only with a fixed step is the next z a function of this one, and repetition a proof.
-                repeats=not isinstance(step, str),
-                verdict=logs[k].verdict,
-            )
-            logs[k].close_epoch(progress, Z[j], asked=asked, risk=float(risk.risk[j]))
-            trace = traces[k]
-            if trace is not None and wrong[j]:
-                trace.append(Update(epoch, -1, -float(R_before[j]), Z[j].copy()))
-            reason = logs[k].reason
-            if reason is not None:
-                solutions[int(k)] = Solution(
-                    z=Z[j].copy(),
-                    reason=reason,
-                    history=logs[k].history,
-                    state=Z[j].copy(),
-                    mistakes=int(mistakes[k]),
-                    trace=trace,
-                    steps=epoch * int(risk.sizes[j]),
-                )
-        going_on = np.array([logs[k].reason is None for k in active])
+        # Only with a fixed step is the next z a function of this one, and repetition a proof.
+        stepped = _Step(epoch, before, Z, wrong, R, repeats=not isinstance(step, str))
+        _close_epoch(problem, risk, active, stepped, asked)
+        going_on = np.array([run.log.reason is None for run in active])
         if not going_on.any():
             break
         if not going_on.all():
-            active, Z = active[going_on], Z[going_on]
-            bundles = [b for b, go in zip(bundles, going_on, strict=True) if go]
+            active, Z = [run for run in active if run.log.reason is None], Z[going_on]
             risk.keep(going_on)
         if stage.due():
-            stage.keep(
-                {
-                    "epoch": epoch,
-                    "Z": Z,
-                    "active": active.tolist(),
-                    "bundles": [bundle.pulls for bundle in bundles],
-                    "mistakes": mistakes,
-                    "updates": updates,
-                    "traces": traces,
-                    "solutions": [solutions.get(k) for k in range(len(start))],
-                    "histories": [log.history for log in logs],
-                    "rules": [freeze(log.check) for log in logs],
-                }
+            stage.keep({"epoch": epoch, "Z": Z, **_kept(runs)})
+    return stage.finish([run.solution for run in runs])
+
+
+@dataclass
+class _Run:
+    """One machine among those that descend together."""
+
+    log: Logbook
+    trace: Trace | None
+    bundle: Bundle = field(default_factory=Bundle)
+    mistakes: int = 0
+    updates: int = 0
+    solution: Solution = field(init=False)
+
+
+class _Step(NamedTuple):
+    """One step of all machines."""
+
+    epoch: int
+    before: np.ndarray
+    after: np.ndarray
+    wrong: np.ndarray  # |V| before it
+    risk: np.ndarray  # R before it
+    repeats: bool
+
+
+def _close_epoch(
+    problem: Problem[Any], risk: Slope, active: list[_Run], step: _Step, asked: bool
+) -> None:
+    """Ask the rules, write down the step, and finish the runs that have a reason to stop."""
+    valid = problem.validation_errors(risk.machines, step.after.copy)
+    for j, run in enumerate(active):
+        z, wrong, size = step.after[j], int(step.wrong[j]), int(risk.sizes[j])
+        run.mistakes += wrong
+        run.updates += wrong > 0
+        progress = Progress(
+            epoch=step.epoch,
+            updates=run.updates,
+            mistakes=wrong,
+            all_correct=bool(risk.wrong[j] == 0),
+            seconds=time.perf_counter() - problem.began,
+            weights=z,
+            before=step.before[j],
+            training_error=float(risk.wrong[j]) / size,
+            validation_error=valid[j],
+            repeats=step.repeats,
+            verdict=run.log.verdict,
+        )
+        run.log.close_epoch(progress, z, asked=asked, risk=float(risk.risk[j]))
+        if run.trace is not None and wrong:
+            run.trace.append(Update(step.epoch, -1, -float(step.risk[j]), z.copy()))
+        if run.log.reason is not None:
+            run.solution = Solution(
+                z=z.copy(),
+                reason=run.log.reason,
+                history=run.log.history,
+                state=z.copy(),
+                mistakes=run.mistakes,
+                trace=run.trace,
+                steps=step.epoch * size,
             )
-    return stage.finish([solutions[k] for k in range(len(start))])
+
+
+def _kept(runs: list[_Run]) -> dict[str, Any]:
+    """All that is needed to go on from here, after an epoch."""
+    active = [k for k, run in enumerate(runs) if run.log.reason is None]
+    return {
+        "active": active,
+        "bundles": [runs[k].bundle.pulls for k in active],
+        "mistakes": np.array([run.mistakes for run in runs]),
+        "updates": np.array([run.updates for run in runs]),
+        "traces": [run.trace for run in runs],
+        "solutions": [None if run.log.reason is None else run.solution for run in runs],
+        "histories": [run.log.history for run in runs],
+        "rules": [freeze(run.log.check) for run in runs],
+    }
+
+
+def _go_on(saved: Mapping[str, Any], risk: Slope, runs: list[_Run]) -> list[_Run]:
+    """Be where ``_kept`` was; return the runs that are active."""
+    active = [runs[k] for k in saved["active"]]
+    for run, pulls in zip(active, saved["bundles"], strict=True):
+        run.bundle.pulls = pulls
+    for k, run in enumerate(runs):
+        run.mistakes, run.updates = int(saved["mistakes"][k]), int(saved["updates"][k])
+        run.trace, run.log.history = saved["traces"][k], saved["histories"][k]
+        thaw(run.log.check, saved["rules"][k])
+        if saved["solutions"][k] is not None:
+            run.solution = saved["solutions"][k]
+            run.log.reason = run.solution.reason
+    risk.keep(np.isin(np.arange(len(runs)), saved["active"]))
+    return active

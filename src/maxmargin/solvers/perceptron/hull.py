@@ -20,6 +20,9 @@ from maxmargin.solvers.problem import Machine
 
 __all__ = ["HullPoint", "nearest_point", "shortest_combination"]
 
+TOL = 1e-10  # at which bounds agree, as a share of the upper one
+MOST_ROUNDS = 10_000
+
 
 class HullPoint(NamedTuple):
     """The nearest point found, with certified bounds on its length up to rounding."""
@@ -31,10 +34,8 @@ class HullPoint(NamedTuple):
     upper: float
 
 
-def nearest_point(
-    examples: Examples, machine: Machine, tol: float = 1e-10, max_rounds: int = 10_000
-) -> HullPoint:
-    """Approach the nearest point until the bounds agree to a relative ``tol``, or rounding stops it."""
+def nearest_point(examples: Examples, machine: Machine) -> HullPoint:
+    """Approach the nearest point until the bounds agree, or rounding stops it."""
     signs = machine.signs(examples.codes)
     if len(examples.scale):
         signs = signs * examples.scale
@@ -51,7 +52,7 @@ def nearest_point(
     support, lam = [0], np.ones(1)
     A = rows_at(support)
     lower, upper, best = -np.inf, np.inf, A[0]
-    for _ in range(max_rounds):
+    for _ in range(MOST_ROUNDS):
         p = lam @ A
         length = float(np.linalg.norm(p))
         if length >= upper * (1 - 1e-15) and lower > -np.inf:
@@ -64,7 +65,7 @@ def nearest_point(
         worst = int(np.argmin(a))
         if a[worst] > lower:
             lower, best = float(a[worst]), p
-        if lower >= upper * (1 - tol) or worst in support:
+        if lower >= upper * (1 - TOL) or worst in support:
             break
         before = support
         support, lam, A = _add(support, lam, A, worst, rows_at([worst]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History
-from maxmargin.core.stopping import Progress, StoppingRule, StopReason
+from maxmargin.core.rules import Progress, StoppingRule, StopReason
 from maxmargin.solvers.problem import Machine, Problem
 
 __all__ = ["Logbook"]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.keeping import freeze, next_stage, thaw
-from maxmargin.core.stopping import Progress, StoppingRule
+from maxmargin.core.rules import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.recorder import Recorder
@@ -51,7 +51,7 @@ def online_perceptron(
     runs = [_Run(problem, m, z, stop, settings) for m, z in starts]
     active = runs
     deadline = stop.max_seconds()
-    track = problem.track_error or stop.requires("training_error")
+    track = problem.track_error or stop.reads_training_error()
     orders = running.orders(rng)
     first, seen = 1, 0  # the epoch to begin with, and its pieces that have been seen
     if stage.saved is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.keeping import freeze, next_stage, thaw
-from maxmargin.core.stopping import Progress, StoppingRule
+from maxmargin.core.rules import Progress, StoppingRule
 from maxmargin.core.trace import Trace
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.judging import Best, Pocket

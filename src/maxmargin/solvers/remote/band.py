@@ -14,10 +14,10 @@ from maxmargin.solvers.remote.alike import alike, key_of
 from maxmargin.solvers.remote.rounds import Side
 from maxmargin.solvers.remote.rule import Given
 
-__all__ = ["Band", "Sent", "gathered_band"]
+__all__ = ["Band", "Grouped", "gathered_band"]
 
 
-class Sent(NamedTuple):
+class Grouped(NamedTuple):
     """Rows of a partition on their way here: one of each group of equal rows."""
 
     part: int
@@ -43,7 +43,7 @@ class Band(NamedTuple):
         return all_given
 
 
-def gathered_band(sent: Sequence[Sent], side: Side) -> Band | None:
+def gathered_band(sent: Sequence[Grouped], side: Side) -> Band | None:
     """What partitions sent; None if that is nothing."""
     if not sent:
         return None

@@ -16,7 +16,7 @@ from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.remote.gauge import Gauge, bent, gauge_of, plain_gauge
 from maxmargin.solvers.remote.rule import Plane
 
-__all__ = ["Beginning", "begin_at", "begin_with_all"]
+__all__ = ["NEWTON", "Beginning", "begin_at", "begin_with_all"]
 
 FAR = 3.0  # the optimum is nearly certainly within so many times the expected distance
 SHARE, MOST = 0.2, 0.9  # of the sample: what bends the first model, and nearly all

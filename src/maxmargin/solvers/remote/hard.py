@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.block import matrix_of
-from maxmargin.solvers.margin.hardmargin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, _first_sigma
+from maxmargin.solvers.margin.hardmargin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, first_sigma
 from maxmargin.solvers.margin.multipliers import MEET, minimise
+from maxmargin.solvers.margin.passes import run_out
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.margin.witness import meeting_weights
 from maxmargin.solvers.remote.point import Limits, RemotePoint
 from maxmargin.solvers.remote.pool import Pool, Sent, gathered
-from maxmargin.solvers.remote.rounds import Course, Question, Side, View
+from maxmargin.solvers.remote.rounds import Course, Query, Side, View
 from maxmargin.solvers.remote.rule import Multipliers, Plane
-from maxmargin.solvers.remote.running import run_out
 
-__all__ = ["remote_hard_margin"]
+__all__ = ["FEWEST", "SPREAD", "remote_hard_margin"]
 
 SPREAD = 4  # a partition may send so many times its share of the rows that join
 FEWEST = 64  # rows it may send in any case
@@ -44,7 +44,7 @@ def remote_hard_margin(
     most = max(FEWEST, -(-SPREAD * size // parts))
     zero, final, close, meet = np.zeros(d), 0.1 * limits.tol, whole, MEET
     work = pool.frame(side)
-    point = Iterate(zero, 0.0, np.zeros(size), _first_sigma(work, np.arange(size)))
+    point = Iterate(zero, 0.0, np.zeros(size), first_sigma(work, np.arange(size)))
     best = RemotePoint(Plane(zero, 0.0), Multipliers(None, [None] * parts))
     while True:
         problem = Reduced(work, np.full(work.n, math.inf), zero)
@@ -60,7 +60,7 @@ def remote_hard_margin(
             meet *= CLOSER
             continue
         small = point.w, point.b, NEXT, most
-        answers = yield Question(_nearest, small, pool.known(parts))
+        answers = yield Query(_nearest, small, pool.known(parts))
         near: list[_Nearest] = [a for a in answers if a is not None]
         least = min(a.least for a in near)
         if least > 0.0:

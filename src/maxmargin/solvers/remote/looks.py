@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.rows.block import matrix_of
 from maxmargin.solvers.remote.alike import Alike, alike
-from maxmargin.solvers.remote.band import Sent
+from maxmargin.solvers.remote.band import Grouped
 from maxmargin.solvers.remote.near import pull
 from maxmargin.solvers.remote.rounds import View
 from maxmargin.solvers.remote.sorting import FINEST, WIDEST, Wish, sorted_out
@@ -37,16 +37,12 @@ class Look(NamedTuple):
     near: np.ndarray  # how many rows have |r_i| ≤ 2^k s_i
     inside: int  # rows with |r_i| ≤ δ_i
     distinct: int  # and how many of these are not alike
-    rows: tuple[Sent, ...]
+    rows: tuple[Grouped, ...]
     left: int  # rows with |r_i| ≤ δ_i that were not sent
     smooth: float  # Σ C_i h(r_i) of the rows that were not sent, and so on
     alpha: np.ndarray  # Σ α_i by class, +1 first
     v: np.ndarray  # Σ α_i a_i likewise
     curvature: np.ndarray | None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if any is left
-
-    def arriving(self, width: float) -> float:
-        """About how many rows that are not alike have |r_i| ≤ δ_i."""
-        return self.within(width) * self.distinct / max(self.inside, 1)
 
     def within(self, width: float) -> float:
         """About how many rows have |r_i| ≤ δ s_i: exact at powers of two."""
@@ -128,11 +124,11 @@ def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
 
 def _sent(
     view: View, groups: Alike, chosen: np.ndarray, sent: np.ndarray, inside: np.ndarray, number: int
-) -> Sent:
+) -> Grouped:
     """A row of each group, with the sum of their bounds; and where the members are."""
     first, rows = inside[groups.first[chosen]], inside[sent]
     rank = np.cumsum(chosen) - 1
     group = rank[groups.group[sent]]
     C = np.bincount(group, view.C[rows], len(first))
     X = matrix_of(view.frame.rows.select(first))
-    return Sent(number, X, view.frame.y[first], C, view.numbers[rows], group)
+    return Grouped(number, X, view.frame.y[first], C, view.numbers[rows], group)

@@ -10,9 +10,10 @@ import numpy as np
 from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.margin.frame import Scene, set_scene
 from maxmargin.solvers.margin.hardmargin import ENTRIES, LEAST, POOL
-from maxmargin.solvers.margin.machines import Task, solve_margins
+from maxmargin.solvers.margin.machines import solve_margins
 from maxmargin.solvers.margin.passes import Budget
 from maxmargin.solvers.margin.softmargin import BASE, ROUGH, THIN
+from maxmargin.solvers.margin.tasks import Task
 from maxmargin.solvers.remote.alike import alike, key_of
 from maxmargin.solvers.remote.beginning import NEWTON, Beginning, begin_at, begin_with_all
 from maxmargin.solvers.remote.hard import remote_hard_margin

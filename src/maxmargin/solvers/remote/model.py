@@ -20,6 +20,7 @@ from maxmargin.rows import DenseRows
 from maxmargin.solvers.margin.frame import Frame, Scene
 from maxmargin.solvers.margin.multipliers import minimise
 from maxmargin.solvers.margin.nearest import ROOM
+from maxmargin.solvers.margin.passes import run_out
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.margin.softmargin import UNBALANCED, WIDE
 from maxmargin.solvers.remote.band import Band
@@ -28,7 +29,6 @@ from maxmargin.solvers.remote.gauge import Gauge, bent, factor
 from maxmargin.solvers.remote.looks import Look
 from maxmargin.solvers.remote.rounds import Side
 from maxmargin.solvers.remote.rule import Given, Multipliers, Plane, Rule
-from maxmargin.solvers.remote.running import run_out
 from maxmargin.solvers.remote.wide import solve_wide
 
 __all__ = ["Model"]

@@ -27,7 +27,7 @@ from maxmargin.solvers.perceptron.running import Runs, Settings, State, in_group
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.examples import Form, light, seen
 
-__all__ = ["Mixing", "Sequential", "Visit", "partitions_in_turn"]
+__all__ = ["Mixing", "Sequential", "Turn", "Visit", "partitions_in_turn"]
 
 LEAST = 4  # partitions in a graph: all of them may be in memory at once
 

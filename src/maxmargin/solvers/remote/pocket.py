@@ -21,7 +21,7 @@ from itertools import count
 
 import numpy as np
 
-from maxmargin.core.stopping import StoppingRule
+from maxmargin.core.rules import StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.remote import Part
 from maxmargin.solvers.examples import Examples

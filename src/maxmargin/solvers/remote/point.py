@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from maxmargin.solvers.margin.passes import TIE
+from maxmargin.solvers.margin.gaps import as_good_a_bound, as_good_a_plane, relative_gap
 from maxmargin.solvers.remote.pool import Pool
-from maxmargin.solvers.remote.rounds import Question, Side
+from maxmargin.solvers.remote.rounds import Query, Side
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 
 __all__ = ["Closing", "Limits", "RemotePoint"]
@@ -30,25 +30,23 @@ class RemotePoint:
     @property
     def gap(self) -> float:
         """The relative gap."""
-        if not self.primal < math.inf:
-            return math.inf
-        return (self.primal - self.dual) / (self.primal or 1.0)
+        return relative_gap(self.primal, self.dual)
 
     def with_plane(self, plane: Plane, primal: float) -> RemotePoint:
         """The point with a plane, if that is as good."""
-        better = not primal > self.primal * (1.0 + TIE)
+        better = as_good_a_plane(primal, self.primal)
         return replace(self, plane=plane, primal=primal) if better else self
 
     def with_multipliers(self, multipliers: Multipliers, dual: float) -> RemotePoint:
         """The point with multipliers, if those are as good."""
-        better = dual >= self.dual - TIE * abs(self.dual)
+        better = as_good_a_bound(dual, self.dual)
         return replace(self, multipliers=multipliers, dual=dual) if better else self
 
 
 class Closing(NamedTuple):
     """The round of the certificate, for a point that is likely the last one."""
 
-    question: Callable[[Side, RemotePoint], Question]
+    question: Callable[[Side, RemotePoint], Query]
     values: Callable[[Side, RemotePoint, list[Any]], tuple[float, float]]  # primal and dual
 
 

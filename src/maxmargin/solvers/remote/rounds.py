@@ -1,6 +1,6 @@
 """Machines that share their rounds: each says what it wants to know, and one round serves all.
 
-A machine is a generator. It yields a :class:`Question`, and is sent the answers of the partitions, in
+A machine is a generator. It yields a :class:`Query`, and is sent the answers of the partitions, in
 their order (None from those without rows of its classes); what it returns is its result. The function of
 a question is a pure function of a :class:`View` of the partition, and of small values.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.rows.remote import Part, RemoteRows
 from maxmargin.solvers.margin.frame import Frame, Scene
 
-__all__ = ["AT_HAND", "Question", "Side", "View", "ask_all", "run_rounds"]
+__all__ = ["AT_HAND", "Course", "Query", "Side", "View", "ask_all", "run_rounds"]
 
 T = TypeVar("T")
 AT_HAND = 1 << 17  # numbers: a megabyte
@@ -75,7 +75,7 @@ def look(part: Part, side: Side) -> View:
     return View(frame, side.bounds(codes, weight), which)
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     """``function(view, *small)`` is asked of every partition, with its own state at the end.
 
     With ``combine`` the answers are combined on their way, and there are fewer of them.
@@ -91,10 +91,10 @@ class Question(NamedTuple):
         return self.small if self.own is None else (*self.small, self.own[number])
 
 
-Course = Generator[Question, list[Any], T]
+Course = Generator[Query, list[Any], T]
 
 
-def ask_all(rows: RemoteRows, asked: Sequence[tuple[Side, Question]]) -> list[list[Any]]:
+def ask_all(rows: RemoteRows, asked: Sequence[tuple[Side, Query]]) -> list[list[Any]]:
     """One round for several machines: for each of them the answers of the partitions."""
     own = [[(s, q.function, q.state(k)) for s, q in asked] for k in range(rows.parts)]
     each = [q.combine for _, q in asked if q.combine is not None]
@@ -127,7 +127,7 @@ def _answers(part: Part, asked: Sequence[tuple[Side, Callable[..., Any], tuple[A
 def run_rounds(rows: RemoteRows, sides: Sequence[Side], courses: Sequence[Course[T]]) -> list[T]:
     """Run machines to their ends, together."""
     results: dict[int, T] = {}
-    wanted: dict[int, Question] = {}
+    wanted: dict[int, Query] = {}
     answers: dict[int, Any] = dict.fromkeys(range(len(courses)))
     while answers:
         wanted = {}

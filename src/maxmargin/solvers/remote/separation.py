@@ -32,7 +32,7 @@ from maxmargin.solvers.exact.verdict import Finding, find_verdict
 from maxmargin.solvers.exact.whole import ExactRows, Number
 from maxmargin.solvers.remote.hard import FEWEST, SPREAD
 from maxmargin.solvers.remote.pool import Pool, Sent, gathered
-from maxmargin.solvers.remote.rounds import Course, Question, Side, View
+from maxmargin.solvers.remote.rounds import Course, Query, Side, View
 
 __all__ = ["Columns", "Decided", "remote_verdict"]
 
@@ -101,7 +101,7 @@ def remote_verdict(
         claim = _claim(columns, rows, finding, answer)
         if claim is None:
             return Decided(pool, rows, finding, answer, none, finding.work.exact_rows)
-        answers = yield Question(_objections, (claim, most), pool.known(parts))
+        answers = yield Query(_objections, (claim, most), pool.known(parts))
         said: list[Objections] = [a for a in answers if a is not None]
         fresh = gathered([None if a is None else a.rows for a in answers])
         if answer is not None and not any(a.against for a in said):

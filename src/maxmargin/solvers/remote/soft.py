@@ -23,7 +23,7 @@ from maxmargin.solvers.remote.beginning import NEWTON, Beginning
 from maxmargin.solvers.remote.looks import look_at, merged
 from maxmargin.solvers.remote.model import Model
 from maxmargin.solvers.remote.point import Limits, RemotePoint
-from maxmargin.solvers.remote.rounds import Course, Question, Side
+from maxmargin.solvers.remote.rounds import Course, Query, Side
 from maxmargin.solvers.remote.rule import Multipliers, Plane
 from maxmargin.solvers.remote.walk import Walk, shorter
 
@@ -45,7 +45,7 @@ def remote_soft_margin(
     for _ in range(ROUNDS):
         spare = now.spare()
         wishes = [one.wish(parts, most) for one in (now, spare) if one is not None]
-        answers = yield Question(look_at, (wishes,), range(parts), merged)
+        answers = yield Query(look_at, (wishes,), range(parts), merged)
         seen, *other = merged(answers)
         planes = now.planes()
         values = [0.5 * float(p.w @ p.w) for p in planes] + seen.hinge[: len(planes)]

@@ -16,9 +16,10 @@ from maxmargin.kernels.descent import BALANCE, GAP
 from maxmargin.solvers.margin.balance import balanced
 from maxmargin.solvers.margin.descent import Descent
 from maxmargin.solvers.margin.duel import Duel, square_lengths
-from maxmargin.solvers.margin.machines import Task, solve_margins
+from maxmargin.solvers.margin.machines import solve_margins
 from maxmargin.solvers.margin.passes import Budget
 from maxmargin.solvers.margin.reduced import Reduced
+from maxmargin.solvers.margin.tasks import Task
 from maxmargin.solvers.remote.rule import Plane
 
 __all__ = ["solve_wide"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from maxmargin.core.errors import InputError
-from maxmargin.rows.workplace import Workplace, sweep
+from maxmargin.core.workplace import Workplace, sweep
 
-__all__ = ["write_atomically"]
+__all__ = ["put_in_place", "replacing", "write_atomically"]
 
 
 def write_atomically(
@@ -40,11 +41,8 @@ def write_atomically(
     b'all of it\n'
     """
     try:
-        target = Path(os.path.realpath(path))  # a link stays a link
-        if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_bytes(content)  # a device or a pipe: nothing to replace
-            return
-        _replace(target, content)
+        with replacing(path) as place, place.open("wb") as file:
+            file.write(content)
     except (OSError, ValueError) as error:
         named = path if whole is None else whole
         there = isinstance(error, OSError) and Path(named).is_file()
@@ -56,20 +54,33 @@ def write_atomically(
         ) from error
 
 
-def _replace(target: Path, content: bytes) -> None:
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield where to make a file anew: in a folder beside it, from which it then takes its place.
+
+    A link stays a link. A device or a pipe is written to as it is: there is nothing to replace.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
     sweep(target.parent, target.name)
     work = Workplace(target)
     try:
-        beside = work.path / target.name
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
+        made = work.path / Path(path).name
+        yield made
+        put_in_place(made, target)
     finally:
         work.remove()
+
+
+def put_in_place(made: Path, target: Path) -> None:
+    """Bring a file to the disk, and rename it; one that it replaces leaves it its permissions."""
+    with made.open("r+b") as file:
+        os.fsync(file.fileno())
+    if target.exists():
+        shutil.copymode(target, made)
+    os.replace(made, target)
     with contextlib.suppress(OSError):  # not every system lets a folder be synchronised
         folder = os.open(target.parent, os.O_RDONLY)
         try:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.cli.words import counted, key
+from maxmargin.cli.words import key
+from maxmargin.core.phrases import count
+from maxmargin.estimators.margin import shortfall
 from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
 from maxmargin.estimators.pocket import PocketPerceptron
 from maxmargin.estimators.softmargincv import SoftMarginSVCCV
@@ -59,7 +61,7 @@ def _side(label: Any) -> str:
 
 
 def _margin_sentence(machine: MarginMachine, side: str, reach: np.ndarray) -> str:
-    support = f"{counted(len(machine.support_), 'support vector')}"
+    support = count(len(machine.support_), "support vector", ",")
     bound = len(machine.bound_support_)
     kinds = f", {bound} of them within the slab or on the wrong side" if bound else ""
     gap = max(machine.certificate_.relative_gap, 0.0)
@@ -79,16 +81,13 @@ def _is_flat(machine: MarginMachine, reach: np.ndarray) -> bool:
 
 def _unfinished(model: Any) -> list[str]:
     """How far the optimum is at most, if a budget ended the work."""
-    worst = model.certificate_
-    if worst.relative_gap <= model.tol:
+    short = shortfall(model.certificate_, model.tol)
+    if not short:
         return []
-    far = "no bound on its distance from the optimum is known yet"
-    if math.isfinite(worst.gap) and worst.dual > 0.0:
-        far = f"the objective is above the optimum by at most {100 * worst.gap / worst.dual:.3g} %"
     remedy = "Scale the features alike, or raise --tol."
     if model.max_seconds is not None:
         remedy = "Raise --max-seconds or --tol."
-    return [f"It stopped before the relative gap was {model.tol:g}: {far}. {remedy}"]
+    return [f"It {short}. {remedy}"]
 
 
 def describe(model: Any, reach: np.ndarray) -> dict[str, Any]:

@@ -12,15 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError
 from maxmargin.plots.errorscale import scale_errors
 from maxmargin.plots.keys import key, title
-from maxmargin.plots.style import BLACK, COLOURS, axes
+from maxmargin.plots.style import BLACK, TRAINING, VALIDATION, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TRAINING", "VALIDATION", "PathDisplay"]
+__all__ = ["PathDisplay"]
 
-TRAINING: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "lw": 1.8}
-VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}
 PALE = "#F9E5D8"  # the colour of the validation curve, thinned
 TIE = 1e-12  # means that differ by less are equal but for rounding
 
@@ -49,7 +47,7 @@ class PathDisplay:
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.curves import PathDisplay
+    >>> from maxmargin.plots.path import PathDisplay
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> path = mm.SoftMarginSVC().path(X[::2], y[::2], [0.01, 1.0, 100.0])

@@ -22,6 +22,7 @@ from pathlib import Path
 __all__ = ["Workplace", "sweep"]
 
 LOCK = "lock"
+LONGEST = 200  # bytes of a name that the folder is named after; a system may allow 255 in all
 
 
 class Workplace:
@@ -29,7 +30,9 @@ class Workplace:
 
     def __init__(self, target: Path) -> None:
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=f".{target.name}.{_machine()}.", dir=target.parent))
+            self.path = Path(
+                tempfile.mkdtemp(prefix=f".{_short(target.name)}.{_machine()}.", dir=target.parent)
+            )
             with contextlib.suppress(FileNotFoundError):  # swept just before it was locked
                 self._lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
                 if _locked(self._lock) and (self.path / LOCK).exists():
@@ -44,7 +47,7 @@ class Workplace:
 
 def sweep(folder: Path, name: str) -> None:
     """Remove what killed processes left in a folder while they made a file ``name…``."""
-    ours = re.compile(rf"\.{re.escape(name)}.*\.{_machine()}\.\w+")
+    ours = re.compile(rf"\.{re.escape(_short(name))}.*\.{_machine()}\.\w+")
     with contextlib.suppress(OSError):
         for left in [entry.path for entry in os.scandir(folder) if ours.fullmatch(entry.name)]:
             _sweep(Path(left))
@@ -75,6 +78,10 @@ def _locked(lock: int, otherwise: bool = True) -> bool:
     except OSError as error:
         return otherwise and error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
+
+
+def _short(name: str) -> str:
+    return os.fsencode(name)[:LONGEST].decode("utf-8", "ignore")
 
 
 def _machine() -> str:

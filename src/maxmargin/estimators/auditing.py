@@ -18,10 +18,20 @@ from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.question import Question
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
-from maxmargin.solvers.margin.machines import Solved, Task, solve_margins
+from maxmargin.solvers.margin.machines import solve_margins
 from maxmargin.solvers.margin.passes import Budget
+from maxmargin.solvers.margin.tasks import Solved, Task
 
-__all__ = ["Bench", "Ground", "LocalGround", "Sides", "first_to_reach", "no_solution", "with_column"]
+__all__ = [
+    "Bench",
+    "Ground",
+    "LocalGround",
+    "Plane",
+    "Sides",
+    "first_to_reach",
+    "no_solution",
+    "with_column",
+]
 
 Plane = tuple[np.ndarray, float]
 # The positive class, the negative one (None: all others), and all labels of the negative side.

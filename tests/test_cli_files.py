@@ -1,4 +1,4 @@
-"""What newcomers tripped over on the command line: columns, and which file is which."""
+"""Files on the command line: which column is what, which file is which, and what to do otherwise."""
 
 import numpy as np
 import pytest
@@ -78,28 +78,7 @@ def test_a_label_with_a_class_for_every_row():
     assert command("fit", path, "--label", "y", "--drop", "id")[0] == 0
 
 
-def test_weights_of_rounding_are_no_margin(tmp_path):
-    (tmp_path / "d.csv").write_text("a,b,y\n" + "1,5,0\n1,5,1\n" * 3 + "1,5,1\n")
-    code, out, _ = command("fit", "d.csv")
-    assert code == 0 and "w = 0 but for rounding, whatever C" in out and "margin 1/‖w‖" not in out
-    assert '"margin": null' in command("fit", "d.csv", "--json")[1]
-    (tmp_path / "e.csv").write_text("a,y\n-1,0\n-2,0\n1,1\n2,1\n")  # small weights of a small C are true
-    assert "margin 1/‖w‖ = 1.66667e+11" in command("fit", "e.csv", "--C", "1e-12")[1]
-
-
-# Streams, models, proofs: which file is which, and what was done with it.
-
-
-def test_examples_without_a_label_are_counted():
-    code, _, err = command("stream", stdin="1 1:2\n-1 1:-2\n? 1:3\n1:3\n")
-    assert code == 0 and "2 examples learned: 2 mistakes" in err
-    assert err.endswith(". 2 more without a label, only predicted\n")
-    code, _, err = command("stream", stdin='{"x": {"a": 1}, "label": 1}\n')
-    assert code == 0 and "1 more without a label, only predicted: a label is the first word" in err
-    code, text = run("stream", stdin="a,b,y\n1,2,yes\n")
-    assert (
-        code == 2 and "Got a table instead. Learn from it with maxmargin fit --model perceptron" in text
-    )
+# Data, models, proofs: which file is which.
 
 
 def test_advice_is_in_options_that_help(tmp_path):
@@ -134,12 +113,6 @@ def test_files_in_the_wrong_places(tmp_path):
         mm.InputError, match=r"d\.csv: must be a model .* Read data with maxmargin\.read_data"
     ):
         mm.load("d.csv")
-
-
-def test_a_verdict_is_told_once(tmp_path):
-    (tmp_path / "d.csv").write_text("a,y\n1,0\n2,1\n3,0\n")
-    code, out, _ = command("fit", "d.csv", "--model", "hard-margin")
-    assert code == 1 and out.count("weighted means") == 1 and out.endswith("which allows for slack.\n")
 
 
 # Columns that are there under another name, or not at all.
@@ -198,3 +171,39 @@ def test_tables_of_another_kind(name, text, advice, tmp_path):
     (tmp_path / name).write_text(text)
     code, said = run("fit", name)
     assert code == 2 and advice in said
+
+
+# Labels and indices that are none.
+
+
+@pytest.mark.parametrize("label", ["nan", "NaN", "-inf", "NA", "<NA>", "null"])
+def test_missing_labels_are_no_class(label, tmp_path):
+    (tmp_path / "a.csv").write_text(f"a,b,y\n1,2,1\n3,4,{label}\n5,6,2\n")
+    code, text = run("fit", "a.csv")
+    assert code == 2 and f"a.csv, row 1: a label must not be missing. Got '{label}'" in text
+    if " " not in label and label != "<NA>":
+        (tmp_path / "a.svm").write_text(f"1 1:2\n{label} 1:3\n")
+        code, text = run("fit", "a.svm")
+        assert code == 2 and "a.svm, row 1: a label must not be missing" in text
+
+
+def test_labels_and_rows_of_another_number():
+    np.savez("a.npz", X=np.eye(3), y=[0, 1])
+    code, text = run("fit", "a.npz")
+    assert code == 2 and "a.npz: must hold a label for each of the 3 rows. Got 2 labels" in text
+    with pytest.raises(mm.InputError):
+        mm.open_rows("a.npz")
+
+
+def test_an_index_0_is_refused_unless_said(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2 2:3\n-1 0:3\n")
+    code, text = run("fit", "a.svm")
+    assert code == 2 and "a.svm:2: indices must run from 1. Got 0 instead" in text
+    assert "--first-index" in text
+    assert run("fit", "a.svm", "--first-index", "0", "--out", "model.json")[0] == 0
+    assert run("predict", "model.json", "a.svm")[0] == 0  # the model remembers it
+    mm.save(mm.Perceptron().fit(np.eye(3), [0, 1, 1]), "other.json")
+    code, text = run("predict", "other.json", "a.svm")
+    assert code == 2 and "a.svm:2: indices must run from 1" in text
+    code, text = run("fit", "a.csv", "--first-index", "0")
+    assert code == 2

@@ -1,0 +1,90 @@
+"""The hard margin of larger data, within budgets, and where gaps are thin."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from exact import hard_margin
+from hardmargins import assert_optimal, assert_refused, bounds, cloud
+from thorough import further
+
+
+@pytest.fixture(scope="module")
+def large():
+    return cloud(50_000, 20, gap=0.1)
+
+
+@pytest.fixture(scope="module")
+def middling():
+    return cloud(20_000, 20, gap=0.1)
+
+
+def test_a_larger_problem_is_optimal(large):
+    X, y = large
+    model = mm.HardMarginSVC().fit(X, y)
+    assert assert_optimal(model, X, y) >= 0.1
+    assert len(model.support_) <= 200
+
+
+def test_a_larger_problem_with_one_row_astray_is_refused(large):
+    X, y = large
+    y = y.copy()
+    y[np.argmax(np.abs(X @ np.linalg.lstsq(X, y, rcond=None)[0]))] *= -1
+    assert_refused(X, y)
+
+
+def test_budgets_of_passes_give_honest_bounds_and_a_percentage(middling):
+    X, y = middling
+    best = mm.HardMarginSVC().fit(X, y).margin_
+    seen = []
+    for passes in range(1, 12):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model = mm.HardMarginSVC(max_passes=passes).fit(X, y)
+        proof = model.certificate_
+        lower, upper = proof.margin
+        assert lower <= best * (1 + 1e-9) and best <= upper * (1 + 1e-9)
+        mine = bounds(model.coef_[0], model.intercept_[0], model.dual_, X, y)
+        np.testing.assert_allclose([lower, upper], np.array(mine, dtype=float), rtol=1e-6)
+        assert [w.category for w in said] == [mm.BudgetWarning] * (proof.relative_gap > 1e-9)
+        if not said:
+            break
+        text = str(said[0].message)
+        assert "max_passes" in text
+        if math.isfinite(proof.relative_gap):
+            assert f"at most {100 * proof.gap / proof.dual:.3g} %" in text
+            seen.append(proof.relative_gap)
+        else:
+            assert "no bound" in text
+    assert seen and sorted(seen, reverse=True) == seen
+    assert not said
+
+
+def test_a_loose_tolerance_is_kept(middling):
+    X, y = middling
+    best = mm.HardMarginSVC().fit(X, y)
+    for tol in (1e-1, 1e-3, 1e-6):
+        model = mm.HardMarginSVC(tol=tol).fit(X, y)
+        assert model.certificate_.relative_gap <= tol
+        assert best.margin_ * (1 - tol) <= model.margin_ <= best.margin_ * (1 + 1e-9)
+        assert model.n_passes_ <= best.n_passes_
+
+
+@pytest.mark.parametrize("width", [3, 5, 8, further(4), further(6), further(7)])
+def test_thin_gaps_between_wide_classes(width):
+    """A row beside the middle of a long segment: by one unit it is separable, on it not."""
+    K = 10**width
+    for along, across in [((1, 0), (0, 1)), ((3, 1), (1, 2)), ((-5, 7), (2, 3))]:
+        along, across = np.array(along), np.array(across)
+        ends = [-K * along, K * along]
+        y = [-1, -1, 1]
+        best = hard_margin([*map(np.ndarray.tolist, [*ends, across])], y)
+        with warnings.catch_warnings():
+            if width > 4:
+                warnings.simplefilter("ignore", mm.BudgetWarning)
+            model = mm.HardMarginSVC().fit(np.array([*ends, across], dtype=float), y)
+        assert model.margin_ == pytest.approx(best.margin, rel=max(1e-9, 1e-13 * K))
+        assert_refused(np.array([*ends, 0 * across], dtype=float), y)
