@@ -99,21 +99,26 @@ class Lab:
         """The value of an expression or function."""
         return self.page.evaluate(code, *given)
 
+    def told(self, code):
+        """The value of an expression, as JSON: long lists come ten times as quickly so."""
+        text = self.js(f"JSON.stringify({code})")
+        return None if text is None else json.loads(text)
+
     def state(self):
         """The whole state."""
-        return self.js("__lab.state()")
+        return self.told("__lab.state()")
 
     def points(self):
         """x₁, x₂, class, role of every point."""
-        return self.js("__lab.state().points")
+        return self.told("__lab.state().points")
 
     def answer(self):
         """What Python has said last."""
-        return self.js("__lab.answer()")
+        return self.told("__lab.answer()")
 
     def scene(self, name):
         """One entry of what is drawn now."""
-        return self.js("(name) => __lab.scene()[name]", name)
+        return self.told(f"__lab.scene().{name}")
 
     def part(self, name):
         """A control or a number."""

@@ -10,19 +10,9 @@ from io import BytesIO
 import pytest
 
 import maxmargin as mm
+from lab_library import held_out, preset
 from maxmargin.core.trace import Trace
 from maxmargin.laboratory.engine import answer
-
-
-def preset(name, **sliders):
-    made = answer({"ask": "preset", "name": name, **sliders})
-    return {key: made[key] for key in ("points", "labels", "names")}
-
-
-def held_out(state):
-    points = [[*p[:3], int(i % 4 == 3)] for i, p in enumerate(state["points"])]
-    return {**state, "points": points}
-
 
 OVERLAPPING, THREE = preset("overlapping", n=40, noise=1.0), preset("three blobs", n=40, noise=1.0)
 CASES = {

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
+from lab_library import preset
 from maxmargin.laboratory.engine import answer
-
-
-def preset(name, **sliders):
-    made = answer({"ask": "preset", "name": name, **sliders})
-    return {key: made[key] for key in ("points", "labels", "names")}
 
 
 def normals(state, positive=(1,), intercept=True):

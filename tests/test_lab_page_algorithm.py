@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401, F811 (fixtures are imported by name)
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,10 @@ from lab_driver import browser, kept, lab_url
 from lab_driver import shared as lab
 from lab_library import fitted, machines, preset, rows_of, signs_of, trained
 from lab_words import count, number, numbers, share
-from maxmargin.laboratory.engine import answer
+from maxmargin.laboratory.glossary import ABOUT, GLOSSARY
+from maxmargin.laboratory.limits import LIMITS
+from maxmargin.laboratory.options import Options
+from maxmargin.laboratory.state import ALGORITHMS, LABELS, NAMES
 
 SEPARABLE = preset("separable", n=30)
 OVERLAPPING = preset("overlapping", n=40, noise=0.8)
@@ -115,6 +120,31 @@ def test_every_algorithm_on_other_data(lab, algorithm, data):
         assert lab.text("validation") == share(int(np.count_nonzero(margins <= 0)), len(y))
 
 
+def test_algorithms_and_their_words_are_python_s(lab):
+    lab.open(OVERLAPPING)
+    listed = lab.part("algorithm").locator("option")
+    named = zip(
+        ALGORITHMS, listed.evaluate_all("(all) => all.map((o) => [o.value, o.text])"), strict=True
+    )
+    assert all(shown == [name, ABOUT[name].title] for name, shown in named)
+    for name in ALGORITHMS:
+        lab.choose("algorithm", name)
+        assert lab.text("algorithm-sentence") == ABOUT[name].brief
+        assert lab.part("algorithm-sentence").get_attribute("title") == ABOUT[name].sentence
+    tips = lab.js(
+        "Object.fromEntries([...document.querySelectorAll('[data-term]')].map((e) => "
+        "[e.dataset.term, e.title]))"
+    )
+    for term in ("C", "threshold", "rate", "order", "averaged", "polish", "step", "intercept", "seed"):
+        assert tips[term] == GLOSSARY[term]
+
+
+def test_what_a_link_leaves_out_is_what_python_takes_for_it(lab):
+    lab.open(points=OVERLAPPING["points"])
+    assert lab.state()["options"] == asdict(Options())
+    assert (lab.state()["labels"], lab.state()["names"]) == (list(LABELS), list(NAMES))
+
+
 def test_only_the_options_that_matter_are_shown(lab):
     lab.open(SEPARABLE)
     shown = {
@@ -153,6 +183,11 @@ def test_what_is_typed_is_kept_within_its_range(lab):
     assert lab.state()["options"]["epochs"] == 1
     lab.write("epochs", "many")
     assert lab.part("epochs").input_value() == "1"
+    for name in ("epochs", "updates"):
+        lab.write(name, 10**9)
+        assert lab.state()["options"][name] == LIMITS[name]
+        assert lab.part(name).input_value() == str(LIMITS[name])
+    lab.write("epochs", 1)
     lab.part("epochs").press("ArrowUp")
     assert lab.rest().state()["options"]["epochs"] == 2
     lab.write("updates", "")

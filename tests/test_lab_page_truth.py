@@ -99,8 +99,11 @@ def test_mistakes_against_their_bound_at_every_update(lab):
             str(math.floor(bound.bound)),
         ]
         lab.press("step").rest() if k < len(trace) else None
+    why = f"Here R = {number(bound.R)} and γ = {number(bound.gamma)}."
+    assert lab.part("bound").locator("..").get_attribute("title").endswith(why)
     lab.choose("preset", "overlapping")
     assert lab.text("bound") == "none: not separable"
+    assert "Here" not in lab.part("bound").locator("..").get_attribute("title")
 
 
 def test_pocket_s_best_and_validation_at_every_update(lab):

@@ -117,7 +117,7 @@ def comparisons():
 def test_never_worse_than_the_last_iterate_and_scikit_learn_and_mostly_better():
     better = []
     for name, X, y in comparisons():
-        pocket = mm.PocketPerceptron(random_state=0).fit(X, y)
+        pocket = mm.PocketPerceptron(2_000, random_state=0, max_witnesses=0).fit(X, y)
         last = mm.Perceptron(stop=MaxUpdates(pocket.max_updates), max_iter=None).fit(X, y)
         theirs = TheirPerceptron().fit(X, y)
         ours = 1 - pocket.score(X, y)

@@ -38,9 +38,9 @@ def bundle(entry: str = "lab.js", folder: Path = PAGE) -> str:
     return f"const modules = {json.dumps(modules)};\n{LOADER}"
 
 
-def styles(folder: Path = PAGE) -> str:
+def styles() -> str:
     """All rules for the looks of the lab."""
-    return "\n".join((folder / name).read_text("utf-8") for name in STYLES)
+    return "\n".join((PAGE / name).read_text("utf-8") for name in STYLES)
 
 
 def imports(text: str) -> list[str]:

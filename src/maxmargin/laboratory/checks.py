@@ -11,7 +11,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.laboratory.limits import LARGEST
 
 __all__ = [
-    "LARGEST",
     "check_keys",
     "check_list",
     "check_text",
@@ -52,20 +51,16 @@ def check_keys(name: str, value: Any, known: Sequence[str]) -> Mapping[str, Any]
     return value
 
 
-def read_number(
-    name: str, value: Any, *, least: float = -LARGEST, most: float = LARGEST, above: float | None = None
-) -> float:
+def read_number(name: str, value: Any, *, least: float = -LARGEST, most: float = LARGEST) -> float:
     """Return a number, neither infinite nor nan, within bounds that are part of the range."""
     allowed = f"a number from {least:g} to {most:g}"
-    if above is not None:
-        allowed = f"a number > {above:g} and ≤ {most:g}"
     if type(value) not in (int, float):
         raise complain(name, allowed, value)
     try:
         number = float(value)
     except OverflowError:  # an integer of hundreds of digits
         number = math.inf
-    if not least <= number <= most or (above is not None and number <= above):
+    if not least <= number <= most:
         raise complain(name, allowed, value)
     return number
 

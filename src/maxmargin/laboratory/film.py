@@ -18,7 +18,7 @@ from maxmargin.estimators.separability import separability
 from maxmargin.laboratory.checks import read_choice
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.recipe import MARGIN, fit, write_recipe
-from maxmargin.plots.machine import one_machine
+from maxmargin.plots.machine import stand_in
 from maxmargin.plots.style import pyplot
 
 __all__ = ["draw"]
@@ -56,7 +56,7 @@ def _film(task: Task, named: np.ndarray) -> bytes:
         )
     model = _fit(task, named)
     label = list(model.machines_)[task.watch]
-    machine, X, y = one_machine(model, task.X, named, label)
+    machine, X, y = stand_in(model, task.X, named, label)
     few = 1 if len(X) <= MANY else 2
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.gif"

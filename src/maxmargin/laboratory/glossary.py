@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from maxmargin._version import __version__
 from maxmargin.laboratory.limits import LIMITS
 from maxmargin.laboratory.state import ALGORITHMS
 
-__all__ = ["ABOUT", "GLOSSARY", "hello"]
+__all__ = ["ABOUT", "GLOSSARY", "About", "hello"]
 
-# name: title, sentence, the options that mean something to it
-ABOUT: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "perceptron": (
+
+class About(NamedTuple):
+    """An algorithm: its title, a line and a sentence or two about it, the options that matter to it."""
+
+    title: str
+    brief: str
+    sentence: str
+    options: tuple[str, ...]
+
+
+ABOUT = {
+    "perceptron": About(
         "Perceptron",
+        "One point after another: if it is on the wrong side, w turns towards it.",
         "Looks at one point after the other and turns the plane towards each that is on the wrong side. "
         "It ends if, and only if, some plane separates the classes.",
         ("intercept", "threshold", "rate", "order", "averaged", "scheme", "epochs", "seed", "updates"),
     ),
-    "batch": (
+    "batch": About(
         "Batch perceptron",
+        "All misclassified points pull at once, down the slope of the risk.",
         "Gradient descent on the perceptron risk: in each step all misclassified points pull at once.",
         ("intercept", "step", "scheme", "epochs", "updates"),
     ),
-    "pocket": (
+    "pocket": About(
         "Pocket",
+        "The perceptron that keeps the best weights it has met.",
         "Runs the perceptron and keeps the weights with the fewest errors in its pocket: for classes "
         "that overlap.",
         ("intercept", "order", "scheme", "epochs", "seed", "polish", "updates"),
     ),
-    "hard": (
+    "hard": About(
         "Hard margin",
+        "The widest street between the classes, if there is one.",
         "Finds the one plane that is as far as possible from both classes; it exists only if they can "
         "be separated.",
         ("intercept", "scheme"),
     ),
-    "soft": (
+    "soft": About(
         "Soft margin",
+        "The widest street, where trespassing has the price C.",
         "Allows points into the slab, or onto the wrong side, at the price C each: a wide slab against "
         "little slack.",
         ("intercept", "C", "scheme"),
@@ -89,14 +103,9 @@ GLOSSARY = {
 
 
 def hello() -> dict[str, Any]:
-    """Version, limits, algorithms and glossary."""
+    """Version, limits, algorithms and glossary: the page keeps no copy of them."""
     algorithms = [
-        {
-            "name": name,
-            "title": ABOUT[name][0],
-            "sentence": ABOUT[name][1],
-            "options": list(ABOUT[name][2]),
-        }
+        {"name": name, **ABOUT[name]._asdict(), "options": list(ABOUT[name].options)}
         for name in ALGORITHMS
     ]
     return {

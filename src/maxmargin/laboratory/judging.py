@@ -30,15 +30,12 @@ def judge_model(task: Task, model: Any) -> dict[str, Any]:
         known = np.isin(state.classes, task.classes)
         margins = task.watched.margins(_planes(model)[:1], np.arange(len(wrong)))[0]
         wrong = np.where(known, margins <= 0, True)
-    confusion = np.zeros((len(state.labels), len(state.labels)), dtype=np.int64)
-    np.add.at(confusion, (state.classes[state.trained], predicted[state.trained]), 1)
     return {
         "errors": int(wrong[state.trained].sum()),
         "n": len(state.trained),
         "validation_errors": int(wrong[state.validating].sum()),
         "validation_n": len(state.validating),
         "wrong": np.flatnonzero(wrong).tolist(),
-        "confusion": confusion.tolist(),
     }
 
 

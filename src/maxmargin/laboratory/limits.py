@@ -7,6 +7,7 @@ LIMITS = {
     "classes": 5,
     "updates": 5_000,
     "epochs": 10_000,
+    "seed": 2**32 - 1,
     "table_rows": 20_000,
     "table_columns": 200,
     "message": 4 << 20,

@@ -10,9 +10,8 @@ from scipy import sparse
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
-from maxmargin.laboratory.checks import LARGEST
-from maxmargin.laboratory.projecting import project
-from maxmargin.laboratory.state import LIMITS, NAME
+from maxmargin.laboratory.limits import LARGEST, LIMITS, NAME
+from maxmargin.laboratory.projecting import draw_rows, pad, project
 
 __all__ = ["opening"]
 
@@ -47,20 +46,20 @@ def opening(
         raise InputError(
             f"names must be {rows.shape[1]}, one for each feature. Got {len(names)} instead."
         )
-    kept, notes = _kept(codes, sample)
-    rows, codes = rows[kept], codes[kept]
+    if len(rows) > LIMITS["points"] and not sample:
+        raise _too_many(len(rows), LIMITS["points"])
+    kept, sampled = draw_rows(codes)
+    rows, codes, shown = rows[kept], codes[kept], ""
     if features is not None:
         places = _places(features, names)
         rows, names = rows[:, places], [names[k] for k in places]
     elif rows.shape[1] == 1:
-        rows, names = np.column_stack([rows, np.zeros(len(rows))]), [*names, "(nothing)"]
-        notes.append("There is one feature: the second coordinate is 0.")
+        rows, names, shown = pad(rows, names)
     elif rows.shape[1] > 2:
-        rows, names, note = project(rows, codes, names)
-        notes.append(note)
+        rows, names, shown = project(rows, codes, names)
     points = [[a, b, code, 0] for (a, b), code in zip(rows.tolist(), codes.tolist(), strict=True)]
     state = {"v": 1, "points": points, "labels": labels, "names": [name[:NAME] for name in names]}
-    return state, " ".join(notes)
+    return state, f"{sampled} {shown}".strip()
 
 
 def _names(X: Any, names: Sequence[Any] | None) -> list[str] | None:
@@ -115,21 +114,11 @@ def _classes(y: Any, n: int) -> tuple[np.ndarray, list[str]]:
     return codes, labels
 
 
-def _kept(codes: np.ndarray, sample: bool) -> tuple[np.ndarray, list[str]]:
-    """All rows, or as many as the page takes, every class among them; the same ones every time."""
-    n, most = len(codes), LIMITS["points"]
-    if n <= most:
-        return np.arange(n), []
-    if not sample:
-        raise InputError(
-            f"X must have at most {most:,} rows: more cannot be told apart on the page. Got {n:,} "
-            f"instead. Draw some: rows = np.random.default_rng(0).choice({n}, {most}, replace=False)."
-        )
-    firsts = np.unique(codes, return_index=True)[1]
-    others = np.setdiff1d(np.arange(n), firsts)
-    drawn = np.random.default_rng(0).choice(others, most - len(firsts), replace=False)
-    note = f"Of {n:,} rows, {most:,} were drawn at random: as many as the page takes."
-    return np.sort(np.append(firsts, drawn)), [note]
+def _too_many(n: int, most: int) -> InputError:
+    return InputError(
+        f"X must have at most {most:,} rows: more cannot be told apart on the page. Got {n:,} "
+        f"instead. Draw some: rows = np.random.default_rng(0).choice({n}, {most}, replace=False)."
+    )
 
 
 def _places(features: Sequence[Any], names: Sequence[str]) -> list[int]:

@@ -71,7 +71,7 @@ def read_options(value: Any) -> Options:
         C=read_number("options.C", get("C"), least=least, most=most),
         scheme=read_choice("options.scheme", get("scheme"), SCHEMES),
         epochs=read_count("options.epochs", get("epochs"), least=1, most=LIMITS["epochs"]),
-        seed=read_count("options.seed", get("seed"), least=0, most=2**32 - 1),
+        seed=read_count("options.seed", get("seed"), least=0, most=LIMITS["seed"]),
         polish=read_bool("options.polish", get("polish")),
         updates=updates,
     )

@@ -165,7 +165,7 @@ def _settings(given: Mapping[str, Any], usual: Mapping[str, float]) -> dict[str,
         if slider in usual:
             found[slider] = value
     seed = given.get("seed")
-    found["seed"] = read_count("seed", 0 if seed is None else seed, least=0, most=2**32 - 1)
+    found["seed"] = read_count("seed", 0 if seed is None else seed, least=0, most=LIMITS["seed"])
     return found
 
 

@@ -1,4 +1,7 @@
-"""More than two features in two: along w of a soft margin, and across it."""
+"""Rows as points of the page: no more than it takes, in two coordinates.
+
+More than two features are shown along w of a soft margin, and across it; one alone, on a line.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.laboratory.limits import LIMITS
 from maxmargin.plots.view import choose_view
 
-__all__ = ["project"]
+__all__ = ["draw_rows", "pad", "project"]
+
+
+def draw_rows(codes: np.ndarray) -> tuple[np.ndarray, str]:
+    """All rows, or as many as the page takes, every class among them; the same ones every time."""
+    n, most = len(codes), LIMITS["points"]
+    if n <= most:
+        return np.arange(n), ""
+    firsts = np.unique(codes, return_index=True)[1]
+    others = np.setdiff1d(np.arange(n), firsts)
+    drawn = np.random.default_rng(0).choice(others, most - len(firsts), replace=False)
+    note = f"Of {n:,} rows, {most:,} were drawn at random: as many as the page takes."
+    return np.sort(np.append(firsts, drawn)), note
+
+
+def pad(X: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:
+    """One feature and a second that is 0, their names, and a note."""
+    flat = np.column_stack([X, np.zeros(len(X))])
+    return flat, [*names, "(nothing)"], "There is one feature: the second coordinate is 0."
 
 
 def project(X: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.budgets import MaxEpochs, MaxUpdates
 from maxmargin.core.errors import BudgetWarning, InputError
-from maxmargin.core.stopping import MaxEpochs, MaxUpdates
 from maxmargin.estimators.batch import BatchPerceptron
 from maxmargin.estimators.hardmargin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron

@@ -15,8 +15,8 @@ from maxmargin.laboratory.checks import check_list, check_window, complain, read
 from maxmargin.laboratory.numbers import finite, plain, quantity
 from maxmargin.laboratory.problem import Side
 from maxmargin.laboratory.verdicts import find_verdict
+from maxmargin.plots.landscape import perceptron_risk
 from maxmargin.plots.polytope import cut_body, cut_polygon
-from maxmargin.plots.risk import perceptron_risk
 
 __all__ = ["cone", "cut_section", "risk_grid", "weight_space"]
 

@@ -25,7 +25,7 @@ from maxmargin.laboratory.checks import (
 from maxmargin.laboratory.limits import LARGEST, LIMITS, NAME, SMALLEST
 from maxmargin.laboratory.options import Options, read_options
 
-__all__ = ["ALGORITHMS", "LIMITS", "NAME", "State", "read_state"]
+__all__ = ["ALGORITHMS", "State", "read_state"]
 
 ALGORITHMS = ("perceptron", "batch", "pocket", "hard", "soft")
 KEYS = (

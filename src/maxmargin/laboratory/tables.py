@@ -14,7 +14,7 @@ from maxmargin.checker import canonical
 from maxmargin.laboratory.checks import check_text, read_bool
 from maxmargin.laboratory.columns import choose_features, choose_label, in_order
 from maxmargin.laboratory.limits import LIMITS, NAME
-from maxmargin.laboratory.projecting import project
+from maxmargin.laboratory.projecting import draw_rows, pad, project
 from maxmargin.laboratory.reading import Column, read_columns
 
 __all__ = ["read_table"]
@@ -27,25 +27,21 @@ def read_table(given: Mapping[str, Any]) -> dict[str, Any]:
     if header is not None:
         read_bool("header", header)
     columns = read_columns(text, header)
-    described = [{"name": c.name, "numeric": c.numeric, "distinct": len(c.distinct)} for c in columns]
+    described = [{"name": c.name, "numeric": c.numeric} for c in columns]
     if read_bool("look", given.get("look", False)):  # only what there is to choose from
         return {"columns": described, "label": len(columns) - 1, "note": ""}
     label = choose_label(columns, given.get("label"))
     named = Column("", [canonical(text) for text in columns[label].texts], columns[label].lines)
     classes = in_order(named)
-    kept, sampled = _sample(named, classes)
+    codes = np.array([classes.index(text) for text in named.texts])
+    kept, sampled = draw_rows(codes)
     chosen, projected = choose_features(columns, label, given.get("features"))
     table = np.column_stack([columns[k].values() for k in chosen])[kept]
-    codes = np.array([classes.index(named.texts[i]) for i in kept])
-    notes = [sampled] if sampled else []
+    codes, names, shown = codes[kept], [columns[k].name for k in chosen], ""
     if projected:
-        table, names, note = project(table, codes, [columns[k].name for k in chosen])
-        notes.append(note)
-    else:
-        names = [columns[k].name for k in chosen]
-        if len(names) == 1:
-            table, names = np.column_stack([table, np.zeros(len(table))]), [*names, "(nothing)"]
-            notes.append("There is one feature: the second coordinate is 0.")
+        table, names, shown = project(table, codes, names)
+    elif len(names) == 1:
+        table, names, shown = pad(table, names)
     return {
         "columns": described,
         "label": label,
@@ -54,22 +50,8 @@ def read_table(given: Mapping[str, Any]) -> dict[str, Any]:
         "labels": _short(classes),
         "names": [name[:NAME] for name in names],
         "rows": len(columns[0].texts),
-        "note": " ".join(notes),
+        "note": f"{sampled} {shown}".strip(),
     }
-
-
-def _sample(label: Column, classes: Sequence[str]) -> tuple[np.ndarray, str]:
-    """At most as many rows as the page takes, every class among them."""
-    n, most = len(label.texts), LIMITS["points"]
-    if n <= most:
-        return np.arange(n), ""
-    rng = np.random.default_rng(0)
-    texts = np.array(label.texts, dtype=object)
-    firsts = [int(np.flatnonzero(texts == name)[0]) for name in classes]
-    others = np.setdiff1d(np.arange(n), firsts)
-    drawn = rng.choice(others, most - len(firsts), replace=False)
-    note = f"Of {n:,} rows, {most:,} were drawn at random: as many as the page takes."
-    return np.sort(np.append(firsts, drawn)), note
 
 
 def _short(names: Sequence[str]) -> list[str]:

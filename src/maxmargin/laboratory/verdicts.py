@@ -126,20 +126,13 @@ def tell_bound(side: Side) -> dict[str, Any] | None:
     if bound is None or not bound.gamma > 0 or finite([bound.R, bound.gamma, bound.bound]) is None:
         return None
     o, start = side.state.options, side.state.start
-    sentence = f"At most R²/γ² = {bound.bound:.6g} mistakes, whatever the order of the points."
-    conditions = []
-    if side.state.algorithm == "perceptron" and o.threshold > 0:
-        conditions.append("threshold 0")
-    if start is not None and any(start):
-        conditions.append("a start at zero")
-    if conditions:
-        sentence += f" This holds for {' and '.join(conditions)}, which is not so here."
+    safe = side.state.algorithm == "perceptron" and o.threshold > 0
+    started = start is not None and any(start)
     return {
         "R": bound.R,
         "gamma": bound.gamma,
         "bound": bound.bound,
-        "holds": not conditions,
-        "sentence": sentence,
+        "holds": not (safe or started),  # the theorem is about threshold 0 and a start at zero
     }
 
 

@@ -1,9 +1,8 @@
 // The left rail: which data, which algorithm, and only the options that matter for it.
+import { ALGORITHMS, LIMITS } from "./facts.js";
 import { heldOut } from "./points.js";
 import { button, choice, group, numberField, segments, showIf, slider, tick } from "./parts.js";
-import { LIMITS } from "./store.js";
 import { element, say } from "./text.js";
-import { TIPS } from "./tips.js";
 
 /** Sliders of made data and their words; Python says which matter, and their ranges. */
 const SLIDERS = { n: "Points", noise: "Noise", balance: "Balance", margin: "Margin" };
@@ -21,7 +20,7 @@ export function createDataControls(root, { store, usePreset, holdOut, openCsv, s
   const preset = choice({ name: "preset", label: "Example", change: (name) => usePreset({ ...usual(find(name)), name }, "") });
   const words = element("p", { class: "mm-words", "data-name": "preset-sentence" });
   const sliders = Object.entries(SLIDERS).map(([name, label]) => /** @type {const} */ ([name, slider({
-    name: name === "margin" ? "data-margin" : name, label, min: name === "n" ? 4 : 0, max: name === "n" ? 2000 : 1, step: 0.01, log: name === "n", whole: name === "n",
+    name: name === "margin" ? "data-margin" : name, label, ...(name === "n" ? { min: 1, max: 10, log: true, whole: true } : { min: 0, max: 1 }), step: 0.01,
     settle: () => { grasp += 1; }, input: (value) => usePreset({ ...store.get().view.preset, [name]: value }, `preset-${name}-${grasp}`),
   })]));
   const draw = button({ name: "draw", label: "Draw again", sign: "draw", bare: true, press: () => {
@@ -60,7 +59,7 @@ export function createDataControls(root, { store, usePreset, holdOut, openCsv, s
       for (const [name, made] of sliders) {
         showIf(made.node, name in ranges);
         if (!(name in ranges)) continue;
-        if (name !== "n") made.limits(ranges[name].min, ranges[name].max, ranges[name].step);
+        made.limits(ranges[name].min, ranges[name].max, ranges[name].step);
         made.set(chosen[name] ?? ranges[name].value);
       }
       showIf(draw, Object.keys(ranges).length > 0);
@@ -78,19 +77,6 @@ function usual(preset) {
   return made;
 }
 
-const ALGORITHMS = /** @type {[string, string][]} */ ([
-  ["perceptron", "Perceptron"], ["batch", "Batch gradient descent"], ["pocket", "Pocket"], ["hard", "Hard margin"], ["soft", "Soft margin"],
-]);
-/** In a line or two; the tooltip says more. */
-const SHORT = {
-  perceptron: "One point after another: if it is on the wrong side, w turns towards it.", batch: "All misclassified points pull at once, down the slope of the risk.",
-  pocket: "The perceptron that keeps the best weights it has met.", hard: "The widest street between the classes, if there is one.", soft: "The widest street, where trespassing has the price C.",
-};
-/** Which options belong to which algorithm. */
-const APPLIES = {
-  perceptron: ["threshold", "rate", "order", "averaged", "epochs", "updates"], batch: ["step", "epochs", "updates"], pocket: ["order", "epochs", "updates", "polish"], hard: [], soft: ["C"],
-};
-
 /**
  * @param {HTMLElement} root
  * @param {{store: import("./store.js").Store, edit: (part: any, kind: any, group?: string) => void, watch: (machine: number) => void}} lab
@@ -98,7 +84,7 @@ const APPLIES = {
 export function createAlgorithmControls(root, { store, edit, watch }) {
   const option = (/** @type {any} */ part, /** @type {string} */ name = "") => edit({ options: { ...store.get().options, ...part } }, "model", name);
   const close = () => store.close();
-  const algorithm = choice({ name: "algorithm", label: "Algorithm", options: ALGORITHMS, change: (value) => edit({ algorithm: value }, "model") });
+  const algorithm = choice({ name: "algorithm", label: "Algorithm", change: (value) => edit({ algorithm: value }, "model") });
   const words = element("p", { class: "mm-words", "data-name": "algorithm-sentence" });
   const made = {
     C: slider({ name: "C", label: "C", min: 1e-4, max: 1e6, step: 0.05, log: true, settle: close, input: (C) => option({ C }, "C") }),
@@ -106,10 +92,10 @@ export function createAlgorithmControls(root, { store, edit, watch }) {
     rate: slider({ name: "rate", label: "η", min: 0.01, max: 100, step: 0.05, log: true, settle: close, input: (rate) => option({ rate }, "rate") }),
     order: choice({ name: "order", label: "Order", options: [["cyclic", "in turn"], ["shuffled", "shuffled"], ["random", "at random"]], change: (order) => option({ order }) }),
     kind: choice({ name: "step-kind", label: "Step", options: [["exact", "exact line search"], ["fixed", "fixed length"]], change: (kind) => option({ step: kind === "exact" ? "exact" : 0.1 }) }),
-    step: slider({ name: "step-size", label: "ε", tip: TIPS.step, min: 0.001, max: 10, step: 0.05, log: true, settle: close, input: (step) => option({ step }, "step") }),
-    epochs: numberField({ name: "epochs", label: "Rounds at most", whole: true, min: 1, max: 5000, change: (epochs) => option({ epochs }) }),
-    updates: numberField({ name: "updates", label: "Updates at most", whole: true, min: 1, max: 5000, empty: "auto", change: (updates) => option({ updates }) }),
-    seed: numberField({ name: "seed", label: "Seed", whole: true, min: 0, max: 4294967295, change: (seed) => option({ seed }) }),
+    step: slider({ name: "step-size", label: "ε", term: "step", min: 0.001, max: 10, step: 0.05, log: true, settle: close, input: (step) => option({ step }, "step") }),
+    epochs: numberField({ name: "epochs", label: "Rounds at most", min: 1, max: () => LIMITS.epochs, change: (epochs) => option({ epochs }) }),
+    updates: numberField({ name: "updates", label: "Updates at most", min: 1, max: () => LIMITS.updates, empty: "auto", change: (updates) => option({ updates }) }),
+    seed: numberField({ name: "seed", label: "Seed", min: 0, max: () => LIMITS.seed, change: (seed) => option({ seed }) }),
     averaged: tick({ name: "averaged", label: "Average of all weights", change: (averaged) => option({ averaged }) }),
     polish: tick({ name: "polish", label: "Polish the pocket", change: (polish) => option({ polish }) }),
     intercept: tick({ name: "intercept", label: "Learn a bias b", change: (intercept) => edit({ options: { ...store.get().options, intercept }, start: null, past: 0 }, "model") }),
@@ -122,16 +108,17 @@ export function createAlgorithmControls(root, { store, edit, watch }) {
     /** @param {import("./store.js").State} state @param {any} answer */
     draw(state, answer) {
       const { options } = state;
-      const use = (/** @type {string} */ name) => APPLIES[state.algorithm].includes(name);
+      const { brief = "", sentence = "", options: matter = [] } = ALGORITHMS.get(state.algorithm) ?? {};
+      const use = (/** @type {string} */ name) => matter.includes(name);
+      algorithm.fill([...ALGORITHMS.values()].map(({ name, title }) => [name, title]));
       algorithm.set(state.algorithm);
-      say(words, SHORT[state.algorithm]);
-      if (words.title !== TIPS[state.algorithm]) words.title = TIPS[state.algorithm];
-      for (const name of /** @type {const} */ (["C", "threshold", "rate", "order", "averaged", "polish", "epochs", "updates"])) showIf(made[name].node, use(name));
+      say(words, brief); // in a line or two; the tooltip says more
+      if (words.title !== sentence) words.title = sentence;
+      for (const name of /** @type {const} */ (["C", "threshold", "rate", "order", "averaged", "polish", "epochs", "updates", "intercept"])) showIf(made[name].node, use(name));
       showIf(made.kind.node, use("step"));
       showIf(made.step.node, use("step") && options.step !== "exact");
-      showIf(made.seed.node, use("order") && options.order !== "cyclic");
-      const several = state.labels.length > 2;
-      showIf(made.scheme.node, several);
+      showIf(made.seed.node, use("seed") && options.order !== "cyclic");
+      showIf(made.scheme.node, use("scheme") && state.labels.length > 2);
       const machines = answer && answer.machines ? answer.machines : [];
       showIf(made.watch.node, machines.length > 1);
       made.watch.fill(machines.map((/** @type {any} */ machine, /** @type {number} */ i) => [String(i), machine.label]));

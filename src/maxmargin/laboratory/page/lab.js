@@ -4,6 +4,7 @@ import { createArithmetic } from "./arithmetic.js";
 import { readColours } from "./colours.js";
 import { createAlgorithmControls, createDataControls } from "./controls.js";
 import { createDoing } from "./doing.js";
+import { learnFacts } from "./facts.js";
 import { createHeader } from "./header.js";
 import { createKeys } from "./keys.js";
 import { createLink, overWidget } from "./link.js";
@@ -167,7 +168,8 @@ export function mount(root, link, { page = false, state: given = null, saved } =
     try {
       const [greeting, presets] = await Promise.all([link.ask("hello"), link.ask("presets")]);
       hello = greeting;
-      learnTips(root, hello.glossary, hello.algorithms);
+      learnFacts(hello);
+      learnTips(root, hello.glossary);
       data.fill(presets.presets);
     } catch (error) {
       toast(/** @type {Error} */ (error).message, true);

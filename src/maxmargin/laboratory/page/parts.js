@@ -56,12 +56,13 @@ const field = (label, name, tip, ...fields) => element("label", { class: "mm-fie
 const explained = (name, tip) => (tip ? { title: tip } : { title: TIPS[name] ?? "", "data-term": name });
 
 /**
- * A slider with its number beside it, which can be typed. `log`: the slider moves the exponent.
+ * A slider with its number beside it, which can be typed. `log`: the slider moves the exponent. `term`: what its tooltip explains.
  * @param {{name: string, label: string, min: number, max: number, step: number, log?: boolean, whole?: boolean,
- *          tip?: string, digits?: number, said?: (value: number) => string, input: (value: number) => void, settle?: () => void}} spec
+ *          term?: string, digits?: number, said?: (value: number) => string, input: (value: number) => void, settle?: () => void}} spec
  */
-export function slider({ name, label, min, max, step, log, whole, tip, digits = 3, said, input, settle }) {
-  const range = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: String(log ? Math.log10(min) : min), max: String(log ? Math.log10(max) : max), step: String(step), "data-name": name, "aria-label": label }));
+export function slider({ name, label, min, max, step, log, whole, term = name, digits = 3, said, input, settle }) {
+  const at = (/** @type {number} */ v) => (log ? Math.log10(v) : v);
+  const range = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: String(at(min)), max: String(at(max)), step: String(step), "data-name": name, "aria-label": label }));
   const text = /** @type {HTMLInputElement} */ (element("input", { type: "text", inputmode: "decimal", class: "mm-number", "data-name": `${name}-value`, "aria-label": `${label}, as a number`, autocomplete: "off", spellcheck: "false" }));
   let value = min;
   const tidy = (/** @type {number} */ v) => (whole ? Math.round(v) : Number(v.toPrecision(log ? 2 : digits)));
@@ -91,11 +92,11 @@ export function slider({ name, label, min, max, step, log, whole, tip, digits = 
   function set(next, force) {
     if (next === value && text.value !== "" && !force) return;
     value = next;
-    range.value = String(log ? Math.log10(next) : next);
+    range.value = String(at(next));
     text.value = words(next);
     fill();
   }
-  const node = element("div", { class: "mm-field mm-slider", ...explained(name, tip) }, element("span", { class: "mm-name" }, label), range, text);
+  const node = element("div", { class: "mm-field mm-slider", ...explained(term) }, element("span", { class: "mm-name" }, label), range, text);
   return {
     node, set, value: () => value,
     /** Whether it is in a hand, or its number being typed. */
@@ -104,21 +105,21 @@ export function slider({ name, label, min, max, step, log, whole, tip, digits = 
     limits(low, high, by) {
       if (low === min && high === max) return;
       [min, max] = [low, high];
-      [range.min, range.max] = [String(low), String(high)];
-      if (by) range.step = String(by);
+      [range.min, range.max] = [String(at(low)), String(at(high))];
+      if (by && !log) range.step = String(by);
       fill();
     },
   };
 }
 
 /**
- * A number to type; arrows count. `empty`: what nothing means, then null is a value too.
- * @param {{name: string, label: string, tip?: string, whole?: boolean, min?: number, max?: number, empty?: string, change: (value: any) => void}} spec
+ * A whole number to type; arrows count. `empty`: what nothing means, then null is a value too.
+ * @param {{name: string, label: string, min: number, max: () => number, empty?: string, change: (value: any) => void}} spec
  */
-export function numberField({ name, label, tip, whole, min = -Infinity, max = Infinity, empty, change }) {
-  const input = /** @type {HTMLInputElement} */ (element("input", { type: "text", inputmode: whole ? "numeric" : "decimal", class: "mm-number", "data-name": name, autocomplete: "off", spellcheck: "false", placeholder: empty ?? "" }));
+export function numberField({ name, label, min, max, empty, change }) {
+  const input = /** @type {HTMLInputElement} */ (element("input", { type: "text", inputmode: "numeric", class: "mm-number", "data-name": name, autocomplete: "off", spellcheck: "false", placeholder: empty ?? "" }));
   /** @type {number|null} */ let value = null;
-  const within = (/** @type {number} */ v) => Math.max(min, Math.min(max, whole ? Math.round(v) : v));
+  const within = (/** @type {number} */ v) => Math.max(min, Math.min(max(), Math.round(v)));
   const write = () => { input.value = value === null ? "" : String(value).replace(/^-/, "−"); };
   /** @param {number|null} next */
   function choose(next) {
@@ -138,7 +139,7 @@ export function numberField({ name, label, tip, whole, min = -Infinity, max = In
     choose(within(value + by));
   });
   return {
-    node: field(label, name, tip, input),
+    node: field(label, name, undefined, input),
     /** @param {number|null} next */
     set(next) { if (next !== value || input.value === "") { value = next; write(); } },
   };

@@ -1,5 +1,5 @@
 // Changes to the points, each a new list: what the store keeps and undo brings back.
-import { LIMITS } from "./store.js";
+import { LIMITS } from "./facts.js";
 
 /** @typedef {[number, number, number, number]} Point  x₁, x₂, class, role */
 

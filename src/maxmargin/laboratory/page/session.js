@@ -90,7 +90,7 @@ export function createSession(link, initial, { refresh, complain, look }) {
       solve();
     }
     if (state.hand && (ASKED.has(kind) || state.hand !== before.hand)) judge();
-    if (kind === "view") player.setTempo(state.view.tempo, state.view.speed);
+    if (state.view !== before.view) player.setTempo(state.view.tempo, state.view.speed);
     refresh();
   });
   player.setTempo(initial.view.tempo, initial.view.speed);

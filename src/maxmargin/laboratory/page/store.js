@@ -1,4 +1,5 @@
 // The state of the lab: one value, replaced as a whole by every change, with undo and redo.
+import { LIMITS } from "./facts.js";
 
 /**
  * @typedef {Object} Options
@@ -19,9 +20,6 @@
  *
  * @typedef {"move"|"add"|"flip"|"data"|"model"|"time"|"hand"|"view"|"history"} Kind  what a change was about
  */
-
-/** Most points and classes that the engine takes. */
-export const LIMITS = { points: 2000, classes: 5 };
 
 /** @type {Options} */
 const OPTIONS = {

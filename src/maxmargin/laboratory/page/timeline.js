@@ -1,10 +1,10 @@
 // Time under the views: step, play, scrub, tempo.
+import { LIMITS } from "./facts.js";
 import { button, choice, icon, slider } from "./parts.js";
 import { count, element, say } from "./text.js";
 import { TIPS } from "./tips.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
-const MOST = 5000; // updates that Python sends
 
 /**
  * @param {HTMLElement} root
@@ -85,6 +85,6 @@ function remark(scene, run) {
 /** Why there is no further update. @param {import("./scene.js").Scene} scene @param {any} run */
 function ended(scene, run) {
   if (run.finished) return scene.K ? "The run has ended." : "";
-  if (run.cut) return scene.K >= MOST ? `Stopped after ${count(scene.K)} updates, the most that can be played.` : `Stopped after ${count(scene.K)} updates; raise ‘Updates at most’ for more.`;
+  if (run.cut) return scene.K >= LIMITS.updates ? `Stopped after ${count(scene.K)} updates, the most that can be played.` : `Stopped after ${count(scene.K)} updates; raise ‘Updates at most’ for more.`;
   return `Stopped after ${count(run.epochs)} round${run.epochs === 1 ? "" : "s"}; raise ‘Rounds at most’ for more.`;
 }

@@ -1,7 +1,7 @@
 // Every term in plain words, and one small box that shows them on hover and on focus.
 import { element } from "./text.js";
 
-/** @type {Object<string, string>} */
+/** The page's own words; those of the library come from Python. @type {Object<string, string>} */
 export const TIPS = {
   preset: "Ready-made data: what the lectures draw on the board, and data made to order.",
   n: "How many points are made.",
@@ -23,24 +23,10 @@ export const TIPS = {
   redo: "Do it again (Ctrl+Shift+Z).",
   clear: "Take all points away.",
   algorithm: "How the plane is found.",
-  perceptron: "Rosenblatt’s perceptron: look at one point after another; if it is on the wrong side, add it to w.",
-  batch: "Gradient descent on the perceptron’s risk: all misclassified points pull at once.",
-  pocket: "The perceptron, but it keeps the best weights it has met: for classes that overlap.",
-  hard: "The plane with the widest street between the classes. It exists only if a plane separates them.",
-  soft: "The widest street, where points may trespass at a price C each.",
-  threshold: "δ: a point counts as a mistake while y·f(x) ≤ δ. 0 is the classical rule; more asks for a safety distance.",
-  rate: "η: how far each mistake moves the weights. From zero and with δ = 0 it changes their length, not the plane.",
-  order: "In which order the points are looked at: always the same, shuffled in every round, or drawn at random.",
-  averaged: "Answer with the mean of all weights on the way instead of the last ones: steadier on overlapping classes.",
   "step-kind": "How far each step goes: exactly to the lowest point along its direction, or a fixed length.",
-  step: "ε: the length of each gradient step.",
-  C: "The price of a point that stands inside the street or on the wrong side. Small C: a wide street; large C: few trespassers.",
-  intercept: "Learn a bias b. Without it every plane goes through the origin.",
   scheme: "Several classes with machines for two: one class against the rest, or one machine for every pair.",
   epochs: "How many rounds over the data before giving up.",
   updates: "How many updates are made at most. Empty: on classes that overlap as many as can be followed while dragging.",
-  seed: "Where the random numbers begin: the same seed gives the same run.",
-  polish: "Improve the pocket at the end by exact searches along lines.",
   watch: "Which of the machines is drawn and followed in time.",
   "start-zero": "Let the run begin with w = 0.",
   "start-here": "Let the run begin with the weights that are shown now.",
@@ -72,10 +58,9 @@ export const TIPS = {
   help: "Keys, and what the views show (?).",
 };
 
-/** What Python explains is said in its words. @param {HTMLElement} root @param {Object<string, string>} glossary @param {any[]} algorithms */
-export function learnTips(root, glossary, algorithms) {
-  for (const [term, words] of Object.entries(glossary ?? {})) if (term in TIPS) TIPS[term] = words;
-  for (const { name, sentence } of algorithms ?? []) TIPS[name] = sentence;
+/** What Python explains is said in its words. @param {HTMLElement} root @param {Object<string, string>} glossary */
+export function learnTips(root, glossary) {
+  Object.assign(TIPS, glossary);
   for (const node of root.querySelectorAll("[data-term]")) {
     const { term } = /** @type {HTMLElement} */ (node).dataset;
     if (term && TIPS[term]) node.setAttribute("title", TIPS[term]);

@@ -9,6 +9,8 @@ const STATUS = {
   overlapping: ["Overlapping", "bad", "✕"],
 };
 
+const BOUND = /** @type {const} */ (["Their bound R²/γ²", "The largest norm of a point over the widest margin, squared: no order of the points leads to more updates."]);
+
 /** @param {HTMLElement} root */
 function createVerdict(root) {
   const badge = element("span", { class: "mm-badge", "data-name": "verdict" });
@@ -42,7 +44,7 @@ function createNumbers(root, actions) {
     ["weights", "Weights shown", "The normal w of the line (in more dimensions: of the plane), and its bias b."],
     ["final", "The model’s errors", "Of the weights the algorithm returns at the end."],
     ["mistakes", "Updates so far", "Every update answers a mistake (in the batch algorithm: one update for all of them)."],
-    ["bound", "Their bound R²/γ²", "The largest norm of a point over the widest margin, squared: no order of the points leads to more updates."],
+    ["bound", ...BOUND],
   ]);
   const bar = element("div", { class: "mm-bar", role: "img" }, element("span"));
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "errors-chart", role: "img" }));
@@ -72,6 +74,7 @@ function createNumbers(root, actions) {
     const bounded = run && classical && scene.state.algorithm !== "batch";
     list.set("bound", run && scene.state.algorithm !== "batch"
       ? (bounded ? whole(answer.bound.bound) : answer.bound ? "holds only for δ = 0 and a start at zero" : "none: not separable") : null);
+    list.name("bound", BOUND[0], answer.bound ? `${BOUND[1]} Here R = ${number(answer.bound.R)} and γ = ${number(answer.bound.gamma)}.` : BOUND[1]);
     bar.hidden = !bounded;
     if (bounded) fill(bar, done, answer.bound.bound);
     list.set("weights", scene.weights ? tuple(scene.state.options.intercept ? scene.weights : scene.weights.slice(0, 2)) : null);
