@@ -1,4 +1,4 @@
-"""Fresh kernels and repeatable examples for every run of the suite."""
+"""Fresh kernels, repeatable examples, which file is run when and by whom; browser and figures are closed."""
 
 import sys
 from pathlib import Path
@@ -17,9 +17,9 @@ LONG = (  # other files that take long, in the order in which they are begun
     "test_report",
     "test_gallery",
     "test_site",
-    "test_cluster_more",
+    "test_cluster_collections",
     "test_cluster_perceptrons",
-    "test_separability_tricky",
+    "test_separability_properties",
     "test_interrupted",
     "test_error_bounds",
     "test_cli_plot",
