@@ -1,4 +1,4 @@
-"""Fresh kernels, repeatable examples, which file is run when and by whom; browser and figures are closed."""
+"""Fresh kernels, repeatable examples, which file is run when; browser and figures are closed."""
 
 import sys
 from pathlib import Path

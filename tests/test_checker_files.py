@@ -170,7 +170,9 @@ def other_digits(text):
 def test_every_digit_of_the_proof_counts(tmp_path):
     text = seal(PROOFS["touching"][0])
     for changed_text in other_digits(text):
-        with pytest.raises(Rejected, match=r"^(seal|version|features|plane|witness|negative)\b.* must be "):
+        with pytest.raises(
+            Rejected, match=r"^(seal|version|features|plane|witness|negative)\b.* must be "
+        ):
             check(parse(changed_text), TOUCH)
 
 
@@ -181,7 +183,7 @@ def test_every_digit_of_the_data_counts(tmp_path):
     proof = make("separable", rows, 2, plane={"w": ["2", "-1"], "b": "0"})
     judge(proof, rows)
     for number, text in enumerate(other_digits(content)):
-        with pytest.raises(Rejected, match="the data must be those|rows must be 2, as in the data"):
+        with pytest.raises(Rejected, match=r"the data must be those|rows must be 2, as in the data"):
             judge(proof, read(write(tmp_path, f"{number}.csv", text), proof))
 
 

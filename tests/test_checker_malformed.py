@@ -55,7 +55,9 @@ TEXTS += [
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_texts_that_are_no_proofs_are_rejected(text):
-    with pytest.raises(Rejected, match=r"^(the proof must be (JSON|an object)|(format|version) must be)"):
+    with pytest.raises(
+        Rejected, match=r"^(the proof must be (JSON|an object)|(format|version) must be)"
+    ):
         parse(text)
 
 
