@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the results file: ``python -m benchmarks.page``.
+"""Write docs/benchmarks.md and the README's table from the results: ``python -m benchmarks.page``.
 
 The page says nothing that is not in the file, so a run of one part changes the tables of that part.
 """
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results
+from benchmarks import page_readme, results
 from benchmarks.page_cells import seconds_text, table
 from benchmarks.page_peers import contestants, details, losses, ratios
 from benchmarks.peers import plots as peers_plots
@@ -107,9 +107,11 @@ def page(parts: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Write the page and draw its pictures."""
+    """Write the page and the README's table, and draw the pictures."""
     parts = results.load()
     PATH.write_text(page(parts), encoding="utf-8")
+    readme = page_readme.PATH.read_text(encoding="utf-8")
+    page_readme.PATH.write_text(page_readme.filled(readme, parts), encoding="utf-8")
     peers_plots.draw(parts)
     return 0
 

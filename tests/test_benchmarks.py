@@ -13,7 +13,7 @@ from scipy import sparse
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT))  # the benchmarks are no part of the package
 
-from benchmarks import page, page_peers, results  # noqa: E402
+from benchmarks import page, page_peers, page_readme, results  # noqa: E402
 from benchmarks.page_cells import (  # noqa: E402
     error_text,
     loses,
@@ -34,6 +34,27 @@ from benchmarks.peers.turns import Budget, compete  # noqa: E402
 def test_the_page_is_made_from_the_results():
     """`python -m benchmarks.page` mends it."""
     assert page.PATH.read_text(encoding="utf-8") == page.page(results.load())
+
+
+def test_the_readme_tells_the_same_numbers():
+    """`python -m benchmarks.page` mends it."""
+    text = page_readme.PATH.read_text(encoding="utf-8")
+    assert text == page_readme.filled(text, results.load())
+
+
+def test_cells_of_the_readme():
+    fast, slow = (0.01, 3.4), (0.02, 0.01)
+    assert page_readme.cell([fast], rival=True) == "340 × faster"
+    assert page_readme.cell([fast, slow], rival=True) == "340 × faster / **2.0 × its time**"
+    assert page_readme.cell([slow, slow], rival=True) == "**2.0 × / 2.0 × its time**"
+    assert page_readme.cell([slow, (0.3, 0.01)], rival=False) == "2.0 × / 30 × its time"
+
+
+def test_lines_of_the_readme_that_were_not_measured_are_left_out():
+    line = next(line for line in page_readme.LINES if line.part == "files" and line.rival)
+    row = {"work": "svmlight text of 84 MiB", "peer": "scikit-learn", "ours": 0.5, "theirs": 4.0}
+    made = page_readme.speed({"files": {"rows": [row]}}).splitlines()
+    assert made[2:] == [f"| {line.work} | {line.against} | 8.0 × faster |"]
 
 
 def test_the_pictures_of_the_page_are_there():
