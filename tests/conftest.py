@@ -19,7 +19,7 @@ LONG = (  # other files that take long, in the order in which they are begun
     "test_site",
     "test_cluster_collections",
     "test_cluster_perceptrons",
-    "test_separability_properties",
+    "test_separability_sizes",
     "test_interrupted",
     "test_error_bounds",
     "test_cli_plot",

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import is_remote
@@ -62,6 +63,8 @@ def read_Xy(
     if isinstance(X, Rows):
         rows, y = _known(estimator, X, reset), _labels(X, y)
         return check_reach(rows, training=True) if check else rows, y
+    if y is None and not is_classifier(estimator):  # for a classifier scikit-learn says so
+        raise InputError("y must hold a label for every row. Got None instead. Give the labels, too.")
     with in_our_words(X, y):
         X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
     rows = as_rows(X)
