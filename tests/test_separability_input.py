@@ -212,7 +212,7 @@ def test_bad_input_is_refused_in_words(name):
 
 @pytest.mark.parametrize("ask", [mm.separability, mm.error_bounds, mm.mistake_bound])
 def test_labels_that_are_left_out_are_asked_for(ask):
-    with pytest.raises(mm.InputError, match="y must hold a label for every row. Got None instead"):
+    with pytest.raises(mm.InputError, match=r"y must hold a label for every row\. Got None"):
         ask([[0.0], [1.0]], None)
 
 
