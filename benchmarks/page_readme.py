@@ -78,7 +78,7 @@ LINES = (
     ),
     Line(
         "soft margin, covtype (581,012 × 54), C = 0.01 and 1, gap 1e-6",
-        "the same",
+        "the same (for C = 1 after a tenth of its epochs)",
         "margin",
         _each(
             tuple(f"soft margin, covtype 2 against the rest, {C}, gap" for C in ("C=0.01", "C=1")),
