@@ -156,7 +156,10 @@ def spark(here: Data) -> tuple[float, float]:
 
     X, y = here
     names = [f"x{j}" for j in range(X.shape[1])]
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # nobody else can connect
     builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "6g")
+    builder = builder.config("spark.driver.host", "127.0.0.1")
+    builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
     session = builder.config("spark.ui.enabled", "false").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:

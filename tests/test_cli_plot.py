@@ -124,7 +124,7 @@ def test_x_space_is_drawn_for_all_data_and_models(name, model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "separability"])
 @pytest.mark.parametrize("name", ["four", "three", "mixed", "one-class", "tiny-three", "one-feature"])
 def test_a_picture_or_one_line_that_says_what_is_needed(name, kind, model, monkeypatch):
     """All combinations; pictures are drawn, but not saved."""
@@ -147,6 +147,25 @@ def test_a_picture_or_one_line_that_says_what_is_needed(name, kind, model, monke
         assert "needs at least 2 rows of each. Got 1 row of 'a' instead." in line
     else:
         assert line.startswith(f"Error: --kind {kind} needs ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("separability", ("--model", "perceptron")),
+        ("separability", ("--C", "2")),
+        ("path", ("--C", "2")),
+    ],
+)
+def test_what_a_picture_has_no_use_for_is_refused(kind, options):
+    line = check_refused("four", "--kind", kind, *options)
+    assert line.startswith(f"Error: --kind {kind} has no use for {options[0]}. Leave it out.")
+
+
+@pytest.mark.parametrize("name", ["four", "mixed", "tiny-three", "one-feature"])
+def test_verdicts_are_drawn_for_all_data(name):
+    several = len(set(FILES[name][1])) > 2
+    check_drawn(name, "--kind", "separability", *(("--machine", "a") if several else ()))
 
 
 def test_all_that_is_missing_is_said_at_once():

@@ -348,6 +348,16 @@ def test_the_command_writes_a_page_that_says_how_to_make_it_again(tmp_path):
 
 
 @pytest.mark.usefixtures("blank")
+def test_the_page_says_how_the_file_is_read(tmp_path):
+    data, out = tmp_path / "rows.svm", tmp_path / "r.html"
+    data.write_text("1 0:1 1:2\n-1 0:-1 1:-2\n" * 5)
+    options = ["--first-index", "0", "--model", "perceptron", "--share", "0", "--out", str(out)]
+    done = CliRunner().invoke(main, ["report", str(data), *options])
+    assert done.exit_code == 0, done.output
+    assert "--first-index 0" in check(out, rendered=False)
+
+
+@pytest.mark.usefixtures("blank")
 def test_a_hard_margin_without_a_solution_is_said_to_be_soft(tmp_path):
     data = tmp_path / "xor.csv"
     data.write_text("a,b,y\n" + "0,0,0\n1,1,0\n0,1,1\n1,0,1\n" * 5)

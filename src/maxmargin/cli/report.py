@@ -81,6 +81,7 @@ def _recipe(
         "--columns": ",".join(file.columns) or None,
         "--drop": ",".join(file.drop) or None,
         "--cache-dir": file.cache_dir,
+        "--first-index": None if file.first_index is None else str(file.first_index),
         "--C": _exactly(C) if model in MARGINS else None,
         "--validate": validate,
         "--share": None if validate is not None else _exactly(share),

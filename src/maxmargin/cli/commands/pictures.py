@@ -5,11 +5,20 @@ from __future__ import annotations
 import click
 
 from maxmargin.cli.group import Command
-from maxmargin.cli.options import MARGINS, Source, check_own, from_file, two_features, with_model
+from maxmargin.cli.options import (
+    MARGINS,
+    Source,
+    check_own,
+    from_file,
+    is_given,
+    two_features,
+    with_model,
+)
 
 __all__ = ["COMMANDS", "KINDS", "plot", "report"]
 
 OWN = {"C": MARGINS}  # a hard margin that has no solution is soft
+UNUSED = {"separability": ("model", "C"), "path": ("C",)}  # what a picture has no use for
 KINDS = (
     "x-space",
     "w-space",
@@ -104,6 +113,9 @@ def plot(
     path show all, and the others one machine, chosen with --machine.
     """
     check_own(model, OWN)
+    for option in UNUSED.get(kind, ()):
+        if is_given(option):
+            raise click.UsageError(f"--kind {kind} has no use for --{option}. Leave it out.")
     shown = two_features(features)
     given = {"seconds_slow": slowly, "seconds_fast": quickly}
     tempo = {name: seconds for name, seconds in given.items() if seconds is not None}
