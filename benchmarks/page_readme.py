@@ -5,7 +5,6 @@ A line whose measurement is not in the results file (a data set that was not the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ class Line(NamedTuple):
     rival: bool = True  # or a yardstick: then the time is told in its units
 
 
-def _each(works: Iterator[str] | tuple[str, ...], peer: str) -> tuple[tuple[str, str], ...]:
+def _each(works: tuple[str, ...], peer: str) -> tuple[tuple[str, str], ...]:
     return tuple((work, peer) for work in works)
 
 

@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin.kernels.descent import dots
 from maxmargin.solvers.margin.duel import Duel
+from maxmargin.solvers.margin.products import Growing
 
 __all__ = ["MOST", "Factorised"]
 
@@ -33,9 +34,7 @@ class Factorised:
 
     def __init__(self, duel: Duel) -> None:
         self.duel = duel
-        self._place = np.full(duel.n, -1)  # of each row in K, if it is there
-        self._met = np.empty(0, dtype=np.intp)
-        self._K = np.empty((0, 0))
+        self._products = Growing(duel.n, MOST)
 
     def solve(self, x: np.ndarray, w: np.ndarray, F: np.ndarray) -> bool:
         """Move the multipliers x of the rows F, and w with them, to where these rows have margin 1.
@@ -43,10 +42,9 @@ class Factorised:
         False if there are too many of them, or their matrix has no factor; nothing is moved then.
         """
         duel, y, k = self.duel, self.duel.y[F], len(F)
-        if not self._meet(F):
+        if k > MOST:
             return False
-        at = self._place[F]
-        K = self._K[np.ix_(at, at)] * (y[:, None] * y)
+        K = self._inner(F) * (y[:, None] * y)
         K.flat[:: k + 1] += RIDGE * (float(np.trace(K)) / k or 1.0)
         try:
             factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
@@ -72,23 +70,11 @@ class Factorised:
             duel.add(F, step, w)
         return True
 
-    def _meet(self, F: np.ndarray) -> bool:
-        """Compute the inner products of rows that are new."""
-        fresh = F[self._place[F] < 0]
-        if len(F) > MOST:
-            return False
-        if len(self._met) + len(fresh) > MOST:  # forget the rows that have left the margin
-            self._place[:] = -1
-            self._met, self._K, fresh = self._met[:0], np.empty((0, 0)), F
-        old, new = len(self._met), len(self._met) + len(fresh)
-        if not len(fresh):
-            return True
-        self._met = np.concatenate([self._met, fresh])
-        self._place[fresh] = np.arange(old, new)
-        K = np.empty((new, new))
-        K[:old, :old] = self._K
-        K[old:] = self.duel.rows.inner(fresh, self._met)
-        K[:old, old:] = K[old:, :old].T
-        self._K = K
-        self.duel.visits += new
-        return True
+    def _inner(self, F: np.ndarray) -> np.ndarray:
+        """The inner products of the rows F; those of rows that are new are computed."""
+        fresh = F[self._products.fresh(F)]
+        if len(fresh):
+            met = np.concatenate([*self._products.history, fresh])
+            self._products.add(fresh, self.duel.rows.inner(fresh, met))
+            self.duel.visits += len(met)
+        return self._products.known(F)
