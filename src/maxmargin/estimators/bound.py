@@ -74,6 +74,9 @@ def mistake_bound(
 ) -> MistakeBound:
     """Bound the mistakes of ``Perceptron(threshold=0)`` started at zero on two classes.
 
+    Class weights are factors on the steps: with them the bound is larger, by the largest factor over the
+    smallest.
+
     Parameters
     ----------
     X, y : array-like
