@@ -18,7 +18,7 @@ SOLVERS = "auto", "newton", "mixed", "descent"
 NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
 FACTORISED = 4_000  # features up to which a Newton step is a matrix factorised
 ENOUGH = 500  # features from which on the hard margin of sparse rows is found by descent
-FEWER = 2  # rows against features below which the Gram matrix of dense rows is used
+FEW_ROWS = 2.5  # rows against features of dense data up to which interior points are quicker than descent
 
 
 def within_reach(rows: Rows) -> Rows:
@@ -40,9 +40,13 @@ def choose_solver(rows: Rows, hard: bool, wish: str = "auto") -> str:
     if not rows.resident or rows.n * rows.d <= SMALL:
         return "newton"
     if hard:
-        return "descent" if rows.is_sparse and rows.d > ENOUGH else "newton"
+        return "descent" if rows.d > ENOUGH and (rows.is_sparse or rows.n < rows.d) else "newton"
     if rows.is_sparse:
         return "mixed" if rows.d <= FACTORISED else "descent"
-    if rows.d <= NARROW or FEWER * rows.n < rows.d:
+    if rows.d <= NARROW:
         return "newton"
-    return "mixed" if rows.d <= FACTORISED else "descent"
+    if rows.n < rows.d:
+        return "descent"
+    if rows.d > FACTORISED:
+        return "descent"
+    return "newton" if rows.n <= FEW_ROWS * rows.d else "mixed"

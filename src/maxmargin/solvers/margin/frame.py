@@ -84,6 +84,7 @@ class Frame:
         scene: Scene,
         ready: bool = False,
         blur: float = 1e-13,
+        shared: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.rows = rows
         self.y = y
@@ -93,6 +94,7 @@ class Frame:
         self.blur = blur  # relative precision of the rows, and of sums of them
         self.ready = ready  # the rows are signed, centred and scaled already
         self.n, self.d = rows.n, rows.d
+        self.shared = {} if shared is None else shared  # what machines on the same rows compute once
 
     @cached_property
     def products(self) -> Products:
@@ -181,6 +183,7 @@ class Frames(Sequence[Frame]):
 
     def __init__(self, rows: Rows, labels: Sequence[np.ndarray], pad: float) -> None:
         self._rows, self._labels, self._pad = rows, labels, pad
+        self._shared: dict[str, np.ndarray] = {}
 
     @cached_property
     def scene(self) -> Scene:
@@ -191,7 +194,7 @@ class Frames(Sequence[Frame]):
         return len(self._labels)
 
     def __getitem__(self, k: Any) -> Any:
-        return Frame(self._rows, self._labels[k], self._pad, self.scene)
+        return Frame(self._rows, self._labels[k], self._pad, self.scene, shared=self._shared)
 
 
 def _check(values: np.ndarray) -> None:

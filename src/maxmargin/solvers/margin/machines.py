@@ -66,7 +66,7 @@ def solve_margins(
     else:
         outer = frames = list(frames)
         budget = replace(budget, outside=outer[0].scene.outside)
-        if worth_gram(outer[0]):
+        if tasks[0].C is None and worth_gram(outer[0]):
             frames = gram_frames(outer)
             budget = replace(budget, outside=None)
         machines = zip(frames, outer, tasks, parts, strict=True)

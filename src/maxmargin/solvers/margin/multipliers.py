@@ -34,6 +34,7 @@ from maxmargin.kernels.multipliers import clip_multipliers, slope
 from maxmargin.solvers.margin.balance import balanced, to_scale
 from maxmargin.solvers.margin.finish import Reached, finish
 from maxmargin.solvers.margin.frame import NotFiniteError
+from maxmargin.solvers.margin.gaps import scaled_up
 from maxmargin.solvers.margin.newton import MANY, direction
 from maxmargin.solvers.margin.passes import State
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
@@ -44,6 +45,8 @@ __all__ = ["FOR_ONE", "MEET", "minimise"]
 GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
 STEPS = 60  # Newton steps in a round
+SOFT_STEPS = 100  # in all, for a soft margin: where it takes more, interior points are quicker
+STIFFEST, SAMPLE = 1e12, 1_000  # stiffness of a soft margin against 1/‖a_i‖², the mean of so many rows
 LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
 LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
 NEARLY = 1e-6  # the same, at which a correction costs little
@@ -93,12 +96,18 @@ class _Run:
             self.unit = problem.unit
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
+        self.most_steps = ROUNDS * STEPS if problem.hard else SOFT_STEPS
+        self.stiffest = math.inf
+        if not problem.hard:
+            some = self.frame.take(np.arange(min(self.frame.n, SAMPLE)))
+            size = float(np.mean(np.einsum("ij,ij->i", some, some))) or 1.0
+            self.stiffest = STIFFEST / size
         self.many = self.frame.d >= MANY  # features: inner products are kept
         if saved is not None:
             self._go_on(saved)
             return
         self.w, self.b, self.sigma = start.w, start.b, start.sigma
-        self.stiff = self.sigma * self.unit
+        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self.centre = start.alpha  # the multipliers a of this round
         self.m = self.frame.values(self.w, self.b)
         if not np.isfinite(self.m.sum()):
@@ -121,7 +130,7 @@ class _Run:
         vars(self).update((name, value) for name, value in kept.items() if name != "products")
         if self.many:
             self.frame.products.repeat(kept["products"], self.frame.take)
-        self.stiff = self.sigma * self.unit
+        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self._clip()
         self._pulled = self.alpha.copy()
 
@@ -130,8 +139,11 @@ class _Run:
         hard, size = self.problem.hard, self.frame.n * self.frame.d
         patience = PATIENT if size <= SMALL else STALLED
         pause = time.perf_counter() + OFFER
-        while self.rounds < ROUNDS:
-            self.round(deadline)
+        while self.rounds < ROUNDS and self.steps < self.most_steps:
+            try:
+                self.round(deadline)
+            except np.linalg.LinAlgError:  # a matrix of numbers too large: what was found before stands
+                break
             now = self.iterate()
             if tol < now.gap and (hard or now.gap < NEAR):
                 now = self.finished(now)
@@ -174,13 +186,13 @@ class _Run:
         """Begin the next round: a ← α, σ ← 10 σ."""
         self.centre, self.alpha = self.alpha, self.centre.copy()
         self.sigma *= GROW
-        self.stiff = self.sigma * self.unit
+        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self._clip()
         self._pull()
 
     def round(self, deadline: float) -> None:
         """Minimise the augmented Lagrangian by Newton steps."""
-        for _ in range(STEPS):
+        for _ in range(min(STEPS, self.most_steps - self.steps)):
             decrement = self._step()
             move = self.alpha - self.centre
             length = float(move @ (move / np.maximum(self.stiff, 1e-300)))
@@ -264,9 +276,8 @@ class _Run:
             v = v + self.frame.pull_of(some, alpha[some] - self.alpha[some])
         length, total = float(v @ v), float(alpha.sum()) + p.fixed
         if not p.hard:
-            slack = float(p.C @ np.maximum(1.0 - self.m, 0.0))
-            linear = float(p.v0 @ w) + p.s0 * b
-            primal = 0.5 * float(w @ w) - linear + slack + p.fixed
+            primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, self.m, p.C)
+            w, b, primal = t * w, t * b, primal + p.fixed
             dual = total - 0.5 * length if self._balanced(NEARLY) else -math.inf
             return Iterate(w, b, alpha, self.sigma, primal, dual)
         least = float(self.m.min())

@@ -21,6 +21,8 @@ import numpy as np
 
 from maxmargin.kernels.multipliers import hinge_slope
 from maxmargin.solvers.margin.frame import Frame, draw
+from maxmargin.solvers.margin.gaps import scaled_up
+from maxmargin.solvers.margin.interior_point import interior_point, is_affordable
 from maxmargin.solvers.margin.multipliers import minimise
 from maxmargin.solvers.margin.nearest import SHARE, can_balance, is_short, near, nearest
 from maxmargin.solvers.margin.passes import (
@@ -94,7 +96,7 @@ def soft_margin(
         before = new if m is None else m
         m = new if t == 1.0 else before + t * (new - before)
         w, b = now.w + t * (point.w - now.w), now.b + t * (point.b - now.b)
-        now = _worth(frame, C, MarginPoint(w, b, alpha, v, point.sigma / 10, passes), m)
+        now, m = _worth(frame, C, MarginPoint(w, b, alpha, v, point.sigma / 10, passes), m)
         best = best.joined(now)
         stuck = len(which) == frame.n and point.gap > goal and goal <= tol
         if best.gap <= tol or budget.ended(best) or (stuck and fresh):
@@ -155,14 +157,18 @@ def _zero(frame: Frame) -> MarginPoint:
     return MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
 
 
-def _worth(frame: Frame, C: np.ndarray, point: MarginPoint, m: np.ndarray) -> MarginPoint:
-    """The point with its primal and dual values on all rows."""
-    primal = 0.5 * float(point.w @ point.w) + float(C @ np.maximum(1.0 - m, 0.0))
+def _worth(
+    frame: Frame, C: np.ndarray, point: MarginPoint, m: np.ndarray
+) -> tuple[MarginPoint, np.ndarray]:
+    """The point with its primal and dual values on all rows, scaled up if that is cheaper; its margins."""
+    primal, t = scaled_up(float(point.w @ point.w), 0.0, m, C)
+    if t > 1.0:
+        m = t * m
     total = float(point.alpha.sum())
     dual = total - 0.5 * float(point.v @ point.v)
     if abs(float(point.alpha @ frame.bias)) > UNBALANCED * total:
         dual = -math.inf
-    return replace(point, primal=primal, dual=dual)
+    return replace(point, w=t * point.w, b=t * point.b, primal=primal, dual=dual), m
 
 
 def _from_sample(
@@ -192,12 +198,21 @@ def _solve(
     copied = not whole or frame.ready or frame.n * frame.d <= COPIED
     work = frame.restricted(which) if copied and not (whole and frame.ready) else frame
     before = now.alpha[which]
-    v0 = now.v - work.pull(before)
-    s0 = float(now.alpha @ frame.bias - before @ work.bias)
-    fixed = float(now.alpha.sum() - before.sum())
+    v0, s0, fixed = np.zeros(frame.d), 0.0, 0.0
+    if not whole:
+        v0 = now.v - work.pull(before)
+        s0 = float(now.alpha @ frame.bias - before @ work.bias)
+        fixed = float(now.alpha.sum() - before.sum())
     problem = Reduced(work, C[which], v0, s0, fixed)
-    start = Iterate(now.w, now.b, before, now.sigma)
-    point = yield from minimise(problem, start, goal, budget.deadline, saved=saved)
+    cold = not before.any()  # nothing to go on from
+    point = Iterate(now.w, now.b, before, 10.0 * now.sigma)
+    if not (cold and is_affordable(work)):
+        start = replace(point, sigma=now.sigma)
+        point = yield from minimise(problem, start, goal, budget.deadline, saved=saved)
+    if point.gap > goal and is_affordable(work) and not budget.is_up(0):  # cold, or stalled
+        found = interior_point(problem, goal, budget.deadline)
+        reads, sigma = point.reads + found.reads, 10.0 * now.sigma
+        point = replace(point.joined(found), reads=reads, sigma=sigma)
     if copied:  # read once; further products are with the copy
         point.reads = int(whole)
     return point, v0 + work.pull(point.alpha)
