@@ -18,7 +18,9 @@ SOLVERS = "auto", "newton", "mixed", "descent"
 NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
 FACTORISED = 4_000  # features up to which a Newton step is a matrix factorised
 ENOUGH = 500  # features from which on the hard margin of sparse rows is found by descent
-FEW_ROWS = 2.5  # rows against features of dense data up to which interior points are quicker than descent
+FEW_ROWS = (
+    2.5  # rows against features of dense data up to which interior points are quicker than descent
+)
 
 
 def within_reach(rows: Rows) -> Rows:

@@ -26,6 +26,7 @@ SAMPLED = 1 << 22  # entries of these rows, at most
 DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
 UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
 TOO_WIDE = 1 << 24  # entries of sparse rows that are not made dense
+MEAN_SAMPLE = 1_000  # rows that tell how long rows are
 CHUNK = 4_096  # rows taken at a time
 VECTORS = 12  # numbers per row that a solver keeps beside the rows: margins, multipliers, …
 
@@ -118,6 +119,12 @@ class Frame:
         if not self.ready:
             reach = (reach + np.abs(self.scene.centre)) / self.scene.scale
         return np.asarray(reach)
+
+    @cached_property
+    def mean_square(self) -> float:
+        """About the mean of ‖a_i‖², from some rows; 1 if they are all zero."""
+        some = self.take(draw(self.n, MEAN_SAMPLE))
+        return float(np.mean(np.einsum("ij,ij->i", some, some))) or 1.0
 
     def values(self, w: np.ndarray, b: float) -> np.ndarray:
         """The margins m_i = a_i·w + y_i b: one pass."""

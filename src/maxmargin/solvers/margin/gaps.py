@@ -29,9 +29,7 @@ def as_good_a_bound(dual: float, best: float) -> bool:
     return dual >= best - TIE * abs(best)
 
 
-def scaled_up(
-    square: float, linear: float, m: np.ndarray, C: np.ndarray
-) -> tuple[float, float]:
+def scaled_up(square: float, linear: float, m: np.ndarray, C: np.ndarray) -> tuple[float, float]:
     """Return ½t²‖w‖² − t·linear + Σ C_i max(0, 1 − t m_i) for the better of two t, and this t ≥ 1.
 
     Rows on the margin miss it by rounding, and a large C makes much of that. A plane (t w, t b) with t

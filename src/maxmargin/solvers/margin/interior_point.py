@@ -23,11 +23,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from maxmargin.rows import Rows
 from maxmargin.solvers.margin.balance import balanced
 from maxmargin.solvers.margin.finish import Reached, finish
 from maxmargin.solvers.margin.frame import Frame
@@ -43,12 +44,16 @@ __all__ = ["interior_point", "is_affordable"]
 class Settings:
     """What bounds the work; see each field."""
 
-    max_steps: int = 100  # ten to thirty are usual
+    # How large s and ξ are at first, against 1 or ‖a_i‖ over its median, and how many steps are taken from
+    # there. Ten to thirty are usual; rows of very different length need room (curves on levels from 1 to
+    # 1e5: more than a hundred steps from 10, thirty from 1e4).
+    starts: tuple[tuple[float, int], ...] = ((10.0, 40), (1e4, 60), (1e7, 100))
     max_steps_without_progress: int = 12  # the gap may rise for a few steps at the beginning
+    good_enough: float = 1e-7  # gap with which no other start is tried: the method of multipliers goes on
     step_to_boundary: float = 0.995  # share of the way to the nearest bound that a step may go
     max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second
-    first_ridge: float = 1e-13  # added to Θ⁻¹, against the mean of ‖a_i‖²; larger if no factor is found
-    max_ridge: float = 1e-3
+    first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
+    max_ridge: float = 1e-6
     balance: float = 1e-9  # |Σ α_i y_i| against Σ α_i at which a correction costs little
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
     one_thread_entries: int = 1 << 22  # of products that one thread does as fast as two
@@ -56,42 +61,52 @@ class Settings:
 
 SETTINGS = Settings()
 Step = tuple[np.ndarray, float, np.ndarray]  # of w, b and α
-Solver = Callable[[np.ndarray, float, np.ndarray], Step]  # from the residuals of w and b, and q (see below)
+Factor = Callable[[np.ndarray, float, np.ndarray], Step]  # from the right-hand sides r_w, r_b and q
 
 
-def is_affordable(frame: Frame) -> bool:
+def is_affordable(rows: Frame | Rows) -> bool:
     """Whether the matrix of a step is small enough to be factorised."""
-    return min(frame.n, frame.d) <= SETTINGS.max_order
+    return min(rows.n, rows.d) <= SETTINGS.max_order
 
 
 def interior_point(problem: Reduced, tol: float, deadline: float = math.inf) -> Iterate:
     """Return a point whose relative gap is at most ``tol``, or the best one where progress ended."""
     frame = problem.frame
-    order = min(frame.n, frame.d)
-    with one_thread(frame.n * order <= SETTINGS.one_thread_entries):
-        space = _CombinationsOfRows(problem) if frame.n <= frame.d else _Weights(problem)
-        return _Run(problem, space).to_gap(tol, deadline)
+    best = Iterate(np.zeros(frame.d), 0.0, np.zeros(frame.n), 0.0)
+    with one_thread(frame.n * min(frame.n, frame.d) <= SETTINGS.one_thread_entries):
+        lengths = np.sqrt(_squares(frame))
+        for attempt, (spread, max_steps) in enumerate(SETTINGS.starts):
+            run = _Run(problem, lengths, spread, refinements=attempt)
+            found = run.to_gap(tol, deadline, max_steps)
+            reads, steps = best.reads + found.reads, best.steps + found.steps
+            best = replace(best.joined(found), reads=reads, steps=steps)
+            if best.gap <= max(tol, SETTINGS.good_enough) or time.perf_counter() > deadline:
+                break
+    return best
 
 
 class _Run:
     """The variables of the interior-point method, all of them positive but for w and b."""
 
-    def __init__(self, problem: Reduced, space: _Weights | _CombinationsOfRows) -> None:
-        self.problem, self.space, self.y = problem, space, problem.frame.bias
-        n = problem.frame.n
-        self.w, self.b = space.zero(), 0.0
+    def __init__(self, problem: Reduced, lengths: np.ndarray, spread: float, refinements: int) -> None:
+        self.problem, self.frame, self.y = problem, problem.frame, problem.frame.bias
+        self.w, self.b = np.zeros(self.frame.d), 0.0
         self.alpha, self.beta = 0.5 * problem.C, 0.5 * problem.C
-        self.s, self.xi = np.ones(n), np.full(n, 2.0)
-        self.ridge = SETTINGS.first_ridge * space.size
-        self.reads = 0
+        self.s = spread * np.maximum(1.0, lengths / (float(np.median(lengths)) or 1.0))
+        self.xi = 1.0 + self.s
+        self.size = float(np.mean(lengths**2)) or 1.0
+        self.refinements = refinements  # times that a step is mended by solving for what it misses
+        self.ridge = 0.0
+        self.reads = 1
 
-    def to_gap(self, tol: float, deadline: float) -> Iterate:
+    def to_gap(self, tol: float, deadline: float, max_steps: int) -> Iterate:
         """Take steps until the gap is small enough, or there is no progress any more."""
         p, settings = self.problem, SETTINGS
         best, waited = Iterate(np.zeros(p.frame.d), 0.0, np.zeros(p.frame.n), 0.0), 0
-        for steps in range(settings.max_steps):
-            self.m = self.space.margins(self.w, self.b)
-            self.v = self.space.combination(self.alpha)
+        for steps in range(max_steps):
+            self.m = self.frame.values(self.w, self.b)
+            self.v = p.v0 + self.frame.pull(self.alpha)
+            self.reads += 2
             now = self._iterate()
             if not math.isfinite(now.primal):
                 break
@@ -110,16 +125,16 @@ class _Run:
     def _step(self) -> bool:
         """One step of predictor and corrector; False if it leads nowhere."""
         mu = (self.alpha @ self.s + self.beta @ self.xi) / (2 * len(self.m))
-        solve = self._factorise()
-        if solve is None:
+        factor = self._factorise()
+        if factor is None:
             return False
-        predictor = self._direction(solve, -self.alpha * self.s, -self.beta * self.xi)
+        predictor = self._direction(factor, -self.alpha * self.s, -self.beta * self.xi)
         _, _, da, ds, dxi = predictor
         t = self._longest(da, ds, dxi)
         after = (self.alpha + t * da) @ (self.s + t * ds) + (self.beta - t * da) @ (self.xi + t * dxi)
         aim = mu * (after / (2 * len(self.m)) / mu) ** 3  # Mehrotra's choice
         dw, db, da, ds, dxi = self._direction(
-            solve, aim - self.alpha * self.s - da * ds, aim - self.beta * self.xi + da * dxi
+            factor, aim - self.alpha * self.s - da * ds, aim - self.beta * self.xi + da * dxi
         )
         t = min(1.0, SETTINGS.step_to_boundary * self._longest(da, ds, dxi))
         if not (t > 0.0 and math.isfinite(float(da @ da))):
@@ -130,26 +145,34 @@ class _Run:
             np.maximum(variable, 1e-300, out=variable)
         return True
 
-    def _factorise(self) -> Solver | None:
+    def _factorise(self) -> Factor | None:
         """Factorise with the smallest ridge that lets it; a little ridge only makes steps less exact."""
-        inverse = self.s / self.alpha + self.xi / self.beta
-        while self.ridge <= SETTINGS.max_ridge * self.space.size:
-            solve = self.space.factorise(inverse + self.ridge)
+        theta = 1.0 / (self.s / self.alpha + self.xi / self.beta)
+        factorise = _by_rows if self.frame.n <= self.frame.d else _by_features
+        while self.ridge <= SETTINGS.max_ridge:
+            factor = factorise(self.frame, theta, self.ridge)
             self.reads += 1
-            if solve is not None:
-                return solve
-            self.ridge *= 100.0
+            if factor is not None:
+                return factor
+            self.ridge = max(10.0 * self.ridge, SETTINGS.first_ridge)
         return None
 
     def _direction(
-        self, solve: Solver, to_alpha: np.ndarray, to_beta: np.ndarray
+        self, factor: Factor, to_alpha: np.ndarray, to_beta: np.ndarray
     ) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
-        """The Newton step with s Δα + α Δs = to_alpha and β Δξ − ξ Δα = to_beta."""
-        margin = 1.0 - self.m - self.xi + self.s
-        q = margin - to_beta / self.beta + to_alpha / self.alpha
-        balance = -(self.problem.s0 + float(self.y @ self.alpha))
-        dw, db, da = solve(self.w - self.v, balance, q)
-        self.reads += 2
+        """The Newton step with s Δα + α Δs = to_alpha and β Δξ − ξ Δα = to_beta.
+
+        Without Δs and Δξ it is Δw − Σ Δα_i a_i = r_w, Σ Δα_i y_i = r_b, a_i·Δw + y_i Δb + Δα_i/θ_i = q_i.
+        """
+        rw, rb = self.v - self.w, -(self.problem.s0 + float(self.y @ self.alpha))
+        q = 1.0 - self.m - self.xi + self.s - to_beta / self.beta + to_alpha / self.alpha
+        inverse = self.s / self.alpha + self.xi / self.beta
+        dw, db, da = factor(rw, rb, q)
+        for _ in range(self.refinements):
+            missing = rw - dw + self.frame.pull(da), rb - float(self.y @ da)
+            more = factor(*missing, q - self.frame.values(dw, db) - inverse * da)
+            dw, db, da = dw + more[0], db + more[1], da + more[2]
+        self.reads += 2 + 4 * self.refinements
         return dw, db, da, (to_alpha - self.s * da) / self.alpha, (to_beta + self.xi * da) / self.beta
 
     def _longest(self, da: np.ndarray, ds: np.ndarray, dxi: np.ndarray) -> float:
@@ -160,28 +183,23 @@ class _Run:
 
     def _iterate(self) -> Iterate:
         """The point reached, with its gap."""
-        p, space = self.problem, self.space
-        linear = space.along_fixed(self.w) + p.s0 * self.b
-        primal, t = scaled_up(space.square(self.w), linear, self.m, p.C)
-        alpha, v, total = self.alpha, self.v, float(self.alpha.sum()) + p.fixed
+        p, alpha, total = self.problem, self.alpha, float(self.alpha.sum()) + self.problem.fixed
+        linear = float(p.v0 @ self.w) + p.s0 * self.b
+        primal, t = scaled_up(float(self.w @ self.w), linear, self.m, p.C)
         dual = -math.inf
-        unbalanced = abs(p.s0 + float(self.y @ alpha))
-        if not p.frame.pad or unbalanced <= SETTINGS.balance * total:
-            dual = total - 0.5 * space.square(v)
-        return Iterate(t * space.weights(self.w), t * self.b, alpha.copy(), 0.0, primal + p.fixed, dual)
+        if not self.frame.pad or abs(p.s0 + float(self.y @ alpha)) <= SETTINGS.balance * total:
+            dual = total - 0.5 * float(self.v @ self.v)
+        return Iterate(t * self.w, t * self.b, alpha.copy(), 0.0, primal + p.fixed, dual)
 
     def _finished(self) -> Iterate:
         """The conditions of the free rows solved exactly, if they are what they seem to be."""
-        p, frame = self.problem, self.problem.frame
-        size = self.space.size
-        low, high = self.alpha * size < self.s, self.beta * size < self.xi
+        p, frame = self.problem, self.frame
+        low, high = self.alpha * self.size < self.s, self.beta * self.size < self.xi
         alpha = np.where(low, 0.0, np.where(high, p.C, self.alpha))
         v, s = p.v0 + frame.pull(alpha), p.s0 + float(alpha @ self.y)
-        state = Reached(self.space.weights(self.w), self.b, alpha, v, s)
-        nothing = Iterate(state.w, self.b, alpha, 0.0)
-        solved = finish(frame, np.flatnonzero(~low & ~high), p.C, state)
+        solved = finish(frame, np.flatnonzero(~low & ~high), p.C, Reached(self.w, self.b, alpha, v, s))
         if solved is None:
-            return nothing
+            return Iterate(self.w, self.b, alpha, 0.0)
         w, b, alpha = solved
         if frame.pad:
             alpha = balanced(alpha, self.y, p.C, p.s0)
@@ -192,118 +210,68 @@ class _Run:
         return Iterate(t * w, t * b, alpha, 0.0, primal + p.fixed, dual)
 
 
-class _Weights:
-    """The weights w themselves: systems of order d + 1."""
+def _by_features(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None:
+    """Steps by the matrix D + Zᵀ Θ Z of order d + 1."""
+    d = frame.d
+    H = np.zeros((d + 1, d + 1))
+    for start in range(0, frame.n, frame.chunk):
+        part = np.arange(start, min(start + frame.chunk, frame.n))
+        Z = np.column_stack([frame.take(part), frame.bias[part]])
+        Z *= np.sqrt(theta[part])[:, None]
+        H += Z.T @ Z
+    H.flat[: d * (d + 1) : d + 2] += 1.0
+    if not frame.pad:
+        H[d, d] = 1.0
+    solve = _cholesky(H, ridge)
+    if solve is None:
+        return None
 
-    def __init__(self, problem: Reduced) -> None:
-        self.frame, self.v0 = problem.frame, problem.v0
-        some = self.frame.take(np.arange(min(self.frame.n, 1_000)))
-        self.size = float(np.mean(np.einsum("ij,ij->i", some, some))) or 1.0  # about ‖a_i‖²
+    def factor(rw: np.ndarray, rb: float, q: np.ndarray) -> Step:
+        u = theta * q
+        z = solve(np.append(rw + frame.pull(u), float(frame.bias @ u) - rb if frame.pad else 0.0))
+        dw, db = z[:d], float(z[d])
+        return dw, db, theta * (q - frame.values(dw, db))
 
-    def zero(self) -> np.ndarray:
-        """w = 0."""
-        return np.zeros(self.frame.d)
-
-    def margins(self, w: np.ndarray, b: float) -> np.ndarray:
-        """The margins m_i of all rows."""
-        return self.frame.values(w, b)
-
-    def combination(self, alpha: np.ndarray) -> np.ndarray:
-        """v₀ + Σ α_i a_i."""
-        return self.v0 + self.frame.pull(alpha)
-
-    def square(self, w: np.ndarray) -> float:
-        """‖w‖²."""
-        return float(w @ w)
-
-    def along_fixed(self, w: np.ndarray) -> float:
-        """v₀·w."""
-        return float(self.v0 @ w)
-
-    def weights(self, w: np.ndarray) -> np.ndarray:
-        """The d weights."""
-        return w
-
-    def factorise(self, inverse: np.ndarray) -> Solver | None:
-        """Prepare steps with Θ⁻¹ = diag(inverse)."""
-        frame, d, theta = self.frame, self.frame.d, 1.0 / inverse
-        H = np.zeros((d + 1, d + 1))
-        for start in range(0, frame.n, frame.chunk):
-            part = np.arange(start, min(start + frame.chunk, frame.n))
-            Z = np.column_stack([frame.take(part), frame.bias[part]])
-            Z *= np.sqrt(theta[part])[:, None]
-            H += Z.T @ Z
-        H.flat[: d * (d + 1) : d + 2] += 1.0
-        if not frame.pad:
-            H[d, d] = 1.0
-        factor, failed = dpotrf(H.T, lower=1, overwrite_a=1)
-        if failed:
-            return None
-
-        def solve(rw: np.ndarray, rb: float, q: np.ndarray) -> Step:
-            u = theta * q
-            right = np.append(frame.pull(u) - rw, float(frame.bias @ u) - rb if frame.pad else 0.0)
-            z = dpotrs(factor, right, lower=1)[0]
-            dw, db = z[:d], float(z[d])
-            return dw, db, theta * (q - frame.values(dw, db))
-
-        return solve
+    return factor
 
 
-class _CombinationsOfRows:
-    """w = Σ η_i a_i + κ v₀ by its n + 1 coefficients: systems of order n."""
+def _by_rows(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None:
+    """Steps by the matrix K + Θ⁻¹ of order n, K the inner products of the rows."""
+    n, y = frame.n, frame.bias
+    if "inner_products" not in frame.shared:
+        frame.shared["inner_products"] = inner_products(frame)
+    M = frame.shared["inner_products"] * (frame.y * frame.y[:, None])
+    M.flat[:: n + 1] += 1.0 / theta
+    solve = _cholesky(M, ridge)
+    if solve is None:
+        return None
+    towards = solve(y)
 
-    def __init__(self, problem: Reduced) -> None:
-        self.frame, self.v0 = problem.frame, problem.v0
-        n, y = self.frame.n, self.frame.y
-        self.K = np.zeros((n + 1, n + 1))  # inner products of the a_i and v₀
-        if "inner_products" not in self.frame.shared:
-            self.frame.shared["inner_products"] = inner_products(self.frame)
-        np.multiply(self.frame.shared["inner_products"], y * y[:, None], out=self.K[:n, :n])
-        self.K[n, :n] = self.K[:n, n] = self.frame.values(self.v0, 0.0)
-        self.K[n, n] = float(self.v0 @ self.v0)
-        self.size = float(np.mean(self.K.diagonal()[:n])) or 1.0
+    def factor(rw: np.ndarray, rb: float, q: np.ndarray) -> Step:
+        da = solve(q - frame.values(rw, 0.0))
+        db = float((y @ da - rb) / (y @ towards)) if frame.pad else 0.0
+        da -= db * towards
+        return rw + frame.pull(da), db, da
 
-    def zero(self) -> np.ndarray:
-        """w = 0."""
-        return np.zeros(self.frame.n + 1)
+    return factor
 
-    def margins(self, w: np.ndarray, b: float) -> np.ndarray:
-        """The margins m_i of all rows."""
-        return np.asarray(self.K[:-1] @ w + b * self.frame.bias)
 
-    def combination(self, alpha: np.ndarray) -> np.ndarray:
-        """v₀ + Σ α_i a_i."""
-        return np.append(alpha, 1.0)
+def _squares(frame: Frame) -> np.ndarray:
+    """‖a_i‖² of all rows."""
+    squares = np.empty(frame.n)
+    for start in range(0, frame.n, frame.chunk):
+        A = frame.take(np.arange(start, min(start + frame.chunk, frame.n)))
+        squares[start : start + len(A)] = np.einsum("ij,ij->i", A, A)
+    return squares
 
-    def square(self, w: np.ndarray) -> float:
-        """‖w‖²."""
-        return float(w @ (self.K @ w))
 
-    def along_fixed(self, w: np.ndarray) -> float:
-        """v₀·w."""
-        return float(self.K[-1] @ w)
-
-    def weights(self, w: np.ndarray) -> np.ndarray:
-        """The d weights."""
-        return np.asarray(self.frame.pull(w[:-1]) + w[-1] * self.v0)
-
-    def factorise(self, inverse: np.ndarray) -> Solver | None:
-        """Prepare steps with Θ⁻¹ = diag(inverse)."""
-        frame, n, y = self.frame, self.frame.n, self.frame.bias
-        M = self.K[:n, :n].copy()
-        M.flat[:: n + 1] += inverse
-        factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)
-        if failed:
-            return None
-        towards = dpotrs(factor, y, lower=1)[0]
-
-        def solve(rw: np.ndarray, rb: float, q: np.ndarray) -> Step:
-            da = dpotrs(factor, q + self.K[:n] @ rw, lower=1)[0]
-            db = 0.0
-            if frame.pad:
-                db = float((y @ da - rb) / (y @ towards))
-                da -= db * towards
-            return np.append(da, 0.0) - rw, db, da
-
-        return solve
+def _cholesky(M: np.ndarray, ridge: float) -> Callable[[np.ndarray], np.ndarray] | None:
+    """A function that solves with M, whose diagonal is made 1 and then 1 + ridge; None if it cannot."""
+    scale = 1.0 / np.sqrt(M.diagonal())
+    M *= scale
+    M *= scale[:, None]
+    M.flat[:: len(M) + 1] = 1.0 + ridge
+    factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)
+    if failed:
+        return None
+    return lambda right: scale * dpotrs(factor, scale * right, lower=1)[0]

@@ -66,9 +66,11 @@ def large_margin(
     start: MarginPoint | None = None,
     saved: State | None = None,
     exact: bool = True,
+    once: bool = False,
 ) -> Generator[State, None, Approach]:
     """Solve one machine on rows in memory; unless ``exact``, end where descent becomes slow.
 
+    With ``once`` the active set is tried once: another solver is quicker than more descent.
     Yields states from which it can go on.
     """
     walk = Descent(duel)
@@ -93,7 +95,7 @@ def large_margin(
         search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget, again)
         if done:
             return Approach(search.best, True)
-        if again and not search.best.gap < WORTH * before:
+        if once or (again and not search.best.gap < WORTH * before):
             return Approach(search.best, False)
         walk.start(search.best.alpha, search.best.v, walk.bias)
         search.epochs, search.factor, search.history = 0, 1.0, []

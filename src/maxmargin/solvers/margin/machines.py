@@ -21,6 +21,7 @@ from maxmargin.solvers.margin.finish import Reached, finish
 from maxmargin.solvers.margin.frame import Frame, Frames
 from maxmargin.solvers.margin.gram import gram_frames, worth_gram
 from maxmargin.solvers.margin.hardmargin import hard_margin
+from maxmargin.solvers.margin.interior_point import is_affordable
 from maxmargin.solvers.margin.large import large_margin
 from maxmargin.solvers.margin.passes import (
     Budget,
@@ -37,6 +38,7 @@ from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way
 __all__ = ["solve_margins"]
 
 AUTO = Way()
+LOST = 0.5  # gap of descent beyond which its point is no start for Newton steps
 
 
 def solve_margins(
@@ -108,7 +110,8 @@ def _large(
             start = MarginPoint(task.start.w, task.start.b, alpha, duel.pull(alpha))
         plain = replace(_logging(budget, task, 1.0), outside=lambda w, b: (w, b))
         part = None if saved is None else saved["descent"]
-        course = large_margin(duel, tol, plain, start, part, exact=solver == "descent")
+        exact, once = solver == "descent", task.C is not None and is_affordable(duel.rows)
+        course = large_margin(duel, tol, plain, start, part, exact, once)
         point, done = yield from within(course, lambda part: {"descent": part})
         if done:
             return _solved(duel, point)
@@ -121,9 +124,11 @@ def _large(
     if task.C is None:
         steps = hard_margin(frame, tol, _logging(budget, task, unit), saved["newton"])
     else:
-        w, b = frame.scene.inside(reached.w, reached.b)
-        alpha = reached.alpha * unit
-        start = MarginPoint(w, b, alpha, frame.pull(alpha), passes=reached.passes)
+        start = None
+        if reached.gap < LOST:
+            w, b = frame.scene.inside(reached.w, reached.b)
+            alpha = reached.alpha * unit
+            start = MarginPoint(w, b, alpha, frame.pull(alpha), passes=reached.passes)
         C, kept = task.C * unit, saved["newton"]
         steps = soft_margin(frame, C, tol, _logging(budget, task, unit), start, kept)
     last = yield from within(steps, lambda part: {"point": reached, "newton": part})

@@ -46,7 +46,9 @@ GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
 STEPS = 60  # Newton steps in a round
 SOFT_STEPS = 100  # in all, for a soft margin: where it takes more, interior points are quicker
-STIFFEST, SAMPLE = 1e12, 1_000  # stiffness of a soft margin against 1/‖a_i‖², the mean of so many rows
+FEW = 100  # features up to which a singular matrix is solved in the sense of least squares
+EARLY, HOPEFUL = 40, 0.1  # after so many it is given up unless the gap is less than this
+STIFFEST = 1e12  # stiffness of a soft margin against 1/‖a_i‖²
 LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
 LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
 NEARLY = 1e-6  # the same, at which a correction costs little
@@ -97,11 +99,8 @@ class _Run:
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
         self.most_steps = ROUNDS * STEPS if problem.hard else SOFT_STEPS
-        self.stiffest = math.inf
-        if not problem.hard:
-            some = self.frame.take(np.arange(min(self.frame.n, SAMPLE)))
-            size = float(np.mean(np.einsum("ij,ij->i", some, some))) or 1.0
-            self.stiffest = STIFFEST / size
+        self.least_squares = problem.hard or self.frame.d <= FEW  # instead of giving up
+        self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
         self.many = self.frame.d >= MANY  # features: inner products are kept
         if saved is not None:
             self._go_on(saved)
@@ -140,6 +139,8 @@ class _Run:
         patience = PATIENT if size <= SMALL else STALLED
         pause = time.perf_counter() + OFFER
         while self.rounds < ROUNDS and self.steps < self.most_steps:
+            if self.steps > EARLY and not hard and not self.best.gap < HOPEFUL:
+                break
             try:
                 self.round(deadline)
             except np.linalg.LinAlgError:  # a matrix of numbers too large: what was found before stands
@@ -211,7 +212,8 @@ class _Run:
         """One Newton step; returns the Newton decrement before it."""
         gw, gb = self.w - self.v, -self.s * self.frame.pad
         if len(self.inside):
-            dw, db = direction(self.frame, self.inside, self.stiff[self.inside], gw, gb)
+            sigma, some = self.stiff[self.inside], self.inside
+            dw, db = direction(self.frame, some, sigma, gw, gb, least_squares=self.least_squares)
         elif not self._balanced() and abs(self.s) > LEVEL * float(self.centre.sum()):  # not rounding
             dw, db = np.zeros_like(gw), -gb
         else:

@@ -28,18 +28,27 @@ LARGE = 4_000  # order of the largest matrix that is factorised
 
 
 def direction(
-    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
+    frame: Frame,
+    band: np.ndarray,
+    sigma: np.ndarray,
+    gw: np.ndarray,
+    gb: float,
+    least_squares: bool = True,
 ) -> tuple[np.ndarray, float]:
-    """Return (Δw, Δb) for a band that is not empty."""
+    """Return (Δw, Δb) for a band that is not empty.
+
+    Where rounding makes the matrix indefinite, the step is one of least squares, which takes long for a
+    large one, or a ``LinAlgError`` says so.
+    """
     if min(len(band), frame.d) > LARGE:
         return _conjugate_gradients(frame, band, sigma, gw, gb)
-    if len(band) <= frame.d and not (frame.scene.uneven and frame.d <= LARGE):
-        return _gram(frame, band, sigma, gw, gb)
-    return _primal(frame, band, sigma, gw, gb)
+    if len(band) <= frame.d and not (least_squares and frame.scene.uneven and frame.d <= LARGE):
+        return _gram(frame, band, sigma, gw, gb, least_squares)
+    return _primal(frame, band, sigma, gw, gb, least_squares)
 
 
 def _primal(
-    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float, least_squares: bool
 ) -> tuple[np.ndarray, float]:
     d = frame.d
     H = np.zeros((d + 1, d + 1))
@@ -51,12 +60,12 @@ def _primal(
     H.flat[: d * (d + 1) : d + 2] += 1.0
     if not frame.pad:
         H[d, d] = 1.0
-    step = _solve(H, np.append(-gw, -gb))
+    step = _solve(H, np.append(-gw, -gb), least_squares)
     return step[:d], float(step[d])
 
 
 def _gram(
-    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float, least_squares: bool
 ) -> tuple[np.ndarray, float]:
     y = frame.bias[band]
     if len(band) * frame.d > TOO_WIDE:  # sparse rows, never made dense
@@ -68,12 +77,12 @@ def _gram(
         K = frame.products.among(band, A) if frame.d >= MANY else A @ A.T
         along, back = A @ gw, partial(np.matmul, A.T)
     K.flat[:: len(K) + 1] += 1.0 / sigma
-    P = _solve(K, np.column_stack([along, y]))
+    P = _solve(K, np.column_stack([along, y]), least_squares)
     db = float((y @ P[:, 0] - gb) / (y @ P[:, 1])) if frame.pad else 0.0
     return -gw + back(P[:, 0] - P[:, 1] * db), db
 
 
-def _solve(M: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+def _solve(M: np.ndarray, rhs: np.ndarray, least_squares: bool) -> np.ndarray:
     """Solve with a positive definite matrix; if rounding made it indefinite, in the least-squares sense.
 
     Cholesky does not mind features of very different scale; for least squares the diagonal is made 1.
@@ -82,6 +91,8 @@ def _solve(M: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     _, x, failed = dposv(M.T, rhs, overwrite_a=1)  # in place: the transpose is in LAPACK's order
     if not failed:
         return np.asarray(x)
+    if not least_squares:
+        raise np.linalg.LinAlgError
     M = np.triu(M, 1)  # what LAPACK has left
     M = M + M.T + np.diag(diagonal)
     D = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-300))

@@ -47,6 +47,7 @@ WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 BARELY = 0.01  # the same, where there is no room for more rows and every step would read all of them
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
+LAST_STIFFNESS = 1e9  # against 1/‖a_i‖², for the last digits after interior points
 COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
 ROUNDS = 100
 
@@ -84,7 +85,7 @@ def soft_margin(
         if solved is None:
             if not can_balance(frame, C, now.alpha, which):
                 which = everything
-            solving = _solve(frame, C, now, which, goal, budget, run)
+            solving = _solve(frame, C, now, which, goal, tol, budget, run)
             solved = yield from within(solving, lambda run: state(None, run))
             yield state(solved)
         (point, v), solved, run, turn = solved, None, None, turn + 1
@@ -92,13 +93,14 @@ def soft_margin(
         alpha[which] = point.alpha
         new = yield point.w, point.b
         passes += 1 + point.reads
-        t = 1.0 if m is None else _longest(now.w, point.w - now.w, m, new - m, C)
+        whole = len(which) == frame.n  # then this is the optimum, and no step towards it
+        t = 1.0 if m is None or whole else _longest(now.w, point.w - now.w, m, new - m, C)
         before = new if m is None else m
         m = new if t == 1.0 else before + t * (new - before)
         w, b = now.w + t * (point.w - now.w), now.b + t * (point.b - now.b)
         now, m = _worth(frame, C, MarginPoint(w, b, alpha, v, point.sigma / 10, passes), m)
         best = best.joined(now)
-        stuck = len(which) == frame.n and point.gap > goal and goal <= tol
+        stuck = whole and point.gap > goal and goal <= tol
         if best.gap <= tol or budget.ended(best) or (stuck and fresh):
             break
         if stuck:  # the start led astray: begin at zero
@@ -190,6 +192,7 @@ def _solve(
     now: MarginPoint,
     which: np.ndarray,
     goal: float,
+    tol: float,
     budget: Budget,
     saved: State | None,
 ) -> Generator[State, None, tuple[Iterate, np.ndarray]]:
@@ -204,15 +207,17 @@ def _solve(
         s0 = float(now.alpha @ frame.bias - before @ work.bias)
         fixed = float(now.alpha.sum() - before.sum())
     problem = Reduced(work, C[which], v0, s0, fixed)
-    cold = not before.any()  # nothing to go on from
-    point = Iterate(now.w, now.b, before, 10.0 * now.sigma)
+    point = Iterate(now.w, now.b, before, now.sigma)
+    cold, enough = not before.any(), max(goal, tol / 2)
     if not (cold and is_affordable(work)):
-        start = replace(point, sigma=now.sigma)
-        point = yield from minimise(problem, start, goal, budget.deadline, saved=saved)
-    if point.gap > goal and is_affordable(work) and not budget.is_up(0):  # cold, or stalled
+        point = yield from minimise(problem, point, goal, budget.deadline, saved=saved)
+    if point.gap > enough and is_affordable(work) and not budget.is_up(0):
         found = interior_point(problem, goal, budget.deadline)
-        reads, sigma = point.reads + found.reads, 10.0 * now.sigma
-        point = replace(point.joined(found), reads=reads, sigma=sigma)
+        point = replace(point.joined(found), reads=point.reads + found.reads, sigma=10.0 * now.sigma)
+        if point.gap > enough and not budget.is_up(0):  # the last digits, from there
+            start = replace(point, sigma=LAST_STIFFNESS / work.mean_square / float(C[which].max()))
+            last = yield from minimise(problem, start, goal, budget.deadline)
+            point = replace(point.joined(last), reads=point.reads + last.reads, sigma=10.0 * now.sigma)
     if copied:  # read once; further products are with the copy
         point.reads = int(whole)
     return point, v0 + work.pull(point.alpha)
