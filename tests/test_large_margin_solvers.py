@@ -42,7 +42,9 @@ def rows_of(n, d, is_sparse):
         (10_000, 151, False, False, "mixed"),
         (10_000, 4001, False, False, "descent"),
         (10_000, 4001, False, True, "newton"),
-        (1_000, 2001, False, False, "newton"),  # the Gram matrix
+        (1_000, 2001, False, False, "descent"),  # fewer rows than features
+        (1_000, 2001, False, True, "descent"),
+        (2_000, 1_000, False, False, "newton"),  # interior points
     ],
 )
 def test_the_solver_is_chosen_by_shape(n, d, is_sparse, is_hard, word):

@@ -49,7 +49,9 @@ class Settings:
     # 1e5: more than a hundred steps from 10, thirty from 1e4).
     starts: tuple[tuple[float, int], ...] = ((10.0, 40), (1e4, 60), (1e7, 100))
     max_steps_without_progress: int = 12  # the gap may rise for a few steps at the beginning
-    good_enough: float = 1e-7  # gap with which no other start is tried: the method of multipliers goes on
+    good_enough: float = (
+        1e-5  # gap with which no other start is tried: the method of multipliers goes on
+    )
     step_to_boundary: float = 0.995  # share of the way to the nearest bound that a step may go
     max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without

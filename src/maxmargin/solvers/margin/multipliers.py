@@ -69,6 +69,7 @@ def minimise(
     deadline: float = math.inf,
     meet: float = MEET,
     saved: State | None = None,
+    max_steps: int | None = None,
 ) -> Generator[State, None, Iterate]:
     """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
 
@@ -78,7 +79,7 @@ def minimise(
     run, small = None, problem.frame.n * problem.frame.d <= FOR_ONE
     while True:
         with one_thread(small):
-            run = _Run(problem, start, meet, saved) if run is None else run
+            run = _Run(problem, start, meet, saved, max_steps) if run is None else run
             result = run.some_rounds(tol, deadline)
         if result is not None:
             return result
@@ -89,7 +90,12 @@ class _Run:
     """The state of one call of :func:`minimise`."""
 
     def __init__(
-        self, problem: Reduced, start: Iterate, meet: float = MEET, saved: State | None = None
+        self,
+        problem: Reduced,
+        start: Iterate,
+        meet: float = MEET,
+        saved: State | None = None,
+        max_steps: int | None = None,
     ) -> None:
         self.meet = meet
         self.problem, self.frame = problem, problem.frame
@@ -98,7 +104,7 @@ class _Run:
             self.unit = problem.unit
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
-        self.most_steps = ROUNDS * STEPS if problem.hard else SOFT_STEPS
+        self.most_steps = max_steps or (ROUNDS * STEPS if problem.hard else SOFT_STEPS)
         self.least_squares = problem.hard or self.frame.d <= FEW  # instead of giving up
         self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
         self.many = self.frame.d >= MANY  # features: inner products are kept

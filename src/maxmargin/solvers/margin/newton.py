@@ -48,7 +48,12 @@ def direction(
 
 
 def _primal(
-    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float, least_squares: bool
+    frame: Frame,
+    band: np.ndarray,
+    sigma: np.ndarray,
+    gw: np.ndarray,
+    gb: float,
+    least_squares: bool = True,
 ) -> tuple[np.ndarray, float]:
     d = frame.d
     H = np.zeros((d + 1, d + 1))
@@ -65,7 +70,12 @@ def _primal(
 
 
 def _gram(
-    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float, least_squares: bool
+    frame: Frame,
+    band: np.ndarray,
+    sigma: np.ndarray,
+    gw: np.ndarray,
+    gb: float,
+    least_squares: bool = True,
 ) -> tuple[np.ndarray, float]:
     y = frame.bias[band]
     if len(band) * frame.d > TOO_WIDE:  # sparse rows, never made dense
