@@ -87,6 +87,8 @@ def _unfinished(model: Any) -> list[str]:
     remedy = "Scale the features alike, or raise --tol."
     if model.max_seconds is not None:
         remedy = "Raise --max-seconds or --tol."
+    if model.certificate_.primal == math.inf:
+        remedy = "Raise --max-seconds, or use --model soft-margin, which allows for slack."
     return [f"It {short}. {remedy}"]
 
 

@@ -170,6 +170,8 @@ class MarginClassifier(MarginAttributes):
             )
 
     def _remedy(self) -> str:
+        if self.certificate_.primal == math.inf:
+            return "Raise max_passes or max_seconds, or use SoftMarginSVC(C=…), which allows for slack."
         if self.max_passes is not None or self.max_seconds is not None:
             return "Raise max_passes or max_seconds, or raise tol."
         return "This is as far as doubles go on this data: scale the features alike, or raise tol."
@@ -180,6 +182,8 @@ def shortfall(found: Certificate, tol: float) -> str:
     if found.relative_gap <= tol:
         return ""
     far = "no bound on its distance from the optimum is known yet"
-    if math.isfinite(found.gap) and found.dual > 0.0:
+    if found.primal == math.inf:
+        far = "no plane that separates the classes was found, nor a proof that there is none"
+    elif math.isfinite(found.gap) and found.dual > 0.0:
         far = f"the objective is above the optimum by at most {100 * found.gap / found.dual:.3g} %"
     return f"stopped before the relative gap was {tol:g}: {far}"

@@ -14,6 +14,7 @@ from joblib import effective_n_jobs
 
 from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
 from maxmargin.certificates.verdict import Verdict
+from maxmargin.core.deadline import Deadline, OutOfTimeError
 from maxmargin.core.keeping import is_kept
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.marginmachine import MarginMachine
@@ -84,7 +85,7 @@ def solve_machines(
         budget = Budget(passes, end, report, halt=halt)
         results, end = solve_stage(own.rows, tasks, model._pad, model.tol, budget, way)
         zipped = zip(group, tasks, results, strict=True)
-        return [_found(model, data, own.rows, *one) for one in zipped], end
+        return [_found(model, data, own.rows, *one, Deadline(end)) for one in zipped], end
 
     if together:
         return solve(machines, deadline)[0]
@@ -105,17 +106,30 @@ def solve_machines(
 
 
 def _found(
-    model: MarginClassifier, data: Weighted, own: Rows, machine: Machine, task: Task, result: Solved
+    model: MarginClassifier,
+    data: Weighted,
+    own: Rows,
+    machine: Machine,
+    task: Task,
+    result: Solved,
+    deadline: Deadline,
 ) -> Found:
-    """The machine as it is published, or the verdict that there is none."""
+    """The machine as it is published, or the verdict that there is none.
+
+    If the time ends before exact arithmetic has judged classes for which no plane was found, the machine
+    is published as it is: its certificate says that it separates nothing.
+    """
     fitted = None if result.meets else _certified(model, data.rows.n, own, machine, task, result)
-    limited = model.max_passes is not None or model.max_seconds is not None
+    limited = model.max_passes is not None
     if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
         return None, fitted
     names, labels = feature_names(model, data.rows.d), model.classes_.tolist()
     some = not data.weight.all()
-    question = ask(machine, own, task.y, labels, names, model.fit_intercept, some)
-    verdict, other = second_opinion(question, result.passes)
+    question = ask(machine, own, task.y, labels, names, model.fit_intercept, some, deadline=deadline)
+    try:
+        verdict, other = second_opinion(question, result.passes)
+    except OutOfTimeError:
+        return None, fitted or _certified(model, data.rows.n, own, machine, task, result)
     if not verdict.separable:
         return verdict, None
     result = result if other is None else other

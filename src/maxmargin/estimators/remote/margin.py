@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from maxmargin.certificates.measure import judge
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import labelled, names_of
+from maxmargin.core.deadline import NEVER, Deadline, OutOfTimeError
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.door import check_survey, known_features
 from maxmargin.estimators.exactly import second_opinion
@@ -66,8 +68,17 @@ def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> No
     names = feature_names(model, data.rows.d)
     for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
         if found.point.meets is not None:
-            asked = data, machine, classes.tolist(), names, model.fit_intercept, found
-            verdicts[k], solved[k] = exactly(*asked)
+            asked = (
+                data,
+                machine,
+                classes.tolist(),
+                names,
+                model.fit_intercept,
+                found,
+                Deadline(deadline),
+            )
+            with suppress(OutOfTimeError):  # then its certificate says that it separates nothing
+                verdicts[k], solved[k] = exactly(*asked)
     model._refuse(machines, verdicts)
     model._publish(_certified(model, data, machines, solved, logs))
     model.bytes_moved_ = data.rows.bytes_moved
@@ -126,6 +137,7 @@ def exactly(
     names: tuple[str, ...],
     fit_intercept: bool,
     found: RemoteSolved,
+    deadline: Deadline = NEVER,
 ) -> tuple[Verdict, RemoteSolved]:
     """What exact arithmetic says of rows that floating point could not separate.
 
@@ -138,7 +150,7 @@ def exactly(
     few = pool.some(order)
     machine = replace(machine, members=given[order])
     partial = pool.rows.n < data.rows.n
-    question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial)
+    question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial, deadline=deadline)
     verdict, other = second_opinion(question, data.rows.rounds)
     if other is None:
         return verdict, found
