@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from maxmargin.checkpoints.files import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.core.keeping import Keeper, Rng, Stage, keeping
 from maxmargin.core.params import check_number
+from maxmargin.core.warning import warn
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.door import read_X
 from maxmargin.rows import Rows, as_rows
@@ -144,7 +144,7 @@ class _FileKeeper(Keeper):
         try:
             write_sealed(self.path, FORMAT, VERSION, self.content)
         except InputError as error:
-            warnings.warn(f"{error} The fit goes on, and tries again.", UserWarning, stacklevel=2)
+            warn(f"{error} The fit goes on, and tries again.", UserWarning)
         self.last = time.perf_counter()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
@@ -17,6 +16,7 @@ from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.core.phrases import some
+from maxmargin.core.warning import warn
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.complaints import read_weight
 from maxmargin.estimators.door import check_reach, names_of, read_Xy, remote
@@ -163,11 +163,8 @@ class MarginClassifier(MarginAttributes):
         """Say it if a budget ended the work, or rounding did."""
         short = shortfall(self.certificate_, self.tol)
         if short:
-            warnings.warn(
-                f"{type(self).__name__} {short}, after {self.n_passes_} passes. {self._remedy()}",
-                BudgetWarning,
-                stacklevel=6,
-            )
+            passes = f"after {self.n_passes_} passes"
+            warn(f"{type(self).__name__} {short}, {passes}. {self._remedy()}", BudgetWarning)
 
     def _remedy(self) -> str:
         if self.certificate_.primal == math.inf:
