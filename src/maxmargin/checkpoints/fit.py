@@ -62,8 +62,9 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
     -----
     Killed and resumed, a fit gives the same bits as one that was never killed, except for the seconds in
     ``history_`` and for budgets of seconds, which count the time of all processes. Without a
-    ``random_state`` the seed is drawn once and kept in the file. For the margin machines, matrix
-    products must run on as many threads as before, and rows of a file must have as much memory.
+    ``random_state`` the seed is drawn once and kept in the file. It must
+    go on on the same kind of processor; for the margin machines, matrix products must run on as many
+    threads as before, and rows of a file must have as much memory.
 
     Some parts of a fit are begun anew: the polish and the lower bound of the pocket, the first descent
     of a soft margin on wide data, the exact arithmetic after a hard margin found no plane, and
