@@ -16,7 +16,11 @@ import maxmargin as mm
 from bank import problem
 from certified import exact_dual, exact_least, exact_primal
 from maxmargin.certificates.measure import Point, certificate
+from maxmargin.cluster.serial import Serial
+from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.rows import as_rows
+from maxmargin.rows.survey import survey
+from partitions import blocks
 from planes import signs
 
 CLOSE = 1e-12  # what bounds on rounding may add to a relative gap
@@ -239,3 +243,68 @@ def test_an_audit_is_about_the_given_plane(seed):
     soft = mm.certify((w, b), p.X, y, C=3.0)
     primal = exact_primal(p.X, y, np.full(len(y), 3.0), w, b)
     assert primal <= soft.primal <= (1 + Fraction(CLOSE)) * primal
+
+
+def test_slacks_that_are_many_add_up():
+    n = 20_000
+    X, y = np.zeros((n, 1)), np.where(np.arange(n) > 0, 1.0, -1.0)
+    check(Case(X, y, np.full(n, 0.3), np.array([0.5]), 0.9, np.full(n, 0.1)), CLOSE)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_what_is_out_of_range_is_not_passed_over(form):
+    X, y = form(np.array([[1e200, 1e200], [-1e100, 1.0], [2.0, 1.0]])), np.array([1.0, -1.0, 1.0])
+    for w, b in ([-1e150, 1e150], 0.0), ([-1e150, 0.0], 0.0), ([1.0, 1e300], 1e300), ([1e160, 0.0], 0.0):
+        for C in (1.0, math.inf):
+            case = Case(X, y, np.full(3, C), np.array(w), b, np.array([0.0, 0.0, 0.0]))
+            proof = stated(case)
+            assert proof.primal == math.inf and proof.dual == 0.0 and proof.relative_gap == math.inf
+    proof = stated(Case(X, y, np.full(3, 1e300), np.ones(2), 0.0, np.array([1e250, 1e250, 0.0])))
+    assert proof.dual == 0.0
+
+
+# --- slack that is rounding alone -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1e8, 1e12])
+def test_a_plane_that_is_short_by_rounding_is_better_longer(C):
+    """All rows have margin 1 or more but for some 1e-15, at a price far above the primal value."""
+    X, y = pixels(0, 1)
+    (machine,) = mm.HardMarginSVC().fit(X, y).machines_.values()
+    bounds = np.full(len(y), C)
+    w, b = machine.coef_ * (1 - 1e-15), machine.intercept_ * (1 - 1e-15)
+    point = Point(w, b, y, machine.dual_, bounds)
+    proof, slack, factor = certificate(as_rows(X), point, "", 0)
+    assert proof.relative_gap > 1e-9 and 0.0 < slack.max() < 1e-12 and 1.0 < factor < 1 + 1e-12
+    longer = point._replace(w=factor * w, b=factor * b)
+    better, slack, again = certificate(as_rows(X), longer, "", 0)
+    assert better.relative_gap < 1e-12 and not slack.any() and again == 1.0
+
+
+def test_true_slack_is_left_alone():
+    X, y = overlap()
+    model = fitted(X, y, 1e6)
+    (machine,) = model.machines_.values()
+    point = Point(machine.coef_, machine.intercept_, y, machine.dual_, np.full(len(y), 1e6))
+    assert certificate(as_rows(X), point, "", 0).factor == 1.0
+
+
+def raw_pixels_end_at_the_optimum(fit, a, b, unit, C):
+    """Without a warning: no more than rounding is left of the gap."""
+    X, y = pixels(a, b, unit)
+    model = mm.SoftMarginSVC(C, tol=1e-9)
+    fit(model, X, y)
+    assert model.certificate_.relative_gap < 1e-11
+    check(case_of(model, X, y, C), CLOSE, model.certificate_)
+
+
+@pytest.mark.parametrize("case", [(1, 8, 16.0, 1e4), (8, 9, 16.0, 1e4), (3, 8, 1.0, 1e4)])
+def test_a_fit_of_raw_pixels(case):
+    raw_pixels_end_at_the_optimum(mm.SoftMarginSVC.fit, *case)
+
+
+def test_a_fit_of_raw_pixels_in_partitions():
+    def fit(model, X, y):
+        fit_surveyed(model, survey(Serial(blocks(X, y, [40, 100, 101]))))
+
+    raw_pixels_end_at_the_optimum(fit, 8, 9, 16.0, 1e4)
