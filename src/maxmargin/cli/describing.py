@@ -64,7 +64,7 @@ def _margin_sentence(machine: MarginMachine, side: str, reach: np.ndarray) -> st
     support = count(len(machine.support_), "support vector", ",")
     bound = len(machine.bound_support_)
     kinds = f", {bound} of them within the slab or on the wrong side" if bound else ""
-    gap = max(machine.certificate_.relative_gap, 0.0)
+    gap = machine.certificate_.relative_gap
     if _is_flat(machine, reach):
         return (
             f"{side}w = 0 but for rounding, whatever C: the hinge loss is least with the same value "

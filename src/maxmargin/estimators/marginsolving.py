@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
+from maxmargin.certificates.measure import Point, certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.deadline import Deadline, OutOfTimeError
 from maxmargin.core.keeping import is_kept
@@ -140,25 +141,21 @@ def _certified(
     model: MarginClassifier, n: int, rows: Rows, machine: Machine, task: Task, result: Solved
 ) -> MarginMachine:
     """A solution, with its certificate measured on the rows it is about; ``n`` counts all rows."""
-    w, b, C = result.w, result.b, task.C
-    bounds = np.broadcast_to(math.inf, rows.n) if C is None else C
-    none = np.broadcast_to(0.0, rows.n)
-    point = Point(w, b, task.y, result.alpha, none, bounds, model.fit_intercept)
-    if C is None:
-        slack, proof = none, certificate(rows, point, model._problem(), result.passes)
-    else:
-        proof, slack = certificate_with_slack(rows, point, model._problem(), result.passes)
-        least = 1.0 - float(slack.max())
-        if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < proof.primal:
-            w, b = w / least, b / least  # no slack at all is cheaper
-            point = point._replace(w=w, b=b)
-            proof, slack = certificate_with_slack(rows, point, model._problem(), proof.n_passes)
+    bounds = np.broadcast_to(math.inf, rows.n) if task.C is None else task.C
+    point = Point(result.w, result.b, task.y, result.alpha, bounds, model.fit_intercept)
+    proof, slack, factor = certificate(rows, point, model._problem(), result.passes)
+    if factor > 1.0:  # slack that is rounding alone, and dear
+        longer = point._replace(w=factor * point.w, b=factor * point.b)
+        other, less, _ = certificate(rows, longer, model._problem(), proof.n_passes)
+        if other.primal < proof.primal:
+            point, proof, slack = longer, other, less
+        proof = replace(proof, n_passes=other.n_passes)
     support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
     alpha = result.alpha[support]
     return MarginMachine(
         label=machine.label,
-        coef_=w,
-        intercept_=b,
+        coef_=point.w,
+        intercept_=point.b,
         support_=machine.members[support],
         support_dual_=alpha,
         late_=machine.members[late],
