@@ -67,6 +67,6 @@ def assert_near(model, other, X, y, C):
     room = one.gap + two.gap + 1e-12 * abs(two.primal)
     assert abs(one.primal - two.primal) <= room
     difference = float(np.linalg.norm(model.coef_ - other.coef_))
-    assert difference <= np.sqrt(2 * max(one.gap, 0)) + np.sqrt(2 * max(two.gap, 0)) + 1e-6 * (
+    assert difference <= np.sqrt(2 * one.gap) + np.sqrt(2 * two.gap) + 1e-6 * (
         1e-9 + float(np.linalg.norm(other.coef_))
     )

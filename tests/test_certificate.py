@@ -24,30 +24,36 @@ from planes import dual_value, margins, primal_value, signs
 RESIDUALS = ("stationarity", "primal_infeasibility", "dual_infeasibility", "complementarity")
 
 
-def by_hand(X, y, C, w, b, alpha, slack, bias=True):
+def by_hand(X, y, C, w, b, alpha, bias=True):
     """The numbers of a certificate, row by row; C is infinite for a hard margin."""
     n, hard = len(y), bool(np.isinf(C[0]))
     m = [math.fsum(w[j] * X[i][j] for j in range(len(w))) + b for i in range(n)]
     m = [y[i] * m[i] for i in range(n)]
-    v = np.array([math.fsum(alpha[i] * y[i] * X[i][j] for i in range(n)) for j in range(len(w))])
-    length = math.sqrt(math.fsum(wj * wj for wj in w))
-    primal = 0.5 * length**2
-    if hard:
-        primal = math.inf if min(m) <= 0 else primal
-    else:
-        primal += math.fsum(C[i] * slack[i] for i in range(n))
-    held = [0.0 if not slack[i] else abs((C[i] - alpha[i]) * slack[i]) for i in range(n)]
-    loose = [abs(alpha[i] * (m[i] - 1 + slack[i])) for i in range(n)]
+    slack = [0.0 if hard else max(0.0, 1.0 - m[i]) for i in range(n)]
     outside = [0.0] + [-a for a in alpha]
     if not hard:
         outside += [(alpha[i] - C[i]) / C[i] for i in range(n)]
+    alpha = [min(max(alpha[i], 0.0), C[i]) for i in range(n)]
+    held = [0.0 if not slack[i] else abs((C[i] - alpha[i]) * slack[i]) for i in range(n)]
+    loose = [abs(alpha[i] * (m[i] - 1 + slack[i])) for i in range(n)]
     total = math.fsum(alpha)
-    balance = abs(math.fsum(alpha[i] * y[i] for i in range(n))) if bias else 0.0
+    sides = {s: math.fsum(alpha[i] for i in range(n) if y[i] == s) for s in (1.0, -1.0)}
+    if bias:  # the heavier side in proportion less
+        less = min(sides.values())
+        alpha = [alpha[i] * less / sides[y[i]] if sides[y[i]] else 0.0 for i in range(n)]
+    v = np.array([math.fsum(alpha[i] * y[i] * X[i][j] for i in range(n)) for j in range(len(w))])
+    length = math.sqrt(math.fsum(wj * wj for wj in w))
+    primal = 0.5 * length**2
+    if hard:  # that of the plane at margin 1
+        primal = math.inf if min(m) <= 0 else primal / min(m) ** 2
+    else:
+        primal += math.fsum(C[i] * slack[i] for i in range(n))
+    balance = abs(sides[1.0] - sides[-1.0]) if bias else 0.0
     return {
         "primal": primal,
-        "dual": total - 0.5 * float(v @ v),
+        "dual": max(0.0, math.fsum(alpha) - 0.5 * float(v @ v)),
         "stationarity": float(np.linalg.norm(np.asarray(w) - v)) / length,
-        "primal_infeasibility": max(0.0, *(1 - slack[i] - m[i] for i in range(n)), *(-s for s in slack)),
+        "primal_infeasibility": max(0.0, *(1 - slack[i] - m[i] for i in range(n))),
         "dual_infeasibility": max([balance / total if total else 0.0, *outside]),
         "complementarity": max(held + loose) / primal,
     }
@@ -65,12 +71,11 @@ def bounds(C, n):
 
 def point_of(model, X, y, C, bias=True):
     (machine,) = model.machines_.values()
-    slack = machine.slack_
-    return Point(machine.coef_, machine.intercept_, y, machine.dual_, slack, bounds(C, len(y)), bias)
+    return Point(machine.coef_, machine.intercept_, y, machine.dual_, bounds(C, len(y)), bias)
 
 
 def measured(X, point):
-    return certificate(as_rows(np.asarray(X, dtype=np.float64)), point, "a problem", 3)
+    return certificate(as_rows(np.asarray(X, dtype=np.float64)), point, "a problem", 3).proof
 
 
 # --- agreement --------------------------------------------------------------------------------------
@@ -89,7 +94,7 @@ def test_a_soft_margin_by_plain_code(p, form, bias):
     if not np.any(where.w):
         assert model.certificate_.primal == pytest.approx(primal_value(same, y, 0.7, where.w, where.b))
         return
-    hand = by_hand(same, y, where.C, where.w, where.b, where.alpha, where.slack, bias)
+    hand = by_hand(same, y, where.C, where.w, where.b, where.alpha, bias)
     assert_agrees(model.certificate_, hand)
 
 
@@ -100,7 +105,7 @@ def test_a_hard_margin_by_plain_code(p):
     model = mm.HardMarginSVC(tol=1e-6 if p.name == "scales" else 1e-9).fit(p.X, y)
     where = point_of(model, p.X, y, math.inf)
     proof = model.certificate_
-    hand = by_hand(p.X, y, where.C, where.w, where.b, where.alpha, where.slack)
+    hand = by_hand(p.X, y, where.C, where.w, where.b, where.alpha)
     hand.pop("primal_infeasibility"), hand.pop("complementarity")
     if p.name == "scales":
         hand.pop("stationarity")  # rounding
@@ -121,8 +126,10 @@ def test_weights_and_many_blocks_by_plain_code(form):
     model = mm.SoftMarginSVC(C=0.01).fit(sparse.csr_array(X) if form == "csr" else X, y, weight)
     (machine,) = model.machines_.values()
     C = 0.01 * weight
-    hand = by_hand(X, y, C, machine.coef_, machine.intercept_, machine.dual_, machine.slack_)
+    hand = by_hand(X, y, C, machine.coef_, machine.intercept_, machine.dual_)
     assert_agrees(model.certificate_, hand)
+    needed = np.maximum(0.0, 1.0 - margins(X, y, machine.coef_, machine.intercept_))
+    assert machine.slack_ == pytest.approx(needed, abs=1e-13)
 
 
 def test_the_machines_of_several_classes_each_have_theirs():
@@ -144,18 +151,14 @@ def points(draw):
     X, y = rng.integers(-5, 6, (n, d)) / 2, rng.choice([-1.0, 1.0], n)
     C = rng.integers(1, 9, n) / 4
     alpha = draw(st.sampled_from([0.5, 1.0, 1.5])) * C * rng.integers(-1, 3, n) / 2
-    slack = rng.integers(-1, 4, n) / 2
-    return X, y, C, rng.integers(-4, 5, d) / 2 + 0.25, float(rng.integers(-4, 5)), alpha, slack
+    return X, y, C, rng.integers(-4, 5, d) / 2 + 0.25, float(rng.integers(-4, 5)), alpha
 
 
 @given(points(), st.booleans())
 def test_any_point_is_measured_as_by_plain_code(case, bias):
-    X, y, C, w, b, alpha, slack = case
-    proof = measured(X, Point(w, b, y, alpha, slack, C, bias))
-    hand = by_hand(X, y, C, w, b, alpha, slack, bias)
-    if alpha.sum() <= 0 or hand["primal"] <= 0:  # shares of nothing: whatever they are, not zero
-        hand = {k: hand[k] for k in ("primal", "dual", "stationarity", "primal_infeasibility")}
-    assert_agrees(proof, hand)
+    X, y, C, w, b, alpha = case
+    proof = measured(X, Point(w, b, y, alpha, C, bias))
+    assert_agrees(proof, by_hand(X, y, C, w, b, alpha, bias))
     assert proof.gap == proof.primal - proof.dual
     first, second, *_ = str(proof).splitlines()
     assert first == "Certificate: a problem"
@@ -169,11 +172,10 @@ def test_no_feasible_point_is_on_the_wrong_side(seed, C):
     X, y = rng.integers(-5, 6, (8, 2)) / 2, np.array([1.0, -1.0] * 4)
     alpha = C * rng.integers(0, 5, 4)[[0, 0, 1, 1, 2, 2, 3, 3]] / 4
     w, b = rng.standard_normal(2), float(rng.normal())
-    slack = np.maximum(0.0, 1.0 - margins(X, y, w, b))
-    proof = measured(X, Point(w, b, y, alpha, slack, bounds(C, 8)))
-    assert proof.dual_infeasibility <= 1e-15 and proof.primal_infeasibility <= 1e-12
+    proof = measured(X, Point(w, b, y, alpha, bounds(C, 8)))
+    assert proof.dual_infeasibility <= 1e-15 and proof.primal_infeasibility == 0.0
     best = mm.SoftMarginSVC(C=C).fit(X, y).certificate_
-    assert proof.primal >= best.dual * (1 - 1e-12) and proof.dual <= best.primal * (1 + 1e-12)
+    assert proof.primal >= best.dual and proof.dual <= best.primal
 
 
 # --- every check can fail ---------------------------------------------------------------------------
@@ -188,7 +190,7 @@ def good():
     point = point_of(mm.SoftMarginSVC(C=0.5, tol=1e-10).fit(X, Y), X, Y, 0.5)
     proof = measured(X, point)
     assert all(getattr(proof, name) < 1e-7 for name in RESIDUALS)
-    assert abs(proof.relative_gap) < 1e-10
+    assert 0.0 <= proof.relative_gap < 1e-10
     return point, proof
 
 
@@ -214,38 +216,16 @@ def test_a_changed_w_is_not_stationary(good, factor):
 
 def test_a_changed_w_is_a_worse_plane(good):
     for j in range(0, 30, 7):
-        w = changed(good[0].w, j, 0.1)
-        slack = np.maximum(0.0, 1.0 - margins(X, Y, w, good[0].b))
-        _, proof = grown(good, w=w, slack=slack)
+        _, proof = grown(good, w=changed(good[0].w, j, 0.1))
         assert proof.primal > good[1].primal and proof.dual == good[1].dual
         assert proof.relative_gap > 1e-5
 
 
 @pytest.mark.parametrize("by", [-0.1, 0.1])
-def test_a_changed_b_is_infeasible_or_not_complementary(good, by):
+def test_a_changed_b_is_not_complementary(good, by):
     names, proof = grown(good, b=good[0].b + by)
-    assert names == {"primal_infeasibility", "complementarity"}
-    assert proof.primal_infeasibility == pytest.approx(0.1, rel=1e-3)
-
-
-def test_a_smaller_slack_is_infeasible(good):
-    i = int(np.argmax(good[0].slack))
-    names, proof = grown(good, slack=changed(good[0].slack, i, -0.25))
-    assert names == {"primal_infeasibility", "complementarity"}
-    assert proof.primal_infeasibility == pytest.approx(0.25, rel=1e-6)
-    assert proof.primal < good[1].primal  # which is why it must not count
-
-
-def test_a_larger_slack_costs(good):
-    free = int(np.flatnonzero(good[0].alpha == 0.0)[0])
-    names, proof = grown(good, slack=changed(good[0].slack, free, 3.0))
-    assert names == {"complementarity"} and proof.gap > 1.4
-
-
-def test_a_negative_slack_is_infeasible(good):
-    far = int(np.argmax(margins(X, Y, good[0].w, good[0].b)))
-    names, proof = grown(good, slack=changed(good[0].slack, far, -0.5))
-    assert "primal_infeasibility" in names and proof.primal_infeasibility >= 0.5
+    assert names == {"complementarity"}
+    assert proof.primal > good[1].primal and proof.dual == good[1].dual
 
 
 def test_unbalanced_multipliers_are_infeasible(good):
@@ -283,7 +263,7 @@ def test_multipliers_of_the_wrong_rows_are_not_complementary(good):
 
 def test_other_labels_are_noticed(good):
     names, _ = grown(good, y=-Y)
-    assert {"stationarity", "primal_infeasibility", "complementarity"} <= names
+    assert {"stationarity", "complementarity"} <= names
 
 
 def test_a_hard_margin_that_does_not_separate_has_no_value():
@@ -336,12 +316,6 @@ def test_the_certificate_of_several_machines_says_whose_it_is():
     model = mm.SoftMarginSVC().fit(X, y)
     whose = max(model.machines_, key=lambda label: model.machines_[label].certificate_.relative_gap)
     assert model.certificate_.problem == f"soft margin, C = 1: {whose!r}, the largest gap of 3 machines"
-
-
-def test_a_gap_below_zero_is_rounding():
-    proof = mm.SoftMarginSVC().fit([[0.0], [2.0], [1.0]], [0, 1, 1]).certificate_
-    shown = str(replace(proof, primal=1.0, dual=1.0 + 2.0**-52))
-    assert "0.0e+00   but for rounding, 2.2e-16 of the primal value" in shown
 
 
 def test_it_is_a_frozen_value():

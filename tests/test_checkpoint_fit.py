@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -278,6 +280,73 @@ def test_another_fit_is_not_resumed(tmp_path):
     ):
         with pytest.raises(InputError, match=r"fit\.json: the checkpoint must be of this model"):
             checkpoint(model, path).fit(rows, labels)
+
+
+TALL = np.random.default_rng(3).normal(size=(1_000, 4))
+
+
+def saved_rows(folder, rows):
+    """Rows of a file, with labels."""
+    path = folder / f"{rows[500, 0]}.csv"
+    np.savetxt(path, np.column_stack([rows, TALL[:, 0] > 0]), delimiter=",")
+    return mm.open_rows(path)
+
+
+FORMS = {
+    "dense": lambda rows, folder: (rows, TALL[:, 0] > 0),
+    "sparse": lambda rows, folder: (sparse.csr_array(rows), TALL[:, 0] > 0),
+    "a data frame": lambda rows, folder: (pd.DataFrame(rows), TALL[:, 0] > 0),
+    "single precision": lambda rows, folder: (rows.astype(np.float32), TALL[:, 0] > 0),
+    "a file": lambda rows, folder: (saved_rows(folder, rows), None),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_data_that_differs_in_one_number_is_another_fit(form, tmp_path):
+    path, other = tmp_path / "fit.json", TALL.copy()
+    other[500, 0] += 0.25  # a row in the middle, which few would look at
+    checkpoint(mm.SoftMarginSVC(), path).fit(*FORMS[form](TALL, tmp_path))
+    checkpoint(mm.SoftMarginSVC(), path).fit(*FORMS[form](TALL.copy(), tmp_path))
+    with pytest.raises(InputError, match="the checkpoint must be of this model with these parameters"):
+        checkpoint(mm.SoftMarginSVC(), path).fit(*FORMS[form](other, tmp_path))
+
+
+def test_the_digest_does_not_depend_on_how_rows_are_cut(tmp_path, monkeypatch):
+    rows = saved_rows(tmp_path, TALL)
+    thin = sparse.csr_array(np.where(TALL > 1, TALL, 0.0))
+    whole = [fit._digest(rows), fit._digest(thin)]
+    monkeypatch.setattr(type(rows), "block_length", lambda self, entries: 77)
+    monkeypatch.setattr("maxmargin.rows.csr.CsrRows.block_length", lambda self, entries: 77)
+    assert [fit._digest(rows), fit._digest(thin)] == whole
+
+
+def test_labels_weights_names_and_validation_rows_belong_to_the_data(tmp_path):
+    path, labels = tmp_path / "fit.json", TALL[:, 0] > 0
+    frame = pd.DataFrame(TALL, columns=list("abcd"))
+    weight = np.ones(1_000)
+    checkpoint(mm.SoftMarginSVC(), path).fit(frame, labels, sample_weight=weight)
+    flipped, heavier = labels.copy(), weight.copy()
+    flipped[501], heavier[501] = not labels[501], 2.0
+    for other in (
+        (frame, flipped, weight),
+        (frame, labels, heavier),
+        (frame.rename(columns={"a": "z"}), labels, weight),
+    ):
+        with pytest.raises(InputError, match="the checkpoint must be of this model"):
+            checkpoint(mm.SoftMarginSVC(), path).fit(*other[:2], sample_weight=other[2])
+    path, held = tmp_path / "held.json", sparse.csr_array(TALL)
+    model = mm.Perceptron(stop=stopping.ValidationErrorStalls(2), max_iter=3)
+    checkpoint(model, path).fit(TALL, labels, X_val=held, y_val=labels)
+    held.data[2_000] += 0.25
+    with pytest.raises(InputError, match="the checkpoint must be of this model"):
+        checkpoint(model, path).fit(TALL, labels, X_val=held, y_val=labels)
+
+
+def test_a_checkpoint_of_an_older_version_is_refused(tmp_path):
+    path = tmp_path / "fit.json"
+    write_sealed(path, fit.FORMAT, 2, {"task": {}})
+    with pytest.raises(InputError, match=r"version 3\. Got 2 instead\. Remove the file to begin anew"):
+        checkpoint(mm.SoftMarginSVC(), path).fit(A, b)
 
 
 def test_a_seed_is_drawn_once(tmp_path, monkeypatch):

@@ -452,6 +452,7 @@ def test_exports():
         (["--tol", "2"], "--tol"),
         (["--model", "forest"], "--model"),
         (["--out", "no/m.json"], "--out must name a file that can be written"),
+        (["--out", "m.onnx"], "Use maxmargin fit --onnx for ONNX"),
         (["--onnx", "."], "--onnx must name a file that can be written"),
         (["--label", "none"], "none"),
     ],

@@ -1,7 +1,7 @@
 """scikit-learn's own checks, for every estimator and every way to handle many classes."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import maxmargin as mm
 from thorough import THOROUGH
@@ -63,3 +63,16 @@ def expected_failed_checks(estimator):
 @parametrize_with_checks(ESTIMATORS + FURTHER * THOROUGH, expected_failed_checks=expected_failed_checks)
 def test_sklearn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_what_fails_the_hard_margin_is_data_that_no_plane_separates():
+    """And nothing else, as the README and the page on scikit-learn say."""
+    results = check_estimator(mm.HardMarginSVC(), on_fail=None)
+    failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    assert failed and failed.keys() <= set(OVERLAPPING)
+    for name, error in failed.items():
+        causes = [error]
+        while causes[-1] is not None:
+            causes.append(causes[-1].__cause__ or causes[-1].__context__)
+        assert any(isinstance(cause, mm.NotSeparableError) for cause in causes), name

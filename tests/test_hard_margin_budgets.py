@@ -1,14 +1,20 @@
 """The hard margin of larger data, within budgets, and where gaps are thin."""
 
 import math
+import time
 import warnings
+from types import SimpleNamespace
 
+import dask.array as da
 import numpy as np
 import pytest
+from scipy import sparse
 
 import maxmargin as mm
 from exact import hard_margin
 from hardmargins import assert_optimal, assert_refused, bounds, cloud
+from maxmargin.core.deadline import Deadline, OutOfTimeError
+from maxmargin.solvers.exact.dependence import solve
 from thorough import further
 
 
@@ -58,7 +64,7 @@ def test_budgets_of_passes_give_honest_bounds_and_a_percentage(middling):
             assert f"at most {100 * proof.gap / proof.dual:.3g} %" in text
             seen.append(proof.relative_gap)
         else:
-            assert "no bound" in text
+            assert "no plane that separates the classes was found, nor a proof" in text
     assert seen and sorted(seen, reverse=True) == seen
     assert not said
 
@@ -88,3 +94,81 @@ def test_thin_gaps_between_wide_classes(width):
             model = mm.HardMarginSVC().fit(np.array([*ends, across], dtype=float), y)
         assert model.margin_ == pytest.approx(best.margin, rel=max(1e-9, 1e-13 * K))
         assert_refused(np.array([*ends, 0 * across], dtype=float), y)
+
+
+def scattered(n, d, seed=0):
+    """Rows whose labels are drawn by lot: no plane separates them."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.integers(0, 2, n)
+
+
+def touching(n, d):
+    """Classes on two sides of a plane that share points on it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, d)), rng.integers(0, 2, n)
+    X[:, 0] = (np.abs(X[:, 0]) + 0.1) * np.where(y > 0, 1.0, -1.0)
+    shared = rng.integers(-3, 4, size=(d // 2, d)) * np.append(0.0, np.ones(d - 1))
+    return np.vstack([X, shared, shared]), np.append(y, np.repeat([0, 1], d // 2))
+
+
+HOPELESS = {
+    "floating point finds the witness": lambda: scattered(300, 40),
+    "simplex method": lambda: scattered(40, 3),
+    "touching": lambda: touching(200, 10),
+    "sparse": lambda: (sparse.csr_array(touching(200, 10)[0]), touching(200, 10)[1]),
+}
+NOTHING_KNOWN = "no plane that separates the classes was found, nor a proof that there is none"
+
+
+@pytest.mark.parametrize("kind", HOPELESS)
+def test_the_time_may_end_anywhere_in_exact_arithmetic(kind, monkeypatch):
+    """The clock is a counter: the time ends at the k-th look at it."""
+    X, y = HOPELESS[kind]()
+    looks, last = [0], [math.inf]
+
+    def check(self, expected=0.0):
+        looks[0] += 1
+        if self.end < math.inf and looks[0] > last[0]:
+            raise OutOfTimeError
+
+    monkeypatch.setattr(Deadline, "check", check)
+    with pytest.raises(mm.NotSeparableError):
+        mm.HardMarginSVC(max_seconds=1e6).fit(X, y)
+    total = looks[0]
+    assert total > 20
+    for last[0] in (0, 1, 2, total // 3, total // 2, total - 1):
+        looks[0] = 0
+        with pytest.warns(mm.BudgetWarning, match=NOTHING_KNOWN):
+            model = mm.HardMarginSVC(max_seconds=1e6).fit(X, y)
+        assert looks[0] == last[0] + 1
+        assert model.certificate_.primal == math.inf
+        assert model.predict(X).shape == (X.shape[0],)
+
+
+def test_without_time_nothing_is_claimed():
+    X, y = scattered(300, 40)
+    for given, labels in ((X, y), (X, y + 2 * (X[:, 0] > 0))):
+        with pytest.warns(mm.BudgetWarning, match=NOTHING_KNOWN):
+            model = mm.HardMarginSVC(max_seconds=1e-9).fit(given, labels)
+        assert model.certificate_.primal == math.inf
+    blocks = da.from_array(X, chunks=(100, 40)), da.from_array(y, chunks=100)
+    with pytest.warns(mm.BudgetWarning, match=NOTHING_KNOWN):
+        assert mm.HardMarginSVC(max_seconds=1e-9).fit(*blocks).certificate_.primal == math.inf
+
+
+def test_a_system_is_not_begun_that_would_take_too_long():
+    """It cannot be interrupted."""
+    M = [[3 * (i == j) + 1 for j in range(40)] for i in range(40)]
+    rhs = [[1]] * 40
+    assert solve(M, rhs, Deadline())[0] == [[1]] * 40
+    with pytest.raises(OutOfTimeError):
+        solve(M, rhs, Deadline(time.perf_counter() - 1.0))
+    expected = []
+    for n, columns, factor in ((40, 1, 1), (80, 1, 1), (80, 8, 1), (80, 8, 1 << 200)):
+        asked = SimpleNamespace(check=expected.append)
+        square = [[factor * (3 * (i == j) + 1) for j in range(n)] for i in range(n)]
+        solve(square, [[factor] * columns] * n, asked)
+    assert expected == sorted(expected) and expected[0] > 0.0
+    Deadline(time.perf_counter() + 1000.0).check(900.0)
+    with pytest.raises(OutOfTimeError):
+        Deadline(time.perf_counter() + 1000.0).check(1100.0)

@@ -117,6 +117,13 @@ def test_any_path_is_optimal(seed, Cs):
     assert [values[C] for C in sorted(Cs)] == sorted(values.values())  # the optimum grows with C
 
 
+def test_a_path_needs_no_list():
+    path = mm.SoftMarginSVC().path(X, Y)  # as the README writes it
+    np.testing.assert_allclose([model.C for model in path], np.logspace(-4, 4, 10))
+    assert all(model.certificate_.relative_gap < 1e-6 for model in path)
+    assert [model.C for model in mm.SoftMarginSVC().path(X, Y, 3)] == pytest.approx([1e-4, 1.0, 1e4])
+
+
 def test_a_path_with_a_budget_warns_for_each_C():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,5 +1,7 @@
 """Other tools predict with our models what we predict."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -67,6 +69,29 @@ def test_onnx_of_mixed_labels_and_of_one_class(tmp_path):
         to_onnx(mixed, tmp_path / "m.onnx")
     with pytest.raises(InputError, match="two classes"):
         to_onnx(model("one class"), tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("m.onnx", "Use maxmargin.saving.to_onnx for ONNX."),
+        ("M.ONNX", "Use maxmargin.saving.to_onnx for ONNX."),
+        ("m.liblinear", "Use maxmargin.saving.to_liblinear for LIBLINEAR."),
+        ("m.pkl", "Use joblib.dump for a pickle."),
+        ("m.joblib", "Use joblib.dump for a pickle."),
+        ("m.csv", "Use numpy.savetxt for a table of weights (coef_)."),
+        ("m.npz", "Use numpy.savez for weights (coef_)."),
+    ],
+)
+def test_a_name_that_promises_another_format_is_refused(tmp_path, name, remedy):
+    """JSON in a file called .onnx would be found out late, and elsewhere."""
+    model = mm.Perceptron().fit([[1.0], [-1.0]], [1, -1])
+    with pytest.raises(mm.InputError, match=re.escape(f"promises another format. {remedy}")):
+        mm.save(model, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    for allowed in ("m.json", "m", "m.model", "of.onnx.json"):
+        mm.save(model, tmp_path / allowed)
+        assert mm.load(tmp_path / allowed).coef_ == model.coef_
 
 
 def test_onnx_that_is_not_installed(tmp_path, monkeypatch):

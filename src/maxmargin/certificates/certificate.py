@@ -13,30 +13,37 @@ class Certificate:
     """How far a plane can be from the optimum, at most.
 
     The primal value of a feasible plane is never below the optimum, and the dual value of a feasible α
-    never above: ``gap`` bounds the distance of both. The bound is true because the dual point is
-    feasible: 0 ≤ α_i ≤ C_i, and Σ α_i y_i = 0 to rounding.
+    never above: ``gap`` bounds the distance of both. It is a bound for the stored doubles, rounding
+    included: ``primal`` is not below the exact value of (``coef_``, ``intercept_``), and ``dual`` not
+    above that of an α with 0 ≤ α_i ≤ C_i and Σ α_i y_i = 0 exactly. So the gap is never negative, and
+    never less than the true one; bounds on rounding add no more than some 1e-12 of the primal value.
+    The four residuals are measured, and tell where a gap comes from.
 
     Attributes
     ----------
     problem : str
         The problem in words.
     primal : float
-        ½‖w‖² + Σ C_i ξ_i (hard margin: ½‖w‖²); inf if the plane does not separate (hard margin).
+        ½‖w‖² + Σ C_i ξ_i with the slacks ξ_i that the plane needs, rounded up. Hard margin: ½‖w‖² of
+        the plane at margin 1; inf if it does not separate.
     dual : float
-        Σ α_i − ½‖Σ α_i y_i x_i‖².
+        Σ α_i − ½‖Σ α_i y_i x_i‖² of multipliers that are feasible exactly, rounded down: clipped to
+        their bounds, and on the heavier side in proportion less, until they balance. 0 if that is more.
     gap, relative_gap : float
         primal − dual, and its share of the primal value.
     stationarity : float
         ‖w − Σ α_i y_i x_i‖ / ‖w‖.
     primal_infeasibility : float
-        The largest violation of y_i (w·x_i + b) ≥ 1 − ξ_i and of ξ_i ≥ 0.
+        Hard margin: by how much a row falls short of y_i (w·x_i + b) ≥ 1, at most. Soft margin: 0, since
+        the slacks are those that the plane needs.
     dual_infeasibility : float
         abs(Σ α_i y_i) / Σ α_i, or the largest violation of 0 ≤ α_i ≤ C_i in proportion, if
-        that is larger.
+        that is larger: of the multipliers as they are stored.
     complementarity : float
         The largest α_i (y_i (w·x_i + b) − 1 + ξ_i) or (C_i − α_i) ξ_i, as a share of the primal value.
     margin : (float, float)
-        Hard margin: bounds on the largest margin γ, attained by this plane and implied by the dual.
+        Hard margin: bounds on the largest margin γ, attained by this plane and implied by the dual,
+        the one rounded down and the other up.
     n_passes : int
         Passes over the data, those of the certificate included.
     findings : tuple of str
@@ -74,17 +81,12 @@ class Certificate:
             return 0.0 if self.gap == 0.0 else math.inf
         return self.gap / self.primal if math.isfinite(self.primal) else math.inf
 
-    def _share(self) -> str:
-        if self.gap < 0.0:
-            return f"but for rounding, {-self.relative_gap:.1e} of the primal value"
-        return f"{self.relative_gap:.1e} of the primal value"
-
     def __str__(self) -> str:
         lines = [f"Certificate: {self.problem}"]
         table = [
             ("primal value", self.primal, "attained by this plane"),
             ("dual value", self.dual, "no plane has less"),
-            ("gap", max(self.gap, 0.0), self._share()),
+            ("gap", self.gap, f"{self.relative_gap:.1e} of the primal value"),
         ]
         if self.margin is not None:
             lower, upper = self.margin

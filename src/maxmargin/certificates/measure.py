@@ -1,4 +1,15 @@
-"""Measure a plane and multipliers on the original rows, block by block.
+"""Measure a plane and multipliers on the original rows, block by block, rounding included.
+
+The primal value that is stated is not below the exact one of the plane, and the dual value not above
+that of multipliers which are feasible exactly. So the optimum lies between them, whatever was rounded on
+the way. Sums that cancel are kept in two doubles; of the others, a bound on their rounding is added.
+
+Weak duality asks for 0 ≤ α_i ≤ C_i and Σ α_i y_i = 0, and multipliers in doubles balance to rounding at
+best. So those that are measured are clipped, and those of the heavier side taken in proportion less:
+
+    v = (1 − ρ) Σ₊ α_i x_i − Σ₋ α_i x_i,      ρ = 1 − Σ₋ α_i / Σ₊ α_i,
+
+and likewise if the other side is the heavier one. All it takes are two sums per side.
 
 A block gives a small :class:`Summary`, a pure function of the block and the point; summaries add up. No
 solver is imported here: whoever found (w, b) and α, they are judged by the same few lines.
@@ -8,153 +19,208 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
+from maxmargin.kernels.certificate import measure, square_in_two
+from maxmargin.kernels.primitives import UNDERFLOW, UNIT_ROUNDOFF
 from maxmargin.rows import Rows
 
-__all__ = ["Point", "Summary", "certificate", "certificate_with_slack", "judge", "summary", "total"]
+__all__ = ["Measured", "Point", "Summary", "certificate", "factor", "judge", "summary", "total"]
 
-SMALL = 10_000  # rows that may be taken in any case
-FEW = 8  # if fewer than one multiplier in so many is not zero, only those rows are read
-WIDEST, WIDEST_SPARSE = 1 << 24, 8  # entries that are taken as a dense matrix; against n + d
+U = UNIT_ROUNDOFF
+UP, DOWN = 1.0 + 4.0 * U, 1.0 - 4.0 * U  # more than three roundings of a value
+MORE = 1.01  # more than all roundings of an error
+WORTH = 1e-12  # of the primal value: rounding in slacks that is worth one more pass
 
 
 class Point(NamedTuple):
-    """What is to be judged: a plane, slacks and multipliers, with labels ±1 and the bounds C_i."""
+    """What is to be judged: a plane and multipliers, with labels ±1 and the bounds C_i."""
 
     w: np.ndarray
     b: float
     y: np.ndarray
     alpha: np.ndarray
-    slack: np.ndarray
     C: np.ndarray  # infinite for a hard margin
     fit_intercept: bool = True
+    edge: float = 1.0  # hard margin: the rows nearest to the plane have y f(x) = edge
+
+    @property
+    def hard(self) -> bool:
+        """Whether there are no slacks."""
+        return bool(np.isinf(self.C[0])) if len(self.C) else False
 
 
-class Summary(NamedTuple):
+@dataclass(frozen=True)
+class Twofold:
+    """Sums as two doubles each, value + rest, off by ``error`` at most."""
+
+    parts: np.ndarray  # value, rest, error
+
+    def __add__(self, other: Twofold) -> Twofold:
+        (a, b, c), (x, y, z) = self.parts, other.parts
+        value, lost = _two_sum(a, x)
+        doubt = 3.0 * U * (np.abs(lost) + np.abs(b) + np.abs(y))
+        return Twofold(np.array([value, lost + (b + y), MORE * (c + z + doubt)]))
+
+
+@dataclass(frozen=True)
+class Summary:
     """What a block contributes."""
 
-    slack: float  # Σ C_i ξ_i
-    alpha: float  # Σ α_i
-    balance: float  # Σ α_i y_i
-    v: np.ndarray  # Σ α_i y_i x_i
-    violation: float  # max(1 − ξ_i − m_i, −ξ_i, 0)
-    outside: float  # max(−α_i, α_i − C_i, 0) in proportion
+    slack: Twofold  # Σ C_i ξ_i
+    sides: Twofold  # Σ α_i (x_i, 1) over rows with y_i = 1, and over the others
+    shortest: float  # no margin is below the edge by more than this
     complementarity: float
-    least: float  # min m_i
+    outside: float  # max(−α_i, α_i − C_i, 0) in proportion
+    near: float  # Σ C_i ξ_i over slacks that may be rounding alone
+    stretch: float  # by which share w has to be longer for these to vanish
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(
+            self.slack + other.slack,
+            self.sides + other.sides,
+            max(self.shortest, other.shortest),
+            max(self.complementarity, other.complementarity),
+            max(self.outside, other.outside),
+            self.near + other.near,
+            max(self.stretch, other.stretch),
+        )
 
 
-def certificate_with_slack(
-    rows: Rows, point: Point, problem: str, passes: int
-) -> tuple[Certificate, np.ndarray]:
-    """Judge a point with the least slacks its plane needs, and return them too."""
+def total(parts: Iterable[Summary]) -> Summary:
+    """Add up what blocks contribute."""
+    return reduce(add, parts)
+
+
+def summary(rows: Rows, where: slice, point: Point, slack: np.ndarray) -> Summary:
+    """What a block contributes; its slacks are filled in, unless the margin is hard."""
+    y, alpha, C = (np.ascontiguousarray(a[where]) for a in (point.y, point.alpha, point.C))
+    V = np.zeros((3, 2, rows.d + 1))
+    found = measure(rows.arrays, y, alpha, C, point.w, point.b, point.edge, slack[where], V)
+    V[2] *= 3.0 * ((found.support + 2) * U) ** 2
+    V[2] += UNDERFLOW
+    return Summary(
+        Twofold(np.array([found.slack, found.slack_rest, found.slack_error])),
+        Twofold(V),
+        found.shortest,
+        found.complementarity,
+        found.outside,
+        found.near,
+        found.stretch,
+    )
+
+
+class Measured(NamedTuple):
+    """A certificate, the slacks that the plane needs, and how much longer w and b might better be."""
+
+    proof: Certificate
+    slack: np.ndarray
+    factor: float
+
+
+def certificate(rows: Rows, point: Point, problem: str, passes: int) -> Measured:
+    """Judge a point in one more pass; ``passes`` were spent on it."""
     slack = np.zeros(rows.n)
-    point = point._replace(slack=slack)
-    return certificate(rows, point, problem, passes, find_slack=True), slack
-
-
-def certificate(
-    rows: Rows, point: Point, problem: str, passes: int, find_slack: bool = False
-) -> Certificate:
-    """Judge a point; ``passes`` were spent on it. With ``find_slack`` its slacks are filled in."""
-    parts = rows.map(lambda where, block: summary(block, where, point, find_slack))
-    hard = bool(np.isinf(point.C[0])) if len(point.C) else False
-    read_again = 1 if FEW * np.count_nonzero(point.alpha) > rows.n else 0
-    return judge(parts, point.w, hard, point.fit_intercept, problem, passes + 1 + read_again)
+    found = total(rows.map(lambda where, block: summary(block, where, point, slack)))
+    proof = judge(found, point.w, point.hard, point.fit_intercept, problem, passes + 1, point.edge)
+    return Measured(proof, slack, factor(found, proof))
 
 
 def judge(
-    parts: Iterable[Summary], w: np.ndarray, hard: bool, fit_intercept: bool, problem: str, passes: int
+    found: Summary,
+    w: np.ndarray,
+    hard: bool,
+    fit_intercept: bool,
+    problem: str,
+    passes: int,
+    edge: float = 1.0,
 ) -> Certificate:
     """Judge a plane by what all blocks contribute."""
-    s = total(parts)
-    square = float(w @ w)
-    primal = 0.5 * square + (0.0 if hard else s.slack)
-    dual = s.alpha - 0.5 * float(s.v @ s.v)
+    with np.errstate(over="ignore", invalid="ignore"):  # out of range: no bound, and none is stated
+        dual, v, imbalance = _dual_bound(found.sides, fit_intercept)
+        square = _square_bound(w)
+        length = float(np.linalg.norm(w))
+        away = float(np.linalg.norm(w / edge - v))
     margin = None
     if hard:
-        length = math.sqrt(square)
-        attained = s.least / length if length > 0 else 0.0
-        margin = attained, 1.0 / math.sqrt(2.0 * dual) if dual > 0 else math.inf
-        if s.least <= 0:
-            primal = math.inf
-    balance = abs(s.balance) if fit_intercept else 0.0
+        least = edge - found.shortest - 6.0 * U * (edge + abs(found.shortest))
+        inverse = UP * math.sqrt(square) / least if least > 0.0 else math.inf
+        primal = UP * 0.5 * inverse * inverse
+        attained = DOWN / inverse if least > 0.0 else _share(least, length)
+        margin = attained, UP / math.sqrt(2.0 * dual) if dual > 0.0 else math.inf
+    else:
+        primal = _sum(0.5 * square, *found.slack.parts.tolist())
     return Certificate(
         problem=problem,
-        primal=primal,
+        primal=UP * primal if primal < math.inf else math.inf,
         dual=dual,
-        stationarity=_share(float(np.linalg.norm(w - s.v)), math.sqrt(square)),
-        primal_infeasibility=s.violation,
-        dual_infeasibility=max(_share(balance, s.alpha), s.outside),
-        complementarity=_share(s.complementarity, primal),
+        stationarity=_share(away, length / edge),
+        primal_infeasibility=max(found.shortest / edge, 0.0) if hard else 0.0,
+        dual_infeasibility=max(imbalance, found.outside),
+        complementarity=_share(found.complementarity / edge, primal),
         n_passes=passes,
         margin=margin,
     )
 
 
-def summary(rows: Rows, where: slice, point: Point, find_slack: bool) -> Summary:
-    """What a block contributes; with ``find_slack`` its slacks are filled in."""
-    y, alpha, slack, C = point.y[where], point.alpha[where], point.slack[where], point.C[where]
-    m = rows.times(point.w[:, None])[:, 0]
-    m += point.b
-    m *= y
-    excess = m - 1.0
-    if find_slack:
-        np.maximum(-excess, 0.0, out=slack)
-    excess += slack
-    hard = bool(np.isinf(C[0]))  # no bounds, and no slack
-    some = np.flatnonzero(alpha)
-    signed = alpha[some] * y[some]
-    if 0 < FEW * len(some) < max(rows.n, SMALL) and len(some) * rows.d <= _widest(rows):
-        X = rows.take(some)
-        first = X[0].copy()
-        X -= first  # Σ α_i y_i is nearly zero: sums of differences lose fewer digits
-        v = signed @ X + float(signed.sum()) * first
-    else:
-        v = rows.combine((alpha * y)[None])[0]
-    late = np.flatnonzero(slack)
-    free = np.abs(excess[some] * alpha[some])
-    held = np.abs((C[late] - alpha[late]) * slack[late])
-    outside = max(0.0, -_least(alpha))
-    if not hard:
-        outside = max(outside, float(np.max((alpha - C) / np.maximum(C, 1e-300))))
-    return Summary(
-        slack=float(C[late] @ slack[late]) if len(late) else 0.0,
-        alpha=float(alpha.sum()),
-        balance=float(signed.sum()),
-        v=v,
-        violation=max(0.0, -_least(excess), -_least(slack)),
-        outside=outside,
-        complementarity=max(float(free.max(initial=0.0)), float(held.max(initial=0.0))),
-        least=_least(m),
-    )
+def factor(found: Summary, proof: Certificate) -> float:
+    """By how much w and b might better be longer, so that slack which is rounding alone is gone.
+
+    Where the primal value is far below C_i, such slack is dear. To be longer by a share t costs t Σ α_i
+    over the free rows, and that is at most 2 t times the primal value.
+    """
+    gain = found.near - 2.0 * found.stretch * proof.primal
+    return 1.0 / (1.0 - found.stretch) if gain > WORTH * proof.primal else 1.0
 
 
-def _widest(rows: Rows) -> int:
-    """Entries that are taken as a dense matrix: for sparse rows no more than a few vectors."""
-    return min(WIDEST, WIDEST_SPARSE * (rows.n + rows.d)) if rows.is_sparse else WIDEST
+def _dual_bound(sides: Twofold, fit_intercept: bool) -> tuple[float, np.ndarray, float]:
+    """The dual value of feasible multipliers, at least; their v; and how far they were from balance."""
+    value, rest, error = sides.parts
+    sums = value[:, -1] + rest[:, -1]
+    difference, lost = _two_sum(value[0], -value[1])
+    below = lost + (rest[0] - rest[1])
+    doubt = error.sum(axis=0) + 3.0 * U * (np.abs(lost) + np.abs(rest).sum(axis=0))
+    excess = float(difference[-1] + below[-1])  # Σ α_i y_i
+    imbalance = _share(abs(excess), float(sums.sum())) if fit_intercept else 0.0
+    parts = [*value[:, -1].tolist(), *rest[:, -1].tolist(), -MORE * float(doubt[-1])]
+    if fit_intercept:
+        if not sums.min() > 0.0:
+            return 0.0, np.zeros(len(difference) - 1), imbalance
+        # ρ Σ α_i x_i of the heavier side is ``excess`` times the mean of its rows.
+        means = (value + rest) / sums[:, None]
+        below -= excess * means[0 if excess > 0.0 else 1]
+        error = (error / sums[:, None]).max(axis=0)  # of the means; the last one, of the sums
+        doubt += abs(excess) * error + 4.0 * U * np.abs(below)
+        wrong = float(doubt[-1]) + abs(excess) * (16.0 * U + 2.0 * float(error[-1]))  # of the excess
+        doubt += wrong * np.abs(means).max(axis=0)
+        parts += [-abs(excess), -2.0 * MORE * wrong]
+    v = (difference + below)[:-1]
+    reach = UP * ((1.0 + 2.0 * U) * np.abs(v) + MORE * doubt[:-1])
+    return max(0.0, DOWN * _sum(*parts, -0.5 * _square_bound(reach))), v, imbalance
 
 
-def total(parts: Iterable[Summary]) -> Summary:
-    """Add up what blocks contribute."""
-    columns = Summary(*zip(*parts, strict=True))
-    return Summary(
-        slack=math.fsum(columns.slack),  # type: ignore[arg-type]
-        alpha=math.fsum(columns.alpha),  # type: ignore[arg-type]
-        balance=math.fsum(columns.balance),  # type: ignore[arg-type]
-        v=np.sum(columns.v, axis=0),
-        violation=max(columns.violation),  # type: ignore[call-overload]
-        outside=max(columns.outside),  # type: ignore[call-overload]
-        complementarity=max(columns.complementarity),  # type: ignore[call-overload]
-        least=min(columns.least),  # type: ignore[call-overload]
-    )
+def _square_bound(x: np.ndarray) -> float:
+    """‖x‖², at least."""
+    square = UP * sum(square_in_two(x)) + UNDERFLOW
+    return square if square < math.inf else math.inf
 
 
-def _least(values: np.ndarray) -> float:
-    return float(values.min(initial=math.inf))
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a + b, and what it rounds off, exactly."""
+    s = a + b
+    part = s - a
+    return s, (a - (s - part)) + (b - part)
+
+
+def _sum(*parts: float) -> float:
+    """The sum, rounded once; nan where it is out of range."""
+    return math.fsum(parts) if math.isfinite(sum(parts)) else math.nan
 
 
 def _share(part: float, whole: float) -> float:

@@ -45,4 +45,4 @@ class Certificates(dict[Hashable, Certificate]):
 
 
 def _gap(proof: Certificate) -> str:
-    return f"{max(proof.relative_gap, 0.0):.1e}"
+    return f"{proof.relative_gap:.1e}"

@@ -20,7 +20,7 @@ fractions, where a plane has such), without rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from operator import eq, mul
@@ -52,12 +52,18 @@ __all__ = [
 ]
 
 Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
+Call = Callable[[], None]
 
 
-def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> int:
+def nothing() -> None:
+    """Do nothing before a row."""
+
+
+def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = nothing) -> int:
     """Reject the parsed ``proof`` unless it holds for the rows; return how many have other labels.
 
-    One pass, keeping only the rows that the proof names.
+    One pass, keeping only the rows that the proof names. What is called ``before_each`` row, also of
+    sums and spans, may end the check by raising.
 
     Examples
     --------
@@ -90,6 +96,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> int:
     seen = {d} if proof["intercept"] else set[int]()  # columns in which some row is not zero
 
     for i, (label, features) in enumerate(rows):
+        before_each()
         side = sides.get(canonical(label))
         if side is None:
             continue
@@ -135,11 +142,16 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row]) -> int:
         require(both, "both sides must have rows")
         loose = set(proof["multipliers"]["rows"]) - set(tight)
         require(not loose, f"row {min(loose, default=0)} has a multiplier: its margin must be 1")
-    require_sums(proof, kept, seen)
+    require_sums(proof, kept, seen, before_each)
     return i + 1 - used
 
 
-def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector], seen: Collection[int]) -> None:
+def require_sums(
+    proof: Mapping[str, Any],
+    kept: Mapping[int, Vector],
+    seen: Collection[int],
+    before_each: Call = nothing,
+) -> None:
     """Reject the proof unless the rows of its witness cancel, and those of its span, which span all.
 
     ``seen`` are the columns in which some row is not zero: no row has a part in the others.
@@ -158,21 +170,22 @@ def require_sums(proof: Mapping[str, Any], kept: Mapping[int, Vector], seen: Col
     """
     for name in ("witness", "span"):
         if name in proof:
-            total, _ = weighted_sum(proof[name], kept)
+            total, _ = weighted_sum(proof[name], kept, before_each)
             require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
     if "multipliers" in proof:
         d, (w, one) = proof["features"], common_denominator(proof["plane"]["w"])
-        total, scale = weighted_sum(proof["multipliers"], kept)
+        total, scale = weighted_sum(proof["multipliers"], kept, before_each)
         require(not total.get(d), "the multipliers of the two sides must have the same sum")
         for j in range(d):
             equal = total.get(j, 0) * one == w[j] * scale
             require(equal, f"plane.w[{j}] must be that of the multipliers")
     if "span" in proof and len(proof["span"]["rows"]) < proof["rows"]:  # not all rows cancel together
         flat = [common_denominator(u)[0] for u in proof["span"]["flat"]]
-        others = rank(({j: u[j] for j in seen} for u in flat), len(flat))
+        others = rank(({j: u[j] for j in seen} for u in flat), len(flat), before_each)
         missing = len(seen) - others
         span = (dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
-        require(rank(span, missing) >= missing, "the rows of the span must span all others")
+        found = rank(span, missing, before_each)
+        require(found >= missing, "the rows of the span must span all others")
 
 
 class Fingerprint:
@@ -229,13 +242,16 @@ def dot(a: Vector, z: Sequence[int | Fraction]) -> int | Fraction:
     return total
 
 
-def weighted_sum(part: Mapping[str, Any], kept: Mapping[int, Vector]) -> tuple[dict[int, int], int]:
+def weighted_sum(
+    part: Mapping[str, Any], kept: Mapping[int, Vector], before_each: Call
+) -> tuple[dict[int, int], int]:
     """Return integers by column, and their scale: together Σ weight_i a_i over the rows of the part."""
     weights, denominator = common_denominator(part["weights"])
     require(all(weight > 0 for weight in weights), "every weight must be positive")
     scale = max((kept[i][2] for i in part["rows"]), default=1)
     total: dict[int, int] = {}
     for i, weight in zip(part["rows"], weights, strict=True):
+        before_each()
         columns, integers, own_scale = kept[i]
         factor = weight * (scale // own_scale)
         for j, n in zip(columns, integers, strict=True):
@@ -243,21 +259,22 @@ def weighted_sum(part: Mapping[str, Any], kept: Mapping[int, Vector]) -> tuple[d
     return total, scale * denominator
 
 
-def rank(vectors: Iterable[Mapping[int, int]], enough: int) -> int:
+def rank(vectors: Iterable[Mapping[int, int]], enough: int, before_each: Call = nothing) -> int:
     """Return the largest of the ranks modulo some primes: the true rank is this or larger."""
     given, best = list(vectors), 0
     for prime in (2**61 - 1, 2**89 - 1, 2**127 - 1, 2**521 - 1, 2**2203 - 1):
         if best < enough:
-            best = max(best, rank_modulo(prime, given))
+            best = max(best, rank_modulo(prime, given, before_each))
     return best
 
 
-def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]]) -> int:
+def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]], before_each: Call = nothing) -> int:
     """Return the rank modulo a prime, by elimination."""
     given = list(vectors)
     columns = sorted({j for vector in given for j in vector})
     basis: dict[int, list[int]] = {}  # by the place of the leading 1, from there on
     for vector in given:
+        before_each()
         rest = [vector.get(j, 0) % prime for j in columns]
         for place in sorted(basis):
             if factor := rest[place]:

@@ -21,7 +21,9 @@ def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content:
     write_atomically(path, seal({**head, **content}))
 
 
-def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any] | None:
+def read_sealed(
+    path: str | os.PathLike[str], kind: str, version: int, oldest: int = 1
+) -> dict[str, Any] | None:
     """Return the content of a file of this kind; None if there is no file."""
     target = Path(os.path.realpath(path))
     sweep(target.parent, target.name)
@@ -36,9 +38,11 @@ def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[s
     content.pop("library", None)
     if found[0] != kind:
         raise InputError(f"{path}: must be a file of format {kind!r}. Got {found[0]!r} instead.")
-    if type(found[1]) is not int or not 1 <= found[1] <= version:
+    if type(found[1]) is not int or not oldest <= found[1] <= version:
+        known = f"{oldest} to {version}" if oldest < version else f"{version}"
+        old = type(found[1]) is int and found[1] < oldest
         raise InputError(
-            f"{path}: maxmargin {__version__} reads format version 1 to {version}. Got {found[1]!r} "
-            "instead. Update maxmargin."
+            f"{path}: maxmargin {__version__} reads format version {known}. Got {found[1]!r} instead. "
+            f"{'Remove the file to begin anew.' if old else 'Update maxmargin.'}"
         )
     return content

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from maxmargin.checkpoints.codec import decode, encode
@@ -23,17 +23,18 @@ from maxmargin.checkpoints.files import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.core.keeping import Keeper, Rng, Stage, keeping
 from maxmargin.core.params import check_number
+from maxmargin.core.warning import warn
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.door import read_X
-from maxmargin.rows import Rows
+from maxmargin.rows import Rows, as_rows
+from maxmargin.rows.arrays import Csr
 from maxmargin.saving.arrays import plain
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.parameters import encode_parameters
 
 __all__ = ["CheckpointedFit", "checkpoint"]
 
-FORMAT, VERSION = "maxmargin-fit", 2
-SAMPLE = 64  # rows that tell one data set from another
+FORMAT, VERSION = "maxmargin-fit", 3
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 T = TypeVar("T")
 
@@ -47,7 +48,8 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
         It is fitted in place.
     path : path
         The file for the state, replaced whole or not at all. If it exists and is of the same fit, that
-        fit goes on from there; a finished one is taken from it as it is.
+        fit goes on from there; a finished one is taken from it as it is. The same fit has the same
+        class, parameters and data: all rows, labels and weights are read, in one pass, to tell.
     every : float ≥ 0, default 10
         Seconds between states.
 
@@ -60,8 +62,9 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
     -----
     Killed and resumed, a fit gives the same bits as one that was never killed, except for the seconds in
     ``history_`` and for budgets of seconds, which count the time of all processes. Without a
-    ``random_state`` the seed is drawn once and kept in the file. For the margin machines, matrix
-    products must run on as many threads as before, and rows of a file must have as much memory.
+    ``random_state`` the seed is drawn once and kept in the file. It must
+    go on on the same kind of processor; for the margin machines, matrix products must run on as many
+    threads as before, and rows of a file must have as much memory.
 
     Some parts of a fit are begun anew: the polish and the lower bound of the pocket, the first descent
     of a soft margin on wide data, the exact arithmetic after a hard margin found no plane, and
@@ -95,7 +98,7 @@ class CheckpointedFit:
         """Fit the model, or go on; everything is as for ``model.fit``."""
         model = self.model
         task = _task(model, X, y, given)
-        content = read_sealed(self.path, FORMAT, VERSION)
+        content = read_sealed(self.path, FORMAT, VERSION, oldest=VERSION)
         if content is not None and content["task"] != task:
             raise InputError(
                 f"{self.path}: the checkpoint must be of this model with these parameters and this "
@@ -142,7 +145,7 @@ class _FileKeeper(Keeper):
         try:
             write_sealed(self.path, FORMAT, VERSION, self.content)
         except InputError as error:
-            warnings.warn(f"{error} The fit goes on, and tries again.", UserWarning, stacklevel=2)
+            warn(f"{error} The fit goes on, and tries again.", UserWarning)
         self.last = time.perf_counter()
 
 
@@ -186,23 +189,33 @@ def _task(model: Any, X: Any, y: Any, given: Mapping[str, Any]) -> dict[str, Any
     if getattr(model, "warm_start", False) and "classes_" in vars(model):
         raise InputError("warm_start must be False for a fit with checkpoints. Got True instead.")
     labels = getattr(X, "labels", None) if y is None else y
-    parts = [_digest(clone(model), X), _digest(None, labels)]
-    parts += [f"{name} {_digest(None, value)}" for name, value in sorted(given.items())]
+    reader = clone(model)
+    rows = read_X(reader, X, reset=True)
+    names = list(getattr(reader, "feature_names_in_", ()))
+    parts = [_digest(rows), _digest(labels), repr(names)]
+    parts += [f"{name} {_digest(value)}" for name, value in sorted(given.items())]
     data = sha256("\n".join(parts).encode()).hexdigest()
     parameters = {k: v for k, v in encode_parameters(model).items() if k not in OUTSIDE}
     return {"class": type(model).__name__, "parameters": plain(parameters), "data": data}
 
 
-def _digest(model: Any, value: Any) -> str:
-    """The shape and some rows of a matrix, or all of a vector."""
-    if model is not None or isinstance(value, Rows):
-        rows = value if isinstance(value, Rows) else read_X(model, value, reset=True)
-        some = np.unique(np.linspace(0, rows.n - 1, SAMPLE).astype(np.int64))
-        if rows.is_sparse:
-            content = b"".join(part.tobytes() for part in rows.select(some).arrays)
-        else:
-            content = rows.take(some).tobytes()
-        return f"{rows.n} {rows.d} {sha256(content).hexdigest()}"
-    array = np.asarray(value)
-    raw = repr(array.tolist()).encode() if array.dtype.kind == "O" else array.tobytes()
-    return f"{array.shape} {sha256(raw).hexdigest()}"
+def _digest(value: Any) -> str:
+    """A digest of all of an array, or of all rows: one pass, the same however they are cut into blocks.
+
+    SHA-256 reads 1.8 GB/s where processors have instructions for it, BLAKE2 0.9 GB/s.
+    """
+    if sparse.issparse(value):
+        value = as_rows(sparse.csr_array(value))
+    if not isinstance(value, Rows):
+        array = np.asarray(value)
+        raw = repr(array.tolist()).encode() if array.dtype.kind == "O" else array.tobytes()
+        return f"{array.shape} {array.dtype} {sha256(raw).hexdigest()}"
+    streams, kind = [sha256() for _ in range(3 if value.is_sparse else 1)], ""
+    for _, block in value.blocks():
+        a = block.arrays
+        parts = [a.data, a.indices, np.diff(a.indptr)] if isinstance(a, Csr) else [a.X]
+        kind = str(parts[0].dtype)
+        parts[1:] = (part.astype(np.int64) for part in parts[1:])
+        for stream, part in zip(streams, parts, strict=True):
+            stream.update(np.ascontiguousarray(part).data)
+    return " ".join([f"{value.n} {value.d} {kind}", *(stream.hexdigest() for stream in streams)])

@@ -64,7 +64,7 @@ def _margin_sentence(machine: MarginMachine, side: str, reach: np.ndarray) -> st
     support = count(len(machine.support_), "support vector", ",")
     bound = len(machine.bound_support_)
     kinds = f", {bound} of them within the slab or on the wrong side" if bound else ""
-    gap = max(machine.certificate_.relative_gap, 0.0)
+    gap = machine.certificate_.relative_gap
     if _is_flat(machine, reach):
         return (
             f"{side}w = 0 but for rounding, whatever C: the hinge loss is least with the same value "
@@ -87,6 +87,8 @@ def _unfinished(model: Any) -> list[str]:
     remedy = "Scale the features alike, or raise --tol."
     if model.max_seconds is not None:
         remedy = "Raise --max-seconds or --tol."
+    if model.certificate_.primal == math.inf:
+        remedy = "Raise --max-seconds, or use --model soft-margin, which allows for slack."
     return [f"It {short}. {remedy}"]
 
 

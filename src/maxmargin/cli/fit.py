@@ -23,6 +23,7 @@ from maxmargin.cli.words import SOME, as_seconds, finite, key, share, spoken
 from maxmargin.core.errors import BudgetWarning, NotSeparableError
 from maxmargin.core.phrases import count, some
 from maxmargin.saving import save, to_liblinear, to_onnx
+from maxmargin.saving.files import check_model_name
 
 __all__ = ["run"]
 
@@ -31,6 +32,8 @@ def run(file: Source, wishes: Wishes) -> int:
     """Fit and print; return 1 if the hard margin has no solution, else 0."""
     for option in ("out", "onnx", "liblinear"):
         check_target(getattr(wishes, option), f"--{option}")
+    if wishes.out is not None:
+        check_model_name(wishes.out)
     every = as_seconds(wishes.every)
     table = open_table(file)
     labels = labels_of(table.y, file.path)

@@ -18,6 +18,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.files.labels import typed_labels
 from maxmargin.saving import save
+from maxmargin.saving.files import check_model_name
 from maxmargin.stream.hashing import check_bits
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.session import Session
@@ -49,6 +50,8 @@ def run(
     source = sys.stdin.buffer if stdin is None else stdin
     target = sys.stdout.buffer if stdout is None else stdout
     seconds = as_seconds(every)
+    if model_path is not None:
+        check_model_name(model_path)
     model = Perceptron(threshold, eta0, average=average, fit_intercept=intercept, random_state=0)
     model._check_params()
     if bits is not None:

@@ -23,6 +23,8 @@ SPOKEN = {
     "machines_[label] tells the whole story": "--json tells the whole story",
     "Pass C to audit a soft margin": "Audit a soft margin with --C",
     "Fit with multi_class='ovr'": "Fit with --multi-class ovr",
+    "Use maxmargin.saving.to_onnx for": "Use maxmargin fit --onnx for",
+    "Use maxmargin.saving.to_liblinear for": "Use maxmargin fit --liblinear for",
     "y must hold at least two classes": "the labels must be of at least two classes",
 }
 READING = "label|columns|drop|header|one_hot|first_index|cache_dir"  # options that commands may have

@@ -16,23 +16,10 @@ from dask._task_spec import DataNode, GraphNode, Task, TaskRef, execute_graph
 
 from maxmargin.cluster.tree import FAN, Combine, in_groups
 
-__all__ = ["Needs", "Place", "bundled", "combined", "needs_of"]
+__all__ = ["Needs", "bundled", "combined", "needs_of"]
 
 SHARED = -1
 Function = Callable[..., Any]
-
-
-class Place(NamedTuple):
-    """Where rows, labels and weights of a partition come from: keys of a graph, or values."""
-
-    rows: Any
-    labels: Any
-    weight: Any
-
-    @property
-    def keys(self) -> list[Any]:
-        """The keys among them."""
-        return [one.key for one in self if isinstance(one, TaskRef)]
 
 
 class Needs(NamedTuple):
@@ -43,27 +30,27 @@ class Needs(NamedTuple):
     shared: dict[Any, Any]
 
 
-def needs_of(graph: Mapping[Any, Any], places: Sequence[Place], pickled: bool) -> Needs:
-    """Divide a graph among partitions."""
-    wanted = [place.keys for place in places]
+def needs_of(graph: Mapping[Any, Any], places: Sequence[Any], pickled: bool) -> Needs:
+    """Divide a graph among partitions: references to its keys, or values that need nothing of it."""
+    wanted = [place.key if isinstance(place, TaskRef) else None for place in places]
     owned, shared = _divided(graph, wanted)
     alone: list[Any] = list(zip(owned, places, strict=True))
     outside = [
-        tuple({key for node in nodes.values() for key in node.dependencies if key not in nodes})
-        + tuple(key for key in keys if key not in nodes)
-        for nodes, keys in zip(owned, wanted, strict=True)
+        tuple({one for node in nodes.values() for one in node.dependencies if one not in nodes})
+        + ((key,) if key is not None and key not in nodes else ())
+        for nodes, key in zip(owned, wanted, strict=True)
     ]
     return Needs([cloudpickle.dumps(one) for one in alone] if pickled else alone, outside, shared)
 
 
 def _divided(
-    graph: Mapping[Any, Any], wanted: Sequence[Sequence[Any]]
+    graph: Mapping[Any, Any], wanted: Sequence[Any]
 ) -> tuple[list[dict[Any, GraphNode]], dict[Any, Any]]:
     """The nodes of a graph that one partition alone needs, for each; and those that others need too."""
     owner: dict[Any, int] = {}
     users: dict[Any, int] = {}
-    for k, keys in enumerate(wanted):
-        for key in keys:
+    for k, key in enumerate(wanted):
+        if key is not None:
             owner[key] = k if owner.get(key, k) == k else SHARED
     stack, seen = list(owner), set(owner)
     while stack:
@@ -134,9 +121,9 @@ def _computed(hidden: _Hidden, *values: Any) -> list[Any]:
 
 def _one(part: Any, shared: dict[Any, Any], function: Function, state: tuple[Any, ...]) -> Any:
     nodes, place = cloudpickle.loads(part) if isinstance(part, bytes) else part
-    found = execute_graph({**shared, **nodes}, keys=set(place.keys))
-    values = [found[one.key] if isinstance(one, TaskRef) else one for one in place]
-    return function(*values, *state)
+    if isinstance(place, TaskRef):
+        place = execute_graph({**shared, **nodes}, keys={place.key})[place.key]
+    return function(place, *state)
 
 
 def combined(

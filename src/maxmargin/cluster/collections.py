@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 from maxmargin.core.errors import InputError
+from maxmargin.rows.joined import cut
 from maxmargin.rows.sources import Sources
 
 __all__ = ["executor_of", "is_remote", "labelled", "names_of"]
@@ -29,7 +31,7 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def executor_of(X: Any, y: Any = None, weight: Any = None) -> Any:
-    """The partitions of X, y and weights, which have to be aligned, and where they are computed."""
+    """The partitions of X, y and weights, in those of X, and where they are computed."""
     if isinstance(X, Sources):
         return _executor_of_files(X, y, weight)
     from maxmargin.cluster.running import DaskExecutor
@@ -70,29 +72,43 @@ def _executor_of_files(X: Sources, y: Any, weight: Any) -> Any:
 
 
 def _aligned(X: Any, y: Any, name: str, what: str) -> Any:
-    """Labels or weights with the partitions of X, where their lengths are known."""
+    """Labels or weights in the partitions of X: cut as X is, if they are not."""
     if not is_remote(y) or getattr(y, "ndim", 0) != 1 or not hasattr(y, "to_delayed"):
         raise InputError(
             f"{name} must be a Dask array or series of {what}, in the partitions of X. Got "
             f"{type(y).__name__} instead. Use dask.array.from_array({name}, chunks=X.chunks[0])."
         )
-    if hasattr(X, "chunks") and hasattr(y, "chunks"):
-        lengths, given = X.chunks[0], y.chunks[0]
-        known = not any(size != size for size in (*lengths, *given))  # nan is unknown
-        if known and sum(lengths) != sum(given):
-            raise InputError(
-                f"{name} must hold one of the {what} per row, {sum(lengths)} in all. Got {sum(given)} "
-                "instead."
-            )
-        if known and lengths != given:
-            return y.rechunk((lengths,))
-    parts = [part.npartitions for part in (X, y)]
-    if parts[0] != parts[1]:
+    lengths, given = _lengths(X), _lengths(y)
+    if lengths is None or given is None:
+        if X.npartitions == y.npartitions:
+            return y  # whether the lengths agree, the first round tells
+        lengths, given = lengths or _counted(X), given or _counted(y)
+    if sum(lengths) != sum(given):
         raise InputError(
-            f"{name} must have the partitions of X, {parts[0]} of them. Got {parts[1]} instead. Make "
-            "both from the same data frame, or rechunk them."
+            f"{name} must hold one of the {what} per row, {sum(lengths)} in all. Got {sum(given)} "
+            "instead."
         )
-    return y
+    return y if lengths == given else cut(y, given, lengths)
+
+
+def _lengths(collection: Any) -> tuple[int, ...] | None:
+    """The lengths of partitions, if they are known without a look at them."""
+    if not hasattr(collection, "chunks"):
+        return None
+    lengths: tuple[int, ...] = collection.chunks[0]
+    return None if any(map(math.isnan, lengths)) else lengths
+
+
+def _counted(collection: Any) -> tuple[int, ...]:
+    """The lengths of partitions, from one pass over them."""
+    from maxmargin.cluster.running import DaskExecutor
+
+    executor = DaskExecutor(collection, client=_client())
+    return tuple(executor.run(_length, range(executor.parts), [()] * executor.parts))
+
+
+def _length(rows: Any, labels: None) -> int:
+    return int(rows.shape[0])
 
 
 def _client() -> Any:

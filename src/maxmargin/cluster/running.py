@@ -15,7 +15,6 @@ from concurrent.futures import TimeoutError as NotYetError
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
 from dask import config, threaded
 from dask._task_spec import Task, TaskRef, convert_legacy_graph
 from dask.base import get_scheduler
@@ -23,11 +22,12 @@ from dask.optimization import cull
 from dask.system import CPU_COUNT
 from dask.utils import ensure_dict
 
-from maxmargin.cluster.bundles import Place, bundled, combined, needs_of
+from maxmargin.cluster.bundles import bundled, combined, needs_of
 from maxmargin.cluster.tree import Combine, bundle_size
 from maxmargin.core.errors import ClusterError, MaxMarginError
 from maxmargin.rows.block import Weighted
-from maxmargin.rows.sources import Sources
+from maxmargin.rows.joined import joined
+from maxmargin.rows.sources import Source, Sources
 
 __all__ = ["DaskExecutor"]
 
@@ -55,24 +55,16 @@ class DaskExecutor:
     def __init__(self, X: Any, y: Any = None, client: Any = None, weight: Any = None) -> None:
         self._client = client
         self._graph: dict[Any, Any] = {}
-        self._rows = self._added(X)
-        none = [None] * len(self._rows)
-        self._labels = none if y is None else self._added(y)
-        self._weights = none if weight is None else self._added(weight)
-        self.parts = len(self._rows)
-        places = map(Place, self._rows, self._labels, self._weights)
-        self._needs = needs_of(self._graph, list(places), pickled=client is not None)
-
-    def _added(self, collection: Any) -> list[Any]:
-        """Take a collection into the graph that all rounds share; return where its partitions are."""
-        if isinstance(collection, Sources):
-            return list(collection.parts)
-        # Arrays as they are: optimised one by one, X and y would compute the same blocks twice.
-        way = {"optimize_graph": False} if hasattr(collection, "chunks") else {}
-        blocks = np.ravel(np.array(collection.to_delayed(**way), dtype=object)).tolist()
-        for graph in {id(block.dask): block.dask for block in blocks}.values():
-            self._graph.update(convert_legacy_graph(ensure_dict(graph)))
-        return [TaskRef(block.key) for block in blocks]
+        self._places: list[Any] = []  # where a partition is in the graph, or the file to read it from
+        if isinstance(X, Sources):
+            self._places += X.parts
+        else:
+            together = joined(*(one for one in (X, y, weight) if one is not None))
+            blocks = list(together.to_delayed(optimize_graph=False))
+            self._graph.update(convert_legacy_graph(ensure_dict(blocks[0].dask)))
+            self._places += [TaskRef(block.key) for block in blocks]
+        self.parts = len(self._places)
+        self._needs = needs_of(self._graph, self._places, pickled=client is not None)
 
     def run(
         self,
@@ -112,8 +104,8 @@ class DaskExecutor:
         links = {}
         before: Any = _Sealed(_itself, (start,))
         for place, (k, state) in enumerate(zip(numbers, given, strict=True)):
-            key, where = f"{name}-{place}", (self._rows[k], self._labels[k], self._weights[k])
-            links[key] = Task(key, _link, *where, _Sealed(function, state), before)
+            key = f"{name}-{place}"
+            links[key] = Task(key, _link, self._places[k], _Sealed(function, state), before)
             before = TaskRef(key)
         last = [before.key]
         graph, _ = cull({**self._graph, **links}, last)  # type: ignore[no-untyped-call]
@@ -193,15 +185,16 @@ class _Sealed:
         self.function, self.state = function, state
 
 
-def _call(X: Any, y: Any, weight: Any, sealed: _Sealed) -> Any:
-    """What a worker runs."""
+def _call(part: Any, sealed: _Sealed) -> Any:
+    """What a worker runs, on a triple of rows, labels and weights, or on a file that it reads."""
+    X, y, weight = (part, None, None) if isinstance(part, Source) else part
     return sealed.function(X, y if weight is None else Weighted(y, weight), *sealed.state)
 
 
-def _link(X: Any, y: Any, weight: Any, sealed: _Sealed, before: Any) -> Any:
+def _link(part: Any, sealed: _Sealed, before: Any) -> Any:
     """The same with the state that the task before returned, or that the first one is given."""
     state = before.state[0] if isinstance(before, _Sealed) else before
-    return _call(X, y, weight, _Sealed(sealed.function, (*sealed.state, state)))
+    return _call(part, _Sealed(sealed.function, (*sealed.state, state)))
 
 
 def _itself(value: Any) -> Any:

@@ -22,4 +22,10 @@ penalised. Dual: maximise Σ α_i − ½‖Σ α_i y_i x_i‖² subject to 0 ≤
 *Arithmetic.* Weights are doubles whatever the type of the data. Whether a row is a mistake is decided
 by the sum of w_j x_j taken from left to right, then b: dense and sparse copies of the same data
 therefore make the same decisions and the same updates, bit for bit.
+
+*Same bits.* The same input and seed give the same bits on one kind of processor and with as many
+threads for matrix products (``OPENBLAS_NUM_THREADS``), whatever ``n_jobs`` and the number of Dask
+workers. On another kind of processor products are summed in another order, which changes last bits:
+verdicts are the same, margin machines agree to their gaps, and perceptrons to rounding unless a row
+lies on a plane to rounding.
 """

@@ -141,12 +141,10 @@ class _Audit:
         """Return the certificate of the plane, with findings."""
         best_w, best_b = self.bench.optimum()
         (wrong, least), (best_wrong, _) = self.bench.mistakes([(w, b), (best_w, best_b)])
-        scaled_w, scaled_b = w, b
-        if self.hard and not wrong:
-            scaled_w, scaled_b = w / least, b / least
+        edge = least if self.hard and not wrong else 1.0
         through = "" if self.free else " through the origin"
         kind = "hard margin" if self.hard else f"soft margin, C = {self.C:g}"
-        proof = self.bench.certificate(scaled_w, scaled_b, f"{kind}{through}, audited")
+        proof = self.bench.certificate(w, b, edge, f"{kind}{through}, audited")
         said = self._hard_findings(proof, wrong) if self.hard else self._soft_findings(proof, w, b)
         if self.loss != "hinge":
             other = f"The model minimises another loss, {self.loss}: the textbook's is the hinge."
@@ -165,9 +163,7 @@ class _Audit:
             ]
         short = 1.0 - attained / largest
         if short <= EXACT:
-            return [
-                f"This is the plane with the largest margin, {attained:.6g}, to {max(short, 0):.0e}."
-            ]
+            return [f"This is the plane with the largest margin, {attained:.6g}, to {short:.0e}."]
         return [
             f"The margin is {attained:.6g}, {100 * short:.3g} % less than the largest, {largest:.6g}."
         ]
@@ -175,7 +171,7 @@ class _Audit:
     def _soft_findings(self, proof: Certificate, w: np.ndarray, b: float) -> list[str]:
         far = proof.relative_gap
         if far <= EXACT:
-            return [f"This is the optimum of the textbook problem, to {max(far, 0.0):.0e}."]
+            return [f"This is the optimum of the textbook problem, to {far:.0e}."]
         above = proof.gap / proof.dual if proof.dual > 0 else math.inf
         said = [f"The objective is {100 * above:.3g} % above the optimum of the textbook problem."]
         if not self.free:

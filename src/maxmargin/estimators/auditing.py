@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
+from maxmargin.certificates.measure import Point, certificate
 from maxmargin.core.errors import NotSeparableError
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.estimators.door import read_Xy
@@ -49,8 +49,8 @@ class Bench(Protocol):
     def mistakes(self, planes: Sequence[Plane]) -> list[tuple[int, float]]:
         """For each plane the number of rows with y f(x) ≤ 0, and the least y f(x)."""
 
-    def certificate(self, w: np.ndarray, b: float, problem: str) -> Certificate:
-        """Judge a plane by the multipliers of the optimum."""
+    def certificate(self, w: np.ndarray, b: float, edge: float, problem: str) -> Certificate:
+        """Judge a plane by the multipliers of the optimum; its margin is to be ``edge``."""
 
     def value(self, w: np.ndarray, b: float) -> float:
         """½‖w‖² + Σ C_i ξ_i."""
@@ -126,12 +126,9 @@ class _LocalBench:
         margins = (self._margins(*plane) for plane in planes)
         return [(int(np.count_nonzero(m <= 0)), float(m.min())) for m in margins]
 
-    def certificate(self, w: np.ndarray, b: float, problem: str) -> Certificate:
-        point = Point(w, b, self._y, self._best.alpha, np.zeros(self.n), self._C, self._free)
-        passes = self._best.passes + 1
-        if self._hard:
-            return certificate(self._rows, point, problem, passes)
-        return certificate_with_slack(self._rows, point, problem, passes)[0]
+    def certificate(self, w: np.ndarray, b: float, edge: float, problem: str) -> Certificate:
+        point = Point(w, b, self._y, self._best.alpha, self._C, self._free, edge)
+        return certificate(self._rows, point, problem, self._best.passes + 1).proof
 
     def value(self, w: np.ndarray, b: float) -> float:
         slack = np.maximum(1.0 - self._margins(w, b), 0.0)

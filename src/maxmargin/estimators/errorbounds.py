@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.deadline import NEVER
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_bool, check_count
 from maxmargin.core.phrases import count
@@ -159,5 +160,5 @@ def _separating(question: Question, rows: np.ndarray) -> tuple[np.ndarray, float
     y = question.y[rows]
     if len(np.unique(y)) < 2:
         return None
-    guess = guess_plane(question.rows.select(rows), y, float(question.fit_intercept), 0.1)
+    guess = guess_plane(question.rows.select(rows), y, float(question.fit_intercept), 0.1, NEVER)
     return None if guess is None or guess.meets else (guess.w, guess.b)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, random_generator
 from maxmargin.core.rules import StoppingRule, StopReason
 from maxmargin.core.stopping import AllCorrect, Cycle
+from maxmargin.core.warning import warn
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.door import read_start, read_X, read_Xy, remote
 from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
@@ -322,4 +322,4 @@ class PerceptronBase(LinearClassifier):
     def _warn(self) -> None:
         """Say it if a budget of epochs ended the run."""
         if "max_epochs" in self.stop_reason_.rule.split(" + "):
-            warnings.warn(str(self.stop_reason_), BudgetWarning, stacklevel=4)
+            warn(str(self.stop_reason_), BudgetWarning)

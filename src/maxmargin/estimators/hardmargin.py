@@ -37,7 +37,8 @@ class HardMarginSVC(MarginClassifier):
         three passes) and the certificate (one or two) are always made. If it ends first, the best plane
         so far is returned, with its honest certificate and a warning.
     max_seconds : float, optional
-        Budget of time, likewise.
+        Budget of time, likewise. It covers exact arithmetic, too: if it ends before a plane is found, or
+        a proof that there is none, the warning says so and the certificate has no finite primal value.
     solver : "auto", "newton" or "descent", default "auto"
         How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
         for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an

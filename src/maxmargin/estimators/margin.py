@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
@@ -17,6 +16,7 @@ from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.params import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.core.phrases import some
+from maxmargin.core.warning import warn
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.complaints import read_weight
 from maxmargin.estimators.door import check_reach, names_of, read_Xy, remote
@@ -163,13 +163,12 @@ class MarginClassifier(MarginAttributes):
         """Say it if a budget ended the work, or rounding did."""
         short = shortfall(self.certificate_, self.tol)
         if short:
-            warnings.warn(
-                f"{type(self).__name__} {short}, after {self.n_passes_} passes. {self._remedy()}",
-                BudgetWarning,
-                stacklevel=6,
-            )
+            passes = f"after {self.n_passes_} passes"
+            warn(f"{type(self).__name__} {short}, {passes}. {self._remedy()}", BudgetWarning)
 
     def _remedy(self) -> str:
+        if self.certificate_.primal == math.inf:
+            return "Raise max_passes or max_seconds, or use SoftMarginSVC(C=…), which allows for slack."
         if self.max_passes is not None or self.max_seconds is not None:
             return "Raise max_passes or max_seconds, or raise tol."
         return "This is as far as doubles go on this data: scale the features alike, or raise tol."
@@ -180,6 +179,8 @@ def shortfall(found: Certificate, tol: float) -> str:
     if found.relative_gap <= tol:
         return ""
     far = "no bound on its distance from the optimum is known yet"
-    if math.isfinite(found.gap) and found.dual > 0.0:
+    if found.primal == math.inf:
+        far = "no plane that separates the classes was found, nor a proof that there is none"
+    elif math.isfinite(found.gap) and found.dual > 0.0:
         far = f"the objective is above the optimum by at most {100 * found.gap / found.dual:.3g} %"
     return f"stopped before the relative gap was {tol:g}: {far}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from maxmargin.certificates.measure import Point, certificate, certificate_with_slack
+from maxmargin.certificates.measure import Point, certificate
 from maxmargin.certificates.verdict import Verdict
+from maxmargin.core.deadline import Deadline, OutOfTimeError
 from maxmargin.core.keeping import is_kept
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.marginmachine import MarginMachine
@@ -84,7 +86,7 @@ def solve_machines(
         budget = Budget(passes, end, report, halt=halt)
         results, end = solve_stage(own.rows, tasks, model._pad, model.tol, budget, way)
         zipped = zip(group, tasks, results, strict=True)
-        return [_found(model, data, own.rows, *one) for one in zipped], end
+        return [_found(model, data, own.rows, *one, Deadline(end)) for one in zipped], end
 
     if together:
         return solve(machines, deadline)[0]
@@ -105,17 +107,30 @@ def solve_machines(
 
 
 def _found(
-    model: MarginClassifier, data: Weighted, own: Rows, machine: Machine, task: Task, result: Solved
+    model: MarginClassifier,
+    data: Weighted,
+    own: Rows,
+    machine: Machine,
+    task: Task,
+    result: Solved,
+    deadline: Deadline,
 ) -> Found:
-    """The machine as it is published, or the verdict that there is none."""
+    """The machine as it is published, or the verdict that there is none.
+
+    If the time ends before exact arithmetic has judged classes for which no plane was found, the machine
+    is published as it is: its certificate says that it separates nothing.
+    """
     fitted = None if result.meets else _certified(model, data.rows.n, own, machine, task, result)
-    limited = model.max_passes is not None or model.max_seconds is not None
+    limited = model.max_passes is not None
     if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
         return None, fitted
     names, labels = feature_names(model, data.rows.d), model.classes_.tolist()
     some = not data.weight.all()
-    question = ask(machine, own, task.y, labels, names, model.fit_intercept, some)
-    verdict, other = second_opinion(question, result.passes)
+    question = ask(machine, own, task.y, labels, names, model.fit_intercept, some, deadline=deadline)
+    try:
+        verdict, other = second_opinion(question, result.passes)
+    except OutOfTimeError:
+        return None, fitted or _certified(model, data.rows.n, own, machine, task, result)
     if not verdict.separable:
         return verdict, None
     result = result if other is None else other
@@ -126,25 +141,21 @@ def _certified(
     model: MarginClassifier, n: int, rows: Rows, machine: Machine, task: Task, result: Solved
 ) -> MarginMachine:
     """A solution, with its certificate measured on the rows it is about; ``n`` counts all rows."""
-    w, b, C = result.w, result.b, task.C
-    bounds = np.broadcast_to(math.inf, rows.n) if C is None else C
-    none = np.broadcast_to(0.0, rows.n)
-    point = Point(w, b, task.y, result.alpha, none, bounds, model.fit_intercept)
-    if C is None:
-        slack, proof = none, certificate(rows, point, model._problem(), result.passes)
-    else:
-        proof, slack = certificate_with_slack(rows, point, model._problem(), result.passes)
-        least = 1.0 - float(slack.max())
-        if 0.0 < least < 1.0 and 0.5 * float(w @ w) / least**2 < proof.primal:
-            w, b = w / least, b / least  # no slack at all is cheaper
-            point = point._replace(w=w, b=b)
-            proof, slack = certificate_with_slack(rows, point, model._problem(), proof.n_passes)
+    bounds = np.broadcast_to(math.inf, rows.n) if task.C is None else task.C
+    point = Point(result.w, result.b, task.y, result.alpha, bounds, model.fit_intercept)
+    proof, slack, factor = certificate(rows, point, model._problem(), result.passes)
+    if factor > 1.0:  # slack that is rounding alone, and dear
+        longer = point._replace(w=factor * point.w, b=factor * point.b)
+        other, less, _ = certificate(rows, longer, model._problem(), proof.n_passes)
+        if other.primal < proof.primal:
+            point, proof, slack = longer, other, less
+        proof = replace(proof, n_passes=other.n_passes)
     support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
     alpha = result.alpha[support]
     return MarginMachine(
         label=machine.label,
-        coef_=w,
-        intercept_=b,
+        coef_=point.w,
+        intercept_=point.b,
         support_=machine.members[support],
         support_dual_=alpha,
         late_=machine.members[late],

@@ -66,9 +66,10 @@ class Perceptron(StreamPerceptron):
         Budget of epochs; None for no limit.
     partitions : "sequential" or "mixing", default "sequential"
         How the partitions of a Dask collection learn. *Sequential*: the weights are handed from one to
-        the next, which with ``order="cyclic"`` is the run in memory, bit for bit. *Mixing*: all run an
-        epoch at the same time from the same weights, and the mean of theirs is where the next epoch
-        starts (see Notes). In memory there is one partition, and both are the same run.
+        the next, which with ``order="cyclic"`` is the run in memory, bit for bit on one kind of
+        processor. *Mixing*: all run an epoch at the same time from the same weights, and the mean of
+        theirs is where the next epoch starts (see Notes). In memory there is one partition, and both
+        are the same run.
     track_error : "auto", True or False
         Measure the training error after every epoch, which costs a pass; "auto" does so on small data
         (a hundred thousand stored numbers). The last epoch is always measured.

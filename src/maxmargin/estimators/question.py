@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from maxmargin import checker
 from maxmargin.certificates.digest import fingerprint
 from maxmargin.certificates.proof import Proof, label_text
+from maxmargin.core.deadline import NEVER, Deadline
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.door import check_exact, check_finite, names_of, read_Xy
@@ -55,6 +56,7 @@ class Question:
     fit_intercept: bool = True
     partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
     whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
+    deadline: Deadline = NEVER  # when exact arithmetic has to end
 
     @property
     def count(self) -> int:
@@ -69,7 +71,8 @@ class Question:
     def exact_rows(self) -> ExactRows:
         """The rows in exact arithmetic."""
         exponents = exponents_of(self.reach)
-        return ExactRows(self.rows, self.y, float(self.fit_intercept), exponents, self.reach > 0)
+        pad, used = float(self.fit_intercept), self.reach > 0
+        return ExactRows(self.rows, self.y, pad, exponents, used, self.deadline)
 
     def header(self, kind: str) -> dict[str, Any]:
         """The entries that all proofs have."""
@@ -135,10 +138,12 @@ def ask(
     fit_intercept: bool,
     partial: bool = False,
     whole: Rows | None = None,
+    deadline: Deadline = NEVER,
 ) -> Question:
     """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
 
-    ``partial`` says that some rows of their classes are not among them; ``whole`` are all rows.
+    ``partial`` says that some rows of their classes are not among them; ``whole`` are all rows. After
+    the ``deadline`` whoever answers raises :class:`OutOfTimeError`.
     """
     others = [k for k in range(len(labels)) if k != machine.positive]
     members = machine.members
@@ -154,6 +159,7 @@ def ask(
         fit_intercept,
         partial,
         whole,
+        deadline,
     )
 
 
@@ -263,7 +269,7 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
     """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
     try:
         if question.rows.n == question.count <= CHECKED / question.rows.d:
-            checker.check(proof.parsed(), question.labelled())
+            checker.check(proof.parsed(), question.labelled(), question.deadline.check)
         else:
             _confirm_sums(question, proof, named)
     except checker.Rejected as error:
@@ -276,6 +282,7 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
 def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> None:
     kept = {}
     for i in dict.fromkeys(named):
+        question.deadline.check()
         row = question.rows.take(np.array([i]))[0]
         columns = np.flatnonzero(row).tolist()
         values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
@@ -283,4 +290,4 @@ def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> Non
             columns.append(question.rows.d)
         kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
     seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
-    checker.require_sums(proof.content, kept, seen)
+    checker.require_sums(proof.content, kept, seen, question.deadline.check)

@@ -154,15 +154,16 @@ class SoftMarginSVC(MarginClassifier):
         super()._publish(machines)
         self._fitted_C = float(self.C)
 
-    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SoftMarginSVC]:
+    def path(self, X: Any, y: Any, Cs: Any = 10, sample_weight: Any = None) -> list[SoftMarginSVC]:
         """Follow a list of C, each solution starting from the one before it.
 
         Parameters
         ----------
         X, y : array-like
             Training rows, dense or sparse, and their labels.
-        Cs : sequence of float > 0
-            The values of C, in any order; they are solved from the smallest to the largest.
+        Cs : int or sequence of float > 0, default 10
+            The values of C, in any order, or how many, on a logarithmic scale from 1e-4 to 1e4. They
+            are solved from the smallest to the largest.
         sample_weight : array-like of shape (n,), optional
             Factors on C by row.
 
@@ -202,11 +203,14 @@ def _next(model: SoftMarginSVC, C: float) -> SoftMarginSVC:
 
 
 def read_Cs(Cs: Any) -> list[float]:
-    """Check a list of C."""
+    """Check a list of C; a number of them means a logarithmic scale from 1e-4 to 1e4."""
+    if isinstance(Cs, (int, np.integer)) and not isinstance(Cs, bool) and Cs >= 1:
+        return [float(C) for C in np.logspace(-4, 4, int(Cs))]
     try:
         values = [check_number("each of Cs", C, above=0) for C in Cs]
     except TypeError:
-        raise InputError(f"Cs must be a list of numbers > 0. Got {Cs!r} instead.") from None
+        message = f"Cs must be an integer ≥ 1 or a list of numbers > 0. Got {Cs!r} instead."
+        raise InputError(message) from None
     if not values:
         raise InputError("Cs must hold at least one number > 0. Got none instead.")
     return values

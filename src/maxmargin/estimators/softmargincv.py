@@ -14,8 +14,6 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from maxmargin.core.errors import InputError
-from maxmargin.core.params import check_count
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.door import read_Xy
 from maxmargin.estimators.marginmachine import MarginAttributes
@@ -154,7 +152,7 @@ class SoftMarginSVCCV(MarginAttributes):
         weight = None
         if sample_weight is not None:
             weight = machine._read_weight(sample_weight, rows)
-        Cs = np.unique(self._Cs())
+        Cs = np.unique(read_Cs(self.Cs))
         scorer = check_scoring(machine, scoring=self.scoring)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
 
@@ -190,17 +188,6 @@ class SoftMarginSVCCV(MarginAttributes):
     def _machine(self) -> SoftMarginSVC:
         names = SoftMarginSVC().get_params()
         return SoftMarginSVC(**{k: v for k, v in self.get_params(deep=False).items() if k in names})
-
-    def _Cs(self) -> list[float]:
-        if isinstance(self.Cs, (list, tuple, np.ndarray)):
-            return read_Cs(self.Cs)
-        try:
-            count = check_count("Cs", self.Cs)
-        except InputError:
-            message = f"Cs must be an integer ≥ 1 or a list of numbers > 0. Got {self.Cs!r} instead."
-            raise InputError(message) from None
-        assert count is not None
-        return [float(C) for C in np.logspace(-4, 4, count)]
 
 
 class _Clock:

@@ -10,7 +10,15 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["double_of_bits", "eight_bytes", "high_half", "leading_zeros", "pointer", "trailing_zeros"]
+__all__ = [
+    "double_of_bits",
+    "eight_bytes",
+    "high_half",
+    "leading_zeros",
+    "multiply_add",
+    "pointer",
+    "trailing_zeros",
+]
 
 BYTES: Any = types.CPointer(types.uint8)  # type: ignore[no-untyped-call]
 
@@ -31,6 +39,16 @@ def high_half(_context: Any, a: Any, b: Any) -> Any:
         return builder.trunc(builder.lshr(builder.mul(x, y), ir.Constant(wide, 64)), ir.IntType(64))
 
     return types.uint64(types.uint64, types.uint64), generate
+
+
+@_intrinsic
+def multiply_add(_context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return a b + c, rounded once."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.fma(*arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
 
 
 @_intrinsic

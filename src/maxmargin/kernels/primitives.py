@@ -2,8 +2,11 @@
 
 ==================  ==========================================================================
 ``dot``             w·x_i summed as fast as possible, and a bound on its rounding error
+``dot_and_size``    w·x_i summed as fast as possible, Σ_j |w_j x_ij|, and of how many products
 ``dot_in_order``    w·x_i summed from left to right: the sum that decides
+``dot_in_two``      w·x_i + b in two doubles, the second what the first lacks
 ``add_row``         w ← w + c x_i
+``add_row_in_two``  the same in two vectors w, w′ of doubles, and |c x_i| to a third one
 ``add_products``    out ← out + x_i V, summed from left to right
 ``size``            max_j |x_ij|
 ``norm_squared``    ‖x_i/s‖², summed from left to right
@@ -16,6 +19,9 @@
 The left-to-right sum is the same for dense and sparse rows, because adding w_j·0 changes nothing.
 A dense kernel uses ``dot``, which the compiler may reorder, and turns to ``dot_in_order`` only where
 rounding could change the decision. A sparse row is summed in order at once: it costs no more.
+
+Sums in two doubles carry along what each addition and each product rounds off, which are doubles
+themselves (Ogita, Rump and Oishi 2005).
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
+from maxmargin.kernels.instructions import multiply_add
 from maxmargin.kernels.jit import jit, jit_any_order
 from maxmargin.kernels.prefetch import prefetch
 from maxmargin.rows.arrays import Dense
@@ -39,8 +46,11 @@ UNDERFLOW = 1e-305  # more than all products that underflow can add up to, and i
 
 
 def dot(rows: Any, i: int, w: Any) -> tuple[float, float]: ...  # type: ignore[empty-body]
+def dot_and_size(rows: Any, i: int, w: Any) -> tuple[float, float, int]: ...  # type: ignore[empty-body]
 def dot_in_order(rows: Any, i: int, w: Any) -> float: ...  # type: ignore[empty-body]
+def dot_in_two(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]: ...  # type: ignore[empty-body]
 def add_row(rows: Any, i: int, c: float, w: Any) -> None: ...
+def add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None: ...
 def add_products(rows: Any, i: int, V: Any, out: Any) -> None: ...
 def size(rows: Any, i: int) -> float: ...  # type: ignore[empty-body]
 def norm_squared(rows: Any, i: int, s: float) -> float: ...  # type: ignore[empty-body]
@@ -54,6 +64,21 @@ def _is_dense(rows: Any) -> bool:
     return getattr(rows, "instance_class", None) is Dense
 
 
+@jit
+def two_sum(a: float, b: float) -> tuple[float, float]:
+    """Return a + b, and what it rounds off: exactly, unless it overflows."""
+    s = a + b
+    part = s - a
+    return s, (a - (s - part)) + (b - part)
+
+
+@jit
+def two_product(a: float, b: float) -> tuple[float, float]:
+    """Return a b, and what it rounds off: exactly, but for underflow."""
+    p = a * b
+    return p, multiply_add(a, b, -p)
+
+
 @jit_any_order
 def _dense_dot(x: Any, w: Any) -> tuple[float, float]:
     total = 0.0
@@ -62,8 +87,7 @@ def _dense_dot(x: Any, w: Any) -> tuple[float, float]:
         product = x[j] * w[j]
         total += product
         size += abs(product)
-    # Two sums of d products in any two orders differ by less than this (Higham 2002, §3.1).
-    return total, 4.0 * UNIT_ROUNDOFF * (x.shape[0] + 2) * size + UNDERFLOW
+    return total, size
 
 
 @jit_any_order
@@ -94,12 +118,63 @@ def _dot(rows: Any, i: int, w: Any) -> Any:
     if _is_dense(rows):
 
         def dense(rows: Any, i: int, w: Any) -> tuple[float, float]:
-            return _dense_dot(rows.X[i], w)
+            total, size = _dense_dot(rows.X[i], w)
+            # Two sums of d products in any two orders differ by less than this (Higham 2002, §3.1).
+            return total, 4.0 * UNIT_ROUNDOFF * (rows.X.shape[1] + 2) * size + UNDERFLOW
 
         return dense
 
     def csr(rows: Any, i: int, w: Any) -> tuple[float, float]:
         return dot_in_order(rows, i, w), 0.0
+
+    return csr
+
+
+@overload(dot_and_size)
+def _dot_and_size(rows: Any, i: int, w: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
+            total, size = _dense_dot(rows.X[i], w)
+            return total, size, rows.X.shape[1]
+
+        return dense
+
+    def csr(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
+        total = 0.0
+        size = 0.0
+        first, last = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
+        for p in range(first, last):
+            product = rows.data[p] * w[np.uint64(rows.indices[p])]
+            total += product
+            size += abs(product)
+        return total, size, np.int64(last - first)
+
+    return csr
+
+
+@overload(dot_in_two)
+def _dot_in_two(rows: Any, i: int, w: Any, b: float) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
+            x = rows.X[i]
+            total, rest = b, 0.0
+            for j in range(x.shape[0]):
+                product, off = two_product(np.float64(x[j]), w[j])
+                total, lost = two_sum(total, product)
+                rest += lost + off
+            return total, rest
+
+        return dense
+
+    def csr(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
+        total, rest = b, 0.0
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            product, off = two_product(np.float64(rows.data[p]), w[np.uint64(rows.indices[p])])
+            total, lost = two_sum(total, product)
+            rest += lost + off
+        return total, rest
 
     return csr
 
@@ -140,6 +215,31 @@ def _add_row(rows: Any, i: int, c: float, w: Any) -> Any:
     def csr(rows: Any, i: int, c: float, w: Any) -> None:
         for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
             w[np.uint64(rows.indices[p])] += c * rows.data[p]
+
+    return csr
+
+
+@overload(add_row_in_two)
+def _add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> Any:
+    if _is_dense(rows):
+
+        def dense(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None:
+            x = rows.X[i]
+            for j in range(x.shape[0]):
+                product, off = two_product(np.float64(x[j]), c)
+                w[j], lost = two_sum(w[j], product)
+                rest[j] += lost + off
+                size[j] += abs(product)
+
+        return dense
+
+    def csr(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None:
+        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+            j = np.uint64(rows.indices[p])
+            product, off = two_product(np.float64(rows.data[p]), c)
+            w[j], lost = two_sum(w[j], product)
+            rest[j] += lost + off
+            size[j] += abs(product)
 
     return csr
 

@@ -88,7 +88,7 @@ def conditions(side: Side, machine: MarginMachine, C: float | None, tol: float) 
         )
     rows = [_row(*entry, TOLERANCE) for entry in table]
     meaning = "The least possible value is reached: no plane has less."
-    return [*rows, _row("No gap", "primal = dual", meaning, abs(proof.relative_gap), tol)]
+    return [*rows, _row("No gap", "primal = dual", meaning, proof.relative_gap, tol)]
 
 
 def _row(name: str, formula: str, meaning: str, residual: float, tolerance: float) -> dict[str, Any]:

@@ -117,6 +117,5 @@ def _optimal(machine: Any, fitted: Fitted) -> str:
     proof = machine.certificate_
     assert fitted.model is not None
     if proof.relative_gap <= fitted.model.tol:
-        gap = max(proof.relative_gap, 0.0)  # rounding may leave it below
-        return f"Optimal: the relative gap is {gap:.1e} after {proof.n_passes} passes."
+        return f"Optimal: the relative gap is {proof.relative_gap:.1e} after {proof.n_passes} passes."
     return " ".join(fitted.notes) or f"The relative gap is {proof.relative_gap:.1e}."

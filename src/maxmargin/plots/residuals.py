@@ -30,7 +30,7 @@ def draw_residuals(ax: Axes, proof: Certificate) -> tuple[Any, list[Any]]:
         "comple-\nmentarity": proof.complementarity,
         "relative gap": proof.relative_gap,
     }
-    size = np.abs(np.array(list(table.values())))
+    size = np.array(list(table.values()))
     finite = size[np.isfinite(size)]
     high = 100.0 * max(1.0, float(finite.max(initial=0.0)))
     ends = np.clip(np.nan_to_num(size, posinf=high), FLOOR, high)
@@ -55,8 +55,6 @@ def draw_residuals(ax: Axes, proof: Certificate) -> tuple[Any, list[Any]]:
 def _number(ax: Axes, end: float, place: int, value: float, *, inside: bool) -> Any:
     """The value at the end of its bar, inside where the picture ends."""
     text = "0" if value == 0 else ("∞" if math.isinf(value) else f"{value:.1e}".replace("-", "−"))
-    if value < 0:
-        text += ", rounding"
     white = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
     return ax.annotate(
         text,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.rows.joined import joined
 
 __all__ = ["Source", "Sources", "brought_here", "is_parted"]
 
@@ -64,10 +65,8 @@ def brought_here(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     if not hasattr(y, "to_delayed") or X.npartitions != y.npartitions:
         raise InputError(
             f"y must be a Dask array or series with the partitions of X, {X.npartitions} of them. Got "
-            f"{type(y).__name__} of {getattr(y, 'npartitions', 1)} instead. Rechunk it."
+            f"{type(y).__name__} of {getattr(y, 'npartitions', 1)} instead. Take both from one table, "
+            "or rechunk y."
         )
-    from dask.base import compute
-
-    pairs = zip(*(np.ravel(np.array(c.to_delayed(), dtype=object)) for c in (X, y)), strict=True)
-    for pair in pairs:
-        yield compute(*pair)  # type: ignore[no-untyped-call]
+    for part in joined(X, y).to_delayed(optimize_graph=False):
+        yield part.compute()[:2]

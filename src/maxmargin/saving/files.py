@@ -23,11 +23,22 @@ from maxmargin.saving.reading import Reader
 from maxmargin.saving.sealed import seal, unseal
 from maxmargin.saving.textfile import read_bytes
 
-__all__ = ["load", "save"]
+__all__ = ["check_model_name", "load", "save"]
 
 PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
 NAMED, TAIL = re.compile(rb'\n "part": {"file": ("[^"]*"), "sha256"'), 4096  # the last entry but one
 TRIES = 3  # a model may be saved again while it is read
+OTHERS = {  # endings that promise another format, and who writes it
+    ".onnx": "Use maxmargin.saving.to_onnx for ONNX",
+    ".liblinear": "Use maxmargin.saving.to_liblinear for LIBLINEAR",
+    ".libsvm": "Use maxmargin.saving.to_liblinear for LIBLINEAR",
+    ".pkl": "Use joblib.dump for a pickle",
+    ".pickle": "Use joblib.dump for a pickle",
+    ".joblib": "Use joblib.dump for a pickle",
+    ".csv": "Use numpy.savetxt for a table of weights (coef_)",
+    ".npy": "Use numpy.save for weights (coef_)",
+    ".npz": "Use numpy.savez for weights (coef_)",
+}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -42,13 +53,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     model : estimator of maxmargin or LinearModel
         Fitted or not.
     path : path
-        Where to, for example ``model.json``.
+        Where to, for example ``model.json``. It is JSON whatever the name; a name that promises another
+        format (``model.onnx``, ``model.pkl``) is refused, and the error says who writes that.
 
     Raises
     ------
     InputError
-        If the model has parameters that are no plain values (a splitter or scorer of your own), or the
-        file cannot be written; then the old one is as it was.
+        If the name promises another format, the model has parameters that are no plain values (a
+        splitter or scorer of your own), or the file cannot be written; then the old one is as it was.
 
     Examples
     --------
@@ -59,6 +71,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> mm.load(path).margin_
     1.0
     """
+    check_model_name(path)
     content, arrays = pack(describe(model))
     try:
         target = Path(os.path.realpath(path))
@@ -86,6 +99,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise
     if old != part.name:
         _forget(target, old)
+
+
+def check_model_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that promises another format than JSON."""
+    ending = Path(path).suffix.lower()
+    if ending in OTHERS:
+        raise InputError(
+            f"{path}: a model is saved as JSON, under a name such as model.json. Got the ending "
+            f"{ending} instead, which promises another format. {OTHERS[ending]}."
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -168,7 +168,7 @@ def audit(
     >>> import numpy as np
     >>> from maxmargin.saving import LinearModel, audit
     >>> model = LinearModel([[1.0]], [0.0], classes_=np.array([-1, 1]))
-    >>> audit(model, [[-2.0], [2.0]], [-1, 1], C=10.0).primal
+    >>> round(audit(model, [[-2.0], [2.0]], [-1, 1], C=10.0).primal, 12)
     0.5
     """
     labels = getattr(X, "labels", None) if y is None else y

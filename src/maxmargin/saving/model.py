@@ -18,7 +18,7 @@ from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.marginmachine import MarginAttributes
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket import PocketPerceptron
-from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.estimators.softmargin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.softmargincv import SoftMarginSVCCV
 from maxmargin.saving.arrays import Parts, plain
 from maxmargin.saving.imported import decode_linear, encode_linear
@@ -203,7 +203,7 @@ def _check(model: Any) -> None:
     """Parameters that ``fit`` would refuse are refused here too."""
     if isinstance(model, SoftMarginSVCCV):
         model._machine()._check_params()
-        model._Cs()
+        read_Cs(model.Cs)
     else:
         model._check_params()
 

@@ -106,9 +106,9 @@ class _RemoteBench:
         each = zip(*parts, strict=True)
         return [(sum(w for w, _ in one), min(least for _, least in one)) for one in each]
 
-    def certificate(self, w: np.ndarray, b: float, problem: str) -> Certificate:
-        (parts,) = summaries(self._data.rows, [self._best._replace(w=w, b=b)])
-        return judge(parts, w, self._hard, self._free, problem, self._data.rows.rounds)
+    def certificate(self, w: np.ndarray, b: float, edge: float, problem: str) -> Certificate:
+        (found,) = summaries(self._data.rows, [self._best._replace(w=w, b=b)], edge)
+        return judge(found, w, self._hard, self._free, problem, self._data.rows.rounds, edge)
 
     def value(self, w: np.ndarray, b: float) -> float:
         return 0.5 * float(w @ w) + math.fsum(self._ask(_slack, w, b)) / self._unit
@@ -139,8 +139,8 @@ class _RemoteBench:
         rows = data.rows.changed(partial(with_column, value=scaling), data.rows.d + 1)
         wide = data.over(rows, np.append(data.reach, abs(scaling)))
         (best,) = _solved(wide, [self._task], 0.0, self._tol)
-        (parts,) = summaries(rows, [best])
-        return judge(parts, best.w, self._hard, False, "", 0).dual
+        (found,) = summaries(rows, [best])
+        return judge(found, best.w, self._hard, False, "", 0).dual
 
 
 def _margins(view: View, w: np.ndarray, b: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from maxmargin.solvers.remote.machines import RemoteSolved
 from maxmargin.solvers.remote.rounds import Query, View, ask_all
 from maxmargin.solvers.remote.rule import Given, Rule, multipliers_of
 
-__all__ = ["RemoteMachine", "judging", "summaries"]
+__all__ = ["RemoteMachine", "judging", "summaries", "together"]
 
 PER_ROW = {
     "support_",
@@ -99,51 +99,67 @@ class _Rows(NamedTuple):
     slack: np.ndarray
 
 
-def summaries(rows: RemoteRows, solved: Sequence[RemoteSolved]) -> list[list[Summary]]:
-    """What all partitions contribute to the certificate of each machine: one round."""
-    asked = [(machine.side, judging(machine)) for machine in solved]
-    return [[a for a in answers if a is not None] for answers in ask_all(rows, asked)]
+def summaries(rows: RemoteRows, solved: Sequence[RemoteSolved], edge: float = 1.0) -> list[Summary]:
+    """What all partitions together contribute to the certificate of each machine: one round."""
+    asked = [(machine.side, judging(machine, edge)) for machine in solved]
+    return [together(answers) for answers in ask_all(rows, asked)]
 
 
-def judging(machine: RemoteSolved) -> Query:
+def together(answers: Sequence[Summary | None]) -> Summary:
+    """The sum over all partitions that have rows of the machine."""
+    return total(answer for answer in answers if answer is not None)
+
+
+def judging(machine: RemoteSolved, edge: float = 1.0) -> Query:
     """What has to be asked for a certificate."""
-    return _question(machine, _judged)._replace(combine=total)
+    return _question(machine, _judged, edge)._replace(combine=total)
 
 
-def _question(machine: RemoteSolved, function: Any) -> Query:
+def _question(machine: RemoteSolved, function: Any, edge: float = 1.0) -> Query:
     rule, given = machine.point.multipliers
-    return Query(function, (machine.w, machine.b, machine.side.scene.scale**2, rule), given)
+    return Query(function, (machine.w, machine.b, edge, machine.side.scene.scale**2, rule), given)
 
 
 def _point(
-    view: View, w: np.ndarray, b: float, unit: float, rule: Rule | None, given: Given | None
+    view: View,
+    w: np.ndarray,
+    b: float,
+    edge: float,
+    unit: float,
+    rule: Rule | None,
+    given: Given | None,
 ) -> Point:
-    """What is to be judged in a partition, in the user's coordinates; slacks are not known yet."""
+    """What is to be judged in a partition, in the user's coordinates."""
     frame = view.frame
     alpha = multipliers_of(frame, view.C, view.numbers, rule, given)
     C = view.C / unit
     alpha = np.minimum(alpha / unit, C)
-    return Point(w, b, frame.y, alpha, np.zeros(frame.n), C, bool(frame.pad))
+    return Point(w, b, frame.y, alpha, C, bool(frame.pad), edge)
 
 
 def _judged(
-    view: View, w: np.ndarray, b: float, unit: float, rule: Rule | None, given: Given | None
+    view: View,
+    w: np.ndarray,
+    b: float,
+    edge: float,
+    unit: float,
+    rule: Rule | None,
+    given: Given | None,
 ) -> Summary:
     """Block by block: each is read once from memory, however often it is looked at."""
     parts = []
     for _, block in view.blocks():
-        point = _point(block, w, b, unit, rule, None if given is None else given.among(block.numbers))
-        soft = bool(np.isfinite(point.C[0]))
-        parts.append(summary(block.frame.rows, slice(0, block.frame.n), point, find_slack=soft))
+        own = None if given is None else given.among(block.numbers)
+        point = _point(block, w, b, edge, unit, rule, own)
+        slack = np.zeros(block.frame.n)
+        parts.append(summary(block.frame.rows, slice(0, block.frame.n), point, slack))
     return total(parts)
 
 
-def _rows_of(view: View, *given: Any) -> _Rows:
-    point = _point(view, *given)
+def _rows_of(view: View, *small: Any) -> _Rows:
+    point = _point(view, *small)
     slack = np.zeros(view.frame.n)
-    if np.isfinite(point.C[0]):
-        f = view.frame.rows.times(point.w[:, None])[:, 0] + point.b
-        slack = np.maximum(1.0 - point.y * f, 0.0)
+    summary(view.frame.rows, slice(0, view.frame.n), point, slack)
     support, late = np.flatnonzero(point.alpha), np.flatnonzero(slack)
     alpha = point.alpha[support]
     bound = alpha >= point.C[support]

@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from maxmargin.certificates.measure import judge
+from maxmargin.certificates.certificate import Certificate
+from maxmargin.certificates.measure import Summary, factor, judge
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import labelled, names_of
+from maxmargin.core.deadline import NEVER, Deadline, OutOfTimeError
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.door import check_survey, known_features
 from maxmargin.estimators.exactly import second_opinion
 from maxmargin.estimators.machines import build_machines
 from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.question import ask, feature_names
-from maxmargin.estimators.remote.machine import RemoteMachine, judging, summaries
+from maxmargin.estimators.remote.machine import RemoteMachine, judging, summaries, together
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.margin.tasks import Pass
 from maxmargin.solvers.problem import Machine
@@ -66,8 +69,17 @@ def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> No
     names = feature_names(model, data.rows.d)
     for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
         if found.point.meets is not None:
-            asked = data, machine, classes.tolist(), names, model.fit_intercept, found
-            verdicts[k], solved[k] = exactly(*asked)
+            asked = (
+                data,
+                machine,
+                classes.tolist(),
+                names,
+                model.fit_intercept,
+                found,
+                Deadline(deadline),
+            )
+            with suppress(OutOfTimeError):  # then its certificate says that it separates nothing
+                verdicts[k], solved[k] = exactly(*asked)
     model._refuse(machines, verdicts)
     model._publish(_certified(model, data, machines, solved, logs))
     model.bytes_moved_ = data.rows.bytes_moved
@@ -108,15 +120,10 @@ def _closing(model: Any) -> Closing:
 
     def values(side: Side, point: RemotePoint, answers: list[Any]) -> tuple[float, float]:
         w, unit = solved(side, point).w, side.scene.scale**2
-        proof = judge(_given(answers), w, False, model.fit_intercept, model._problem(), 0)
+        proof = judge(together(answers), w, False, model.fit_intercept, model._problem(), 0)
         return proof.primal * unit, proof.dual * unit
 
     return Closing(question, values)
-
-
-def _given(answers: list[Any]) -> list[Any]:
-    """Without those of partitions that have no row of the machine."""
-    return [answer for answer in answers if answer is not None]
 
 
 def exactly(
@@ -126,6 +133,7 @@ def exactly(
     names: tuple[str, ...],
     fit_intercept: bool,
     found: RemoteSolved,
+    deadline: Deadline = NEVER,
 ) -> tuple[Verdict, RemoteSolved]:
     """What exact arithmetic says of rows that floating point could not separate.
 
@@ -138,7 +146,7 @@ def exactly(
     few = pool.some(order)
     machine = replace(machine, members=given[order])
     partial = pool.rows.n < data.rows.n
-    question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial)
+    question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial, deadline=deadline)
     verdict, other = second_opinion(question, data.rows.rounds)
     if other is None:
         return verdict, found
@@ -155,14 +163,29 @@ def _certified(
     solved: Sequence[RemoteSolved],
     logs: Sequence[list[Pass]],
 ) -> list[RemoteMachine]:
-    """The machines with their certificates: one round for all that have none yet."""
+    """The machines with their certificates: one round for all that have none yet.
+
+    One more for those that might better be a little longer.
+    """
     asked = [found for found in solved if found.point.proof is None]
     answers = iter(summaries(data.rows, asked) if asked else [])
-    parts = [_given(f.point.proof) if f.point.proof is not None else next(answers) for f in solved]
-    published = []
-    for machine, found, own, log in zip(machines, solved, parts, logs, strict=True):
+    parts = [together(f.point.proof) if f.point.proof is not None else next(answers) for f in solved]
+
+    def judged(found: RemoteSolved, own: Summary) -> Certificate:
         hard = found.side.C is None
-        proof = judge(own, found.w, hard, model.fit_intercept, model._problem(), data.rows.rounds)
+        return judge(own, found.w, hard, model.fit_intercept, model._problem(), data.rows.rounds)
+
+    best = [(found, judged(found, own)) for found, own in zip(solved, parts, strict=True)]
+    factors = [factor(own, proof) for own, (_, proof) in zip(parts, best, strict=True)]
+    some = [k for k, t in enumerate(factors) if t > 1.0]
+    longer = [solved[k]._replace(w=factors[k] * solved[k].w, b=factors[k] * solved[k].b) for k in some]
+    for k, found, own in zip(some, longer, summaries(data.rows, longer) if some else [], strict=True):
+        proof = judged(found, own)
+        if proof.primal < best[k][1].primal:
+            best[k] = found, proof
+    published = []
+    for machine, (found, measured), log in zip(machines, best, logs, strict=True):
+        proof = replace(measured, n_passes=data.rows.rounds)
         unit = found.side.scene.scale**2
         passes = [Pass(line.n_passes, line.primal / unit, line.dual / unit) for line in log]
         last = Pass(proof.n_passes, proof.primal, proof.dual)

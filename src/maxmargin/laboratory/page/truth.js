@@ -161,7 +161,7 @@ function createMachine(root, actions) {
     const soft = scene.state.algorithm === "soft";
     list.name("margin", soft ? "Half the street 1/‖w‖" : "Margin γ = 1/‖w‖", soft ? "Half the width of the street; points may stand inside it." : "Distance from the line (in more dimensions: the plane) to the nearest point.");
     for (const [name, value] of [["margin", machine.margin], ["slab", machine.slab], ["primal", machine.primal], ["dual", machine.dual],
-      ["gap", Math.max(0, machine.gap)], ["relative-gap", Math.max(0, machine.relative_gap)], ["passes", machine.passes]]) list.set(name, number(value, 6));
+      ["gap", machine.gap], ["relative-gap", machine.relative_gap], ["passes", machine.passes]]) list.set(name, number(value, 6));
     kkt.replaceChildren(...machine.kkt.map(conditionRow));
     body.replaceChildren(...supportRows(machine, actions));
     highlight(body, scene.hover);

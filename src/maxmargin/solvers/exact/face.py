@@ -94,7 +94,7 @@ class Face:
             r = np.flatnonzero(home[: len(self.P)] == c).tolist()
             k = np.flatnonzero(home[len(self.P) :] == c).tolist()
             F_P = [[self._F_P[i][j] for j in k] for i in r]
-            N, scale = solve(F_P, [self._F_U[i] for i in r])
+            N, scale = solve(F_P, [self._F_U[i] for i in r], self.rows.deadline)
             for j, row in zip(k, N, strict=True):
                 M[j] = row, scale
         return M

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.core.deadline import Deadline
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.margin.machines import solve_margins
@@ -32,13 +33,14 @@ class Guess(NamedTuple):
     passes: int
 
 
-def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float) -> Guess | None:
+def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float, deadline: Deadline) -> Guess | None:
     """Ask the hard-margin machine; None if numbers leave the range of doubles."""
     try:
         with np.errstate(all="ignore"):  # whatever comes out is checked
-            (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget())
+            (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget(deadline=deadline.end))
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
         return None
+    deadline.check()
     return _guess(solved)
 
 
@@ -55,4 +57,5 @@ def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
     G = face.quotient_rows(alive)
     if not np.all(np.isfinite(G.column_reach)):
         return None
-    return guess_plane(G, np.ones(len(alive)), 0.0, tol if G.entries <= SMALL else max(tol, ROUGH))
+    tol = tol if G.entries <= SMALL else max(tol, ROUGH)
+    return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)

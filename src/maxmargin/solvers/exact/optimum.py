@@ -127,7 +127,7 @@ class _ActiveSet:
         if pad:
             M.append([*y, 0])
         ones = [[1 << self.scales[i]] for i in S] + ([[0]] if pad else [])
-        solution, scale = solve(M, ones)
+        solution, scale = solve(M, ones, self.rows.deadline)
         found = [row[0] for row in solution]
         return found[: len(S)], found[-1] if pad else 0, scale
 
@@ -141,7 +141,7 @@ class _ActiveSet:
 
     def _take_in(self, i: int) -> None:
         S = list(self.alpha)
-        change = dependency([*(self._vector(j) for j in S), self._vector(i)])
+        change = dependency([*(self._vector(j) for j in S), self._vector(i)], self.rows.deadline)
         if change is not None and change[-1]:  # it depends on S: trade it for one of its rows
             v = {
                 j: fmpq(c << self.scales[j], change[-1] << self.scales[i])

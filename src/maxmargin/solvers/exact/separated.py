@@ -38,7 +38,7 @@ class Separated(NamedTuple):
 def uniform(rows: ExactRows) -> ExactRows:
     """The same rows with all columns scaled alike, so that lengths are in proportion."""
     alike = np.full(rows.d, int(rows.exponents.max()), dtype=np.int64)
-    return ExactRows(rows.given, rows.y, rows.pad, alike)
+    return ExactRows(rows.given, rows.y, rows.pad, alike, deadline=rows.deadline)
 
 
 def separated(rows: ExactRows, finding: Finding, tol: float) -> Separated:

@@ -72,6 +72,7 @@ def signs(rows: ExactRows, z: Sequence[Number], offset: int = 0) -> Signs:
     of = np.sign(values).astype(np.int8)
     near = np.flatnonzero(np.abs(values) <= bound)
     for start in range(0, len(near), CHUNK):
+        rows.deadline.check()
         part = near[start : start + CHUNK]
         of[part] = _exactly(rows, part, z, offset)
     return Signs(of, len(near), values, bound)

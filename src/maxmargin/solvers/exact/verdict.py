@@ -97,6 +97,7 @@ class _Ladder:
             witness = dict(islice(pairs.items(), 2))
             face, alive = self._wider(face, alive, pairs, {})
         while True:
+            rows.deadline.check()
             if not len(alive):
                 alive = self._strays(face)
                 if not len(alive):
@@ -195,11 +196,11 @@ class _Ladder:
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return
-        guess = guess_plane(rows.given, rows.y, rows.pad, self.tol)
+        guess = guess_plane(rows.given, rows.y, rows.pad, self.tol, rows.deadline)
         if guess is not None:
             yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
         if np.ptp(rows.exponents) > EVEN or rows.rows is not rows.given:
-            guess = guess_plane(rows.even(), rows.y, rows.pad, self.tol)
+            guess = guess_plane(rows.even(), rows.y, rows.pad, self.tol, rows.deadline)
             if guess is not None:
                 z = [*guess.w.tolist(), guess.b] if rows.pad else guess.w.tolist()
                 even = guess._replace(w=np.empty(0))  # its multipliers belong to other coordinates

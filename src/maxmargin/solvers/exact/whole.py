@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from maxmargin.core.deadline import NEVER, Deadline
 from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
 __all__ = ["ExactRows", "Number", "Whole", "as_integers", "exponents_of", "primitive", "spread"]
@@ -59,6 +60,8 @@ class ExactRows:
         k_j with |x_ij| ≤ 2^k_j for every feature j.
     used : array of bool, optional
         Which features are not zero in all rows; if these are only some of more rows, in all of those.
+    deadline : Deadline, optional
+        When exact arithmetic on these rows has to end: its loops look at it.
     """
 
     def __init__(
@@ -68,8 +71,9 @@ class ExactRows:
         pad: float,
         exponents: np.ndarray,
         used: np.ndarray | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
-        self._used = used
+        self._used, self.deadline = used, deadline
         self.given, self.y, self.pad, self.exponents = rows, y, pad, exponents
         self.n, self.d = rows.n, rows.d
         self.D = rows.d + int(pad)
@@ -106,7 +110,8 @@ class ExactRows:
 
     def restricted(self, which: np.ndarray) -> ExactRows:
         """Only some rows."""
-        return ExactRows(self.given.select(which), self.y[which], self.pad, self.exponents)
+        rows, y = self.given.select(which), self.y[which]
+        return ExactRows(rows, y, self.pad, self.exponents, deadline=self.deadline)
 
     def values(self, z: np.ndarray) -> np.ndarray:
         """a_i·z in floating point, for z in these coordinates."""
@@ -142,6 +147,7 @@ class ExactRows:
         which = [int(i) for i in which]
         fresh = [i for i in which if i not in self._kept]
         for start in range(0, len(fresh), CHUNK):
+            self.deadline.check()
             part = fresh[start : start + CHUNK]
             for i, columns, row in self._numbers(part):
                 self._kept[i] = self._integers(columns, row, 1 if self.y[i] > 0 else -1)

@@ -37,6 +37,7 @@ def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
     T = alive
     with one_thread(True), np.errstate(all="ignore"):
         while len(T):
+            rows.deadline.check()
             found = _settle(rows, face, T, rng)
             if not isinstance(found, np.ndarray):
                 if found is None:
@@ -55,6 +56,7 @@ def _settle(
     """Rows that cancel with given weights on others, or the rows on a plane with T on one side."""
     pool = T[draw(len(T), max(POOL, min(10 * rows.D, LARGEST // rows.D)))]
     while True:
+        rows.deadline.check()
         G = face.quotient(rows.block(pool))
         if not np.all(np.isfinite(G)):
             return None
