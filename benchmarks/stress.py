@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.stress`` fits every cell with the default tolerance and asks three things: is the
 certified gap within the tolerance, did nothing raise, and is no cell slower than ten times the median of
-the cells of its shape. ``--solver`` and ``--tol`` change the estimator, ``--only`` takes families by name,
+its shape? ``--solver`` and ``--tol`` change the estimator, ``--only`` takes families by name and
 ``--every K`` one cell in K. The exit code says whether all held. Nothing is read from disk.
 """
 
@@ -216,7 +216,7 @@ FAMILIES: dict[str, Design] = {
     "time stamps": time_stamps,
     "heavy tails": heavy_tails,
     "heavy tails, standardised": _standardised(heavy_tails),
-    "curves": curves,  # C beyond 1e4 is left out: rounding w costs more than the tolerance there
+    "curves": curves,  # C beyond 100 is left out: its multipliers, up to 1e17, cancel to 1e-10 of themselves
     "words": words,
 }
 RATIOS = 1.0, 1.5, 2.0, 3.0, 4.0  # rows against features, for random labels
@@ -226,7 +226,7 @@ LONG = (20_000, 5), (20_000, 40)
 
 def cells() -> Iterator[Cell]:
     """All cells, the small ones first."""
-    return (cell for cell in _cells() if cell.family != "curves" or cell.C <= 1e4)
+    return (cell for cell in _cells() if cell.family != "curves" or cell.C <= 1e2)
 
 
 def _cells() -> Iterator[Cell]:

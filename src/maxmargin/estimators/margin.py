@@ -171,7 +171,13 @@ class MarginClassifier(MarginAttributes):
             return "Raise max_passes or max_seconds, or use SoftMarginSVC(C=…), which allows for slack."
         if self.max_passes is not None or self.max_seconds is not None:
             return "Raise max_passes or max_seconds, or raise tol."
-        return "This is as far as doubles go on this data: scale the features alike, or raise tol."
+        return self._stalled()
+
+    def _stalled(self) -> str:
+        return (
+            "All solvers stalled there, for want of digits. Features of one size help "
+            "(StandardScaler), or a larger tol."
+        )
 
 
 def shortfall(found: Certificate, tol: float) -> str:

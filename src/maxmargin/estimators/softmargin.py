@@ -133,6 +133,12 @@ class SoftMarginSVC(MarginClassifier):
     def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.asarray(self.C * weight * machine.class_weight[codes])
 
+    def _stalled(self) -> str:
+        return (
+            "All solvers stalled there, for want of digits. Features of one size help "
+            "(StandardScaler), or a smaller C, or a larger tol."
+        )
+
     def _problem(self) -> str:
         through = "" if self.fit_intercept else " through the origin"
         return f"soft margin{through}, C = {self.C:g}"

@@ -1,21 +1,20 @@
-"""The soft margin by an interior-point method: slower to begin, and it never stalls.
+"""The soft margin by an interior-point method: it needs no start, and C and units hardly matter to it.
 
-The problem, on rows a_i with margins m_i = a_i·w + y_i b, with multipliers of rows left out in v₀ and s₀:
+The problem, on rows a_i with margins m_i = a_i·w + y_i b; v₀ and s₀ stand for rows that are left out:
 
     minimise  ½‖w‖² − v₀·w − s₀ b + Σ C_i ξ_i     subject to   m_i + ξ_i − s_i = 1,   s_i, ξ_i ≥ 0.
 
-With β_i = C_i − α_i its optimality conditions are w = v₀ + Σ α_i a_i, s₀ + Σ α_i y_i = 0, α_i s_i = 0 and
-β_i ξ_i = 0. Newton's method is applied to them with both products equal to a μ > 0 that falls to zero, and
-all of α, β, s, ξ stay positive (predictor and corrector of Mehrotra 1992; for support vector machines
+With β_i = C_i − α_i the optimality conditions are w = v₀ + Σ α_i a_i, s₀ + Σ α_i y_i = 0, α_i s_i = 0
+and β_i ξ_i = 0. Newton's method solves them with both products equal to a μ > 0 that falls to zero,
+while α, β, s and ξ stay positive (predictor and corrector of Mehrotra 1992; for support vector machines
 Ferris and Munson 2002). A step is one linear system with the weights θ_i = 1/(s_i/α_i + ξ_i/β_i),
 
     (D + Zᵀ Θ Z) (Δw, Δb) = …,     Z the rows (a_i, y_i),     D = diag(1, …, 1, 0),
 
-of order d + 1, or of order n where there are fewer rows than features: K + Θ⁻¹ with K = A Aᵀ.
+of order d + 1, or where there are fewer rows than features K + Θ⁻¹ with K = A Aᵀ, of order n.
 
-Ten to thirty steps lead to a gap of 1e-9, whatever C and the units of the features are: the start is
-α = C/2, far inside, and nothing else is chosen. The method of multipliers is quicker where it can go on
-from a neighbouring solution; where it stalls, this one is asked.
+It takes ten to thirty steps from α = C/2. The method of multipliers is quicker where there is a solution
+nearby to go on from; where there is none, or it stalls, this one is used.
 """
 
 from __future__ import annotations
@@ -37,21 +36,18 @@ from maxmargin.solvers.margin.gram import inner_products
 from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.threads import one_thread
 
-__all__ = ["interior_point", "is_affordable"]
+__all__ = ["ATTEMPTS", "interior_point", "is_affordable"]
 
 
 @dataclass(frozen=True)
 class Settings:
     """What bounds the work; see each field."""
 
-    # How large s and ξ are at first, against 1 or ‖a_i‖ over its median, and how many steps are taken from
-    # there. Ten to thirty are usual; rows of very different length need room (curves on levels from 1 to
-    # 1e5: more than a hundred steps from 10, thirty from 1e4).
+    # How large s and ξ are at first, against 1 or ‖a_i‖ over its median, and how many steps are taken
+    # from there. Rows of very different length need room: curves on levels from 1 to 1e5 take more than
+    # a hundred steps from 10, and thirty from 1e4.
     starts: tuple[tuple[float, int], ...] = ((10.0, 40), (1e4, 60), (1e7, 100))
     max_steps_without_progress: int = 12  # the gap may rise for a few steps at the beginning
-    good_enough: float = (
-        1e-5  # gap with which no other start is tried: the method of multipliers goes on
-    )
     step_to_boundary: float = 0.995  # share of the way to the nearest bound that a step may go
     max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
@@ -62,6 +58,7 @@ class Settings:
 
 
 SETTINGS = Settings()
+ATTEMPTS = len(SETTINGS.starts)
 Step = tuple[np.ndarray, float, np.ndarray]  # of w, b and α
 Factor = Callable[[np.ndarray, float, np.ndarray], Step]  # from the right-hand sides r_w, r_b and q
 
@@ -71,20 +68,18 @@ def is_affordable(rows: Frame | Rows) -> bool:
     return min(rows.n, rows.d) <= SETTINGS.max_order
 
 
-def interior_point(problem: Reduced, tol: float, deadline: float = math.inf) -> Iterate:
-    """Return a point whose relative gap is at most ``tol``, or the best one where progress ended."""
+def interior_point(
+    problem: Reduced, tol: float, deadline: float = math.inf, attempt: int = 0
+) -> Iterate:
+    """Return a point whose relative gap is at most ``tol``, or the best one where progress ended.
+
+    A second and third ``attempt`` begin further inside and solve for each step more carefully.
+    """
     frame = problem.frame
-    best = Iterate(np.zeros(frame.d), 0.0, np.zeros(frame.n), 0.0)
+    spread, max_steps = SETTINGS.starts[attempt]
     with one_thread(frame.n * min(frame.n, frame.d) <= SETTINGS.one_thread_entries):
-        lengths = np.sqrt(_squares(frame))
-        for attempt, (spread, max_steps) in enumerate(SETTINGS.starts):
-            run = _Run(problem, lengths, spread, refinements=attempt)
-            found = run.to_gap(tol, deadline, max_steps)
-            reads, steps = best.reads + found.reads, best.steps + found.steps
-            best = replace(best.joined(found), reads=reads, steps=steps)
-            if best.gap <= max(tol, SETTINGS.good_enough) or time.perf_counter() > deadline:
-                break
-    return best
+        run = _Run(problem, np.sqrt(_squares(frame)), spread, refinements=attempt)
+        return run.to_gap(tol, deadline, max_steps)
 
 
 class _Run:
@@ -105,7 +100,8 @@ class _Run:
         """Take steps until the gap is small enough, or there is no progress any more."""
         p, settings = self.problem, SETTINGS
         best, waited = Iterate(np.zeros(p.frame.d), 0.0, np.zeros(p.frame.n), 0.0), 0
-        for steps in range(max_steps):
+        steps = 0
+        while steps < max_steps:
             self.m = self.frame.values(self.w, self.b)
             self.v = p.v0 + self.frame.pull(self.alpha)
             self.reads += 2
@@ -119,8 +115,10 @@ class _Run:
                 break
             if not self._step():
                 break
+            steps += 1
         if tol < best.gap < settings.gap_to_finish:
             best = best.joined(self._finished())
+        best = self._at_bounds(best, tol)
         best.steps, best.reads = steps, self.reads
         return best
 
@@ -164,7 +162,8 @@ class _Run:
     ) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
         """The Newton step with s Δα + α Δs = to_alpha and β Δξ − ξ Δα = to_beta.
 
-        Without Δs and Δξ it is Δw − Σ Δα_i a_i = r_w, Σ Δα_i y_i = r_b, a_i·Δw + y_i Δb + Δα_i/θ_i = q_i.
+        Without Δs and Δξ it is Δw − Σ Δα_i a_i = r_w, Σ Δα_i y_i = r_b and
+        a_i·Δw + y_i Δb + Δα_i/θ_i = q_i.
         """
         rw, rb = self.v - self.w, -(self.problem.s0 + float(self.y @ self.alpha))
         q = 1.0 - self.m - self.xi + self.s - to_beta / self.beta + to_alpha / self.alpha
@@ -193,11 +192,27 @@ class _Run:
             dual = total - 0.5 * float(self.v @ self.v)
         return Iterate(t * self.w, t * self.b, alpha.copy(), 0.0, primal + p.fixed, dual)
 
+    def _sides(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which multipliers tend to 0, which to C, and all of them with these at their bounds."""
+        low, high = self.alpha * self.size < self.s, self.beta * self.size < self.xi
+        return low, high, np.where(low, 0.0, np.where(high, self.problem.C, self.alpha))
+
+    def _at_bounds(self, best: Iterate, tol: float) -> Iterate:
+        """The point with multipliers at their bounds, if that makes the gap little larger."""
+        p, frame, alpha = self.problem, self.frame, self._sides()[2]
+        if frame.pad:
+            alpha = balanced(alpha, self.y, p.C, p.s0)
+            if abs(p.s0 + float(self.y @ alpha)) > SETTINGS.balance * (float(alpha.sum()) + p.fixed):
+                return best
+        v = p.v0 + frame.pull(alpha)
+        self.reads += 1
+        moved = replace(best, alpha=alpha, dual=float(alpha.sum()) + p.fixed - 0.5 * float(v @ v))
+        return moved if moved.gap <= max(tol, 2.0 * best.gap) else best
+
     def _finished(self) -> Iterate:
         """The conditions of the free rows solved exactly, if they are what they seem to be."""
         p, frame = self.problem, self.frame
-        low, high = self.alpha * self.size < self.s, self.beta * self.size < self.xi
-        alpha = np.where(low, 0.0, np.where(high, p.C, self.alpha))
+        low, high, alpha = self._sides()
         v, s = p.v0 + frame.pull(alpha), p.s0 + float(alpha @ self.y)
         solved = finish(frame, np.flatnonzero(~low & ~high), p.C, Reached(self.w, self.b, alpha, v, s))
         if solved is None:

@@ -45,9 +45,8 @@ __all__ = ["FOR_ONE", "MEET", "minimise"]
 GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
 STEPS = 60  # Newton steps in a round
-SOFT_STEPS = 100  # in all, for a soft margin: where it takes more, interior points are quicker
 FEW = 100  # features up to which a singular matrix is solved in the sense of least squares
-EARLY, HOPEFUL = 40, 0.1  # after so many it is given up unless the gap is less than this
+EARLY, HOPEFUL = 40, 0.1  # where steps are limited: so many, unless the gap is then less than this
 STIFFEST = 1e12  # stiffness of a soft margin against 1/‖a_i‖²
 LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
 LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
@@ -74,6 +73,7 @@ def minimise(
     """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
 
     A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
+    With ``max_steps`` it ends after so many Newton steps, or earlier if it does not get anywhere.
     Yields states between rounds; from one of them, given as ``saved``, the way is the same.
     """
     run, small = None, problem.frame.n * problem.frame.d <= FOR_ONE
@@ -104,7 +104,8 @@ class _Run:
             self.unit = problem.unit
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
-        self.most_steps = max_steps or (ROUNDS * STEPS if problem.hard else SOFT_STEPS)
+        self.most_steps = max_steps or ROUNDS * STEPS
+        self.early = EARLY if max_steps else self.most_steps
         self.least_squares = problem.hard or self.frame.d <= FEW  # instead of giving up
         self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
         self.many = self.frame.d >= MANY  # features: inner products are kept
@@ -145,7 +146,7 @@ class _Run:
         patience = PATIENT if size <= SMALL else STALLED
         pause = time.perf_counter() + OFFER
         while self.rounds < ROUNDS and self.steps < self.most_steps:
-            if self.steps > EARLY and not hard and not self.best.gap < HOPEFUL:
+            if self.steps > self.early and not self.best.gap < HOPEFUL:
                 break
             try:
                 self.round(deadline)

@@ -9,6 +9,9 @@ multiplier is always within its bounds, so each pass gives a true gap
     ½‖w‖² + Σ C_i max(0, 1 − m_i)  −  (Σ α_i − ½‖Σ α_i a_i‖²).
 
 A first plane comes from a sixteenth of the rows with sixteen times the C, solved in the same way.
+
+The rows near the margin are solved by the method of multipliers where there are multipliers to go on
+from, and by interior points where there are none, or where that stalls.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import numpy as np
 from maxmargin.kernels.multipliers import hinge_slope
 from maxmargin.solvers.margin.frame import Frame, draw
 from maxmargin.solvers.margin.gaps import scaled_up
-from maxmargin.solvers.margin.interior_point import interior_point, is_affordable
+from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point, is_affordable
 from maxmargin.solvers.margin.multipliers import minimise
 from maxmargin.solvers.margin.nearest import SHARE, can_balance, is_short, near, nearest
 from maxmargin.solvers.margin.passes import (
@@ -32,6 +35,7 @@ from maxmargin.solvers.margin.passes import (
     Course,
     MarginPoint,
     State,
+    run_out,
     run_together,
     within,
 )
@@ -41,6 +45,7 @@ __all__ = ["BASE", "ROUGH", "THIN", "UNBALANCED", "WIDE", "soft_margin"]
 
 THIN = 16  # a sample holds one row in so many
 BASE = 2_000  # rows that are solved as they are
+MAX_STEPS = 100  # Newton steps from a start: where more are needed, interior points are quicker
 AT_ONCE = 1 << 17  # entries of data that is, however many rows there are
 NARROW = 150  # features up to which a sample tells where the margin lies
 ROUGH = 1e-3  # gap on a sample
@@ -48,9 +53,10 @@ WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
 HELD = 0.5  # a step cut shorter than this shows that rows left out matter
 BARELY = 0.01  # the same, where there is no room for more rows and every step would read all of them
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
-# After interior points a few Newton steps bring multipliers to their bounds, and the last digits. Stiffness
-# against 1/‖a_i‖², and steps: of 81 designs the first does for all but one, in a tenth of the time before.
+# After interior points a few Newton steps bring multipliers to their bounds, and the last digits: the
+# stiffness against 1/‖a_i‖², and steps. Of 81 designs the first line does for all but one.
 LAST_STEPS = (1e4, 20), (1e9, 60)
+NEARBY = 1e-2  # gap of interior points from which such steps lead to the optimum
 COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
 ROUNDS = 100
 
@@ -165,7 +171,7 @@ def _zero(frame: Frame) -> MarginPoint:
 def _worth(
     frame: Frame, C: np.ndarray, point: MarginPoint, m: np.ndarray
 ) -> tuple[MarginPoint, np.ndarray]:
-    """The point with its primal and dual values on all rows, scaled up if that is cheaper; its margins."""
+    """The point with its values on all rows, scaled up if that is cheaper, and its margins."""
     primal, t = scaled_up(float(point.w @ point.w), 0.0, m, C)
     if t > 1.0:
         m = t * m
@@ -213,23 +219,36 @@ def _solve(
     point = Iterate(now.w, now.b, before, now.sigma)
     cold, enough = not before.any(), max(goal, tol / 2)
     if not (cold and is_affordable(work)):
-        point = yield from minimise(problem, point, goal, budget.deadline, saved=saved)
+        most = MAX_STEPS if is_affordable(work) else None
+        point = yield from minimise(problem, point, goal, budget.deadline, saved=saved, max_steps=most)
     if point.gap > enough and is_affordable(work) and not budget.is_up(0):
-        found = interior_point(problem, enough, budget.deadline)
-        found.reads += point.reads
-        point = found if cold else point.joined(found)
-        for stiffness, max_steps in LAST_STEPS:
-            sigma = stiffness / work.mean_square / float(C[which].max())
-            start = Iterate(point.w, point.b, point.alpha, sigma)
-            last = yield from minimise(problem, start, goal, budget.deadline, max_steps=max_steps)
-            reads = point.reads + last.reads
-            if last.gap <= max(enough, point.gap):  # with multipliers that are at their bounds, exactly
-                point = last
-                break
-        point = replace(point, reads=reads, sigma=10.0 * now.sigma)
+        point = replace(_from_inside(problem, point, goal, enough, budget), sigma=10.0 * now.sigma)
     if copied:  # read once; further products are with the copy
         point.reads = int(whole)
     return point, v0 + work.pull(point.alpha)
+
+
+def _from_inside(
+    problem: Reduced, point: Iterate, goal: float, enough: float, budget: Budget
+) -> Iterate:
+    """Interior points, then a few Newton steps: these bring multipliers to their bounds exactly."""
+    frame, reads = problem.frame, point.reads
+    for attempt in range(ATTEMPTS):
+        found = interior_point(problem, enough, budget.deadline, attempt)
+        point, reads = point.joined(found), reads + found.reads
+        for stiffness, max_steps in LAST_STEPS:
+            if point.gap > NEARBY:
+                break
+            sigma = stiffness / frame.mean_square / float(problem.C.max())
+            start = Iterate(point.w, point.b, point.alpha, sigma)
+            last = run_out(minimise(problem, start, goal, budget.deadline, max_steps=max_steps))
+            reads += last.reads
+            if last.gap <= max(enough, point.gap):
+                point = last
+                break
+        if point.gap <= enough or budget.is_up(0):
+            break
+    return replace(point, reads=reads)
 
 
 def _longest(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:
