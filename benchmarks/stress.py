@@ -216,7 +216,7 @@ FAMILIES: dict[str, Design] = {
     "time stamps": time_stamps,
     "heavy tails": heavy_tails,
     "heavy tails, standardised": _standardised(heavy_tails),
-    "curves": curves,  # C beyond 100 is left out: its multipliers, up to 1e17, cancel to 1e-10 of themselves
+    "curves": curves,
     "words": words,
 }
 RATIOS = 1.0, 1.5, 2.0, 3.0, 4.0  # rows against features, for random labels
@@ -225,7 +225,10 @@ LONG = (20_000, 5), (20_000, 40)
 
 
 def cells() -> Iterator[Cell]:
-    """All cells, the small ones first."""
+    """All cells, the small ones first.
+
+    Curves with C beyond 100 are left out: multipliers up to 1e17 cancel to 1e-10 of themselves there.
+    """
     return (cell for cell in _cells() if cell.family != "curves" or cell.C <= 1e2)
 
 
