@@ -88,7 +88,10 @@ def short_pieces(monkeypatch):
 
 @pytest.fixture
 def many_states(monkeypatch):
-    """Let margin machines take several rounds on little data, offer a state in each, count passes."""
+    """Let margin machines take several rounds on little data, offer a state in each, count passes.
+
+    Interior points offer none: they are not to be had here.
+    """
     made = []
     measure = passes._measure
     monkeypatch.setattr(passes, "_measure", lambda *args: (made.append(0), measure(*args))[1])
@@ -96,6 +99,8 @@ def many_states(monkeypatch):
     for name in ("LEAST", "POOL"):
         monkeypatch.setattr(hardmargin, name, 30)
     monkeypatch.setattr(softmargin, "BASE", 60)
+    monkeypatch.setattr(softmargin, "AT_ONCE", 0)
+    monkeypatch.setattr(softmargin, "is_affordable", lambda rows: False)
     monkeypatch.setattr(os, "fsync", lambda file: None)
     return made
 

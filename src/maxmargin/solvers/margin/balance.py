@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-__all__ = ["balanced", "to_scale"]
+__all__ = ["balanced", "excess_of", "to_scale"]
 
 FEW = 5_000  # so many are added up exactly
 LITTLE = 1e-12  # an excess that one row can take alone
@@ -14,7 +14,7 @@ LITTLE = 1e-12  # an excess that one row can take alone
 
 def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
-    excess = _excess(alpha, y, others)
+    excess = excess_of(alpha, y, others)
     if excess == 0.0:
         return alpha
     alpha = alpha.copy()
@@ -26,7 +26,7 @@ def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.
         total = float(alpha[side].sum())
         if total > 0.0:
             alpha[side] *= max(1.0 - abs(excess) / total, 0.0)
-        excess = _excess(alpha, y, others)
+        excess = excess_of(alpha, y, others)
     if excess:  # what is left is rounding: one row takes it, and the others keep their last digits
         side = np.where((y * excess > 0.0) & (alpha < C), alpha, 0.0)
         largest = int(np.argmax(side))
@@ -35,7 +35,8 @@ def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.
     return alpha
 
 
-def _excess(alpha: np.ndarray, y: np.ndarray, others: float) -> float:
+def excess_of(alpha: np.ndarray, y: np.ndarray, others: float) -> float:
+    """Σ α_i y_i, with that of the rows left out."""
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
     return (math.fsum(signed) if len(some) <= FEW else float(signed.sum())) + others

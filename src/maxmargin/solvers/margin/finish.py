@@ -24,6 +24,7 @@ __all__ = ["Reached", "finish"]
 LARGE = 2_000  # rows of a band that is solved
 SMALL = 100  # so many even if they depend on each other, on data with
 CHEAP = 1 << 16  # entries at most
+LITTLE = 150  # order of a singular system that is solved, unless the margin is hard
 WHOLE = 400  # order of a system that is solved as it stands
 TIMES = 3  # refinements
 
@@ -52,10 +53,12 @@ def finish(
         return None
     A, y = frame.take(band), frame.bias[band]
     whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)
-    solve = _whole(A, y, frame.pad) if whole else _eliminated(A, y, frame.pad)
+    hard = bool(np.isinf(C[band[0]]))
+    singular = hard or d + k < LITTLE
+    solve = _whole(A, y, frame.pad, singular) if whole else _eliminated(A, y, frame.pad)
     w, b, alpha, v, s = state
     new = alpha[band]
-    others = np.zeros(d) if np.isinf(C[band[0]]) else v - new @ A  # hard margin: there are none
+    others = np.zeros(d) if hard else v - new @ A  # hard margin: there are none
     rest = s - float(new @ y)
     if whole:
         A = A.astype(np.longdouble)  # for the residuals
@@ -73,8 +76,11 @@ def finish(
     return w, b, alpha
 
 
-def _whole(A: np.ndarray, y: np.ndarray, pad: float) -> Solver:
-    """The system as it stands, its rows and columns scaled by LAPACK."""
+def _whole(A: np.ndarray, y: np.ndarray, pad: float, singular: bool) -> Solver:
+    """The system as it stands, its rows and columns scaled by LAPACK.
+
+    If it is singular, by least squares where that is asked for: it takes long for large ones.
+    """
     k, d = A.shape
     size = d + k + 1
     M = np.zeros((size, size), order="F")
@@ -89,7 +95,9 @@ def _whole(A: np.ndarray, y: np.ndarray, pad: float) -> Solver:
         right = np.concatenate([r1, r2, [r3 if pad else 0.0]])
         result = dgesvx(M, right, fact="E")
         x, info = result[7], result[-1]
-        if info > 0:  # singular, to rounding or exactly
+        if info > 0 and not singular:
+            return None
+        if info > 0:  # to rounding or exactly
             x = np.linalg.lstsq(M, right, rcond=1e-13)[0]
         x = np.ravel(x)
         if not np.all(np.isfinite(x)):

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from maxmargin.rows import Rows
-from maxmargin.solvers.margin.balance import balanced
+from maxmargin.solvers.margin.balance import balanced, excess_of
 from maxmargin.solvers.margin.finish import Reached, finish
 from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.margin.gaps import scaled_up
@@ -52,7 +52,6 @@ class Settings:
     max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
     max_ridge: float = 1e-6
-    balance: float = 1e-9  # |Σ α_i y_i| against Σ α_i at which a correction costs little
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
     one_thread_entries: int = 1 << 22  # of products that one thread does as fast as two
 
@@ -187,9 +186,7 @@ class _Run:
         p, alpha, total = self.problem, self.alpha, float(self.alpha.sum()) + self.problem.fixed
         linear = float(p.v0 @ self.w) + p.s0 * self.b
         primal, t = scaled_up(float(self.w @ self.w), linear, self.m, p.C)
-        dual = -math.inf
-        if not self.frame.pad or abs(p.s0 + float(self.y @ alpha)) <= SETTINGS.balance * total:
-            dual = total - 0.5 * float(self.v @ self.v)
+        dual = total - 0.5 * float(self.v @ self.v) - self._unbalanced(alpha)
         return Iterate(t * self.w, t * self.b, alpha.copy(), 0.0, primal + p.fixed, dual)
 
     def _sides(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -202,12 +199,16 @@ class _Run:
         p, frame, alpha = self.problem, self.frame, self._sides()[2]
         if frame.pad:
             alpha = balanced(alpha, self.y, p.C, p.s0)
-            if abs(p.s0 + float(self.y @ alpha)) > SETTINGS.balance * (float(alpha.sum()) + p.fixed):
-                return best
         v = p.v0 + frame.pull(alpha)
         self.reads += 1
-        moved = replace(best, alpha=alpha, dual=float(alpha.sum()) + p.fixed - 0.5 * float(v @ v))
+        dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
+        moved = replace(best, alpha=alpha, dual=dual)
         return moved if moved.gap <= max(tol, 2.0 * best.gap) else best
+
+    def _unbalanced(self, alpha: np.ndarray) -> float:
+        """About what it costs in dual value if one row makes Σ α_i y_i = 0."""
+        excess = abs(excess_of(alpha, self.y, self.problem.s0))
+        return excess * (1.0 + abs(self.b) + 0.5 * excess * self.size)
 
     def _finished(self) -> Iterate:
         """The conditions of the free rows solved exactly, if they are what they seem to be."""
@@ -223,7 +224,7 @@ class _Run:
         m, v = frame.values(w, b), p.v0 + frame.pull(alpha)
         self.reads += 3
         primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, m, p.C)
-        dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v)
+        dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
         return Iterate(t * w, t * b, alpha, 0.0, primal + p.fixed, dual)
 
 

@@ -143,8 +143,8 @@ def _begin(
         width = float(np.median(np.abs(1.0 - m[which])))
         passes = start.passes + 2
         return replace(start, sigma=1.0 / max(width, THINNEST), passes=passes), m, which
-    wide = frame.d > NARROW and frame.rows.resident
-    if frame.n <= 2 * base or wide or frame.n * frame.d <= AT_ONCE:
+    at_once = frame.d > NARROW or frame.n * frame.d <= AT_ONCE
+    if frame.n <= 2 * base or (at_once and frame.rows.resident):
         return _zero(frame), None, everything
     size = max(base, min(frame.n // THIN, frame.most))
     rough = None if saved is None else saved["rough"]
@@ -245,6 +245,7 @@ def _from_inside(
             reads += last.reads
             if last.gap <= max(enough, point.gap):
                 point = last
+            if point.gap <= enough:
                 break
         if point.gap <= enough or budget.is_up(0):
             break
