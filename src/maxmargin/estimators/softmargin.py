@@ -45,8 +45,9 @@ class SoftMarginSVC(MarginClassifier):
     solver : "auto", "newton", "mixed" or "descent", default "auto"
         How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
         for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an
-        active set, for sparse rows with thousands of features; it needs a few vectors of memory and no
-        matrix. *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X, and
+        active set, for sparse rows with thousands of features, where it needs a few vectors of memory
+        and no matrix, and for dense rows with more features than rows. *mixed*: descent first, then
+        Newton steps. "auto" chooses by the shape of X. If descent stalls, Newton steps follow;
         ``solver_`` tells what was done.
     n_jobs : int, optional
         Machines that run side by side in threads, where there are more than two classes; None means 1,
