@@ -46,7 +46,7 @@ class Settings:
     # How large s and ξ are at first, against 1 or ‖a_i‖ over its median, and how many steps are taken
     # from there. Rows of very different length need room: curves on levels from 1 to 1e5 take more than
     # a hundred steps from 10, and thirty from 1e4.
-    starts: tuple[tuple[float, int], ...] = ((10.0, 40), (1e4, 60), (1e7, 100))
+    starts: tuple[tuple[float, int], ...] = ((10.0, 60), (1e4, 60), (1e7, 100))
     max_steps_without_progress: int = 12  # the gap may rise for a few steps at the beginning
     step_to_boundary: float = 0.995  # share of the way to the nearest bound that a step may go
     max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second

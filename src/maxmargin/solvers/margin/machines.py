@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -115,6 +116,10 @@ def _large(
         point, done = yield from within(course, lambda part: {"descent": part})
         if done:
             return _solved(duel, point)
+        if task.C is not None:
+            without_slack = _hard_within_bounds(frames[k], task, point, tol, budget)
+            if without_slack is not None:
+                return without_slack
         saved = {"point": point, "newton": None}
         yield saved
     reached: MarginPoint = saved["point"]
@@ -133,6 +138,33 @@ def _large(
         steps = soft_margin(frame, C, tol, _logging(budget, task, unit), start, kept)
     last = yield from within(steps, lambda part: {"point": reached, "newton": part})
     return replace(_outside(frame, task, last, combined=False), solver="mixed")
+
+
+def _hard_within_bounds(
+    frame: Frame, task: Task, reached: MarginPoint, tol: float, budget: Budget
+) -> Solved | None:
+    """The hard margin, if a plane that separates is known and no multiplier of it is larger than C.
+
+    Then it is the optimum of the soft margin as well: both have the same optimality conditions.
+    """
+    w, b = frame.scene.inside(reached.w, reached.b)
+    if float(frame.values(w, b).min()) <= 0.0:
+        return None
+    quiet = Budget(budget.passes, budget.deadline, halt=budget.halt)
+    course = hard_margin(frame, tol, quiet)
+    wish: Any = next(course)
+    while True:
+        try:
+            wish = course.send(frame.values(*wish)) if isinstance(wish, tuple) else next(course)
+        except StopIteration as end:
+            point: MarginPoint = end.value
+            break
+    if point.meets or point.gap > tol or task.C is None:
+        return None
+    found = _outside(
+        frame, replace(task, C=None), replace(point, passes=point.passes + reached.passes), False
+    )
+    return replace(found, solver="mixed") if np.all(found.alpha <= task.C) else None
 
 
 def _solved(duel: Duel, point: MarginPoint) -> Solved:

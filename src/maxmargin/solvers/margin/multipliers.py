@@ -45,7 +45,6 @@ __all__ = ["FOR_ONE", "MEET", "minimise"]
 GROW = 10.0  # factor on σ after each round
 ROUNDS = 60
 STEPS = 60  # Newton steps in a round
-FEW = 100  # features up to which a singular matrix is solved in the sense of least squares
 EARLY, HOPEFUL = 40, 0.1  # where steps are limited: so many, unless the gap is then less than this
 STIFFEST = 1e12  # stiffness of a soft margin against 1/‖a_i‖²
 LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
@@ -106,7 +105,7 @@ class _Run:
         self.band = np.empty(self.frame.n, dtype=np.int64)
         self.most_steps = max_steps or ROUNDS * STEPS
         self.early = EARLY if max_steps else self.most_steps
-        self.least_squares = problem.hard or self.frame.d <= FEW  # instead of giving up
+        self.least_squares = max_steps is None  # instead of giving up, where there is nothing else
         self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
         self.many = self.frame.d >= MANY  # features: inner products are kept
         if saved is not None:

@@ -80,7 +80,7 @@ def soft_margin(
         beginning = _begin(frame, C, base, budget, start, saved and saved["begin"])
         now, m, which = yield from within(beginning, lambda part: {"begin": part})
         turn, passes, best, fresh = 0, now.passes, now, start is None
-        goal = final if frame.n <= 2 * base else max(final, 1e-4)
+        goal = final if m is None or frame.n <= 2 * base else max(final, 1e-4)
     else:
         now, m, which, best = saved["now"], saved["m"], saved["which"], saved["best"]
         turn, passes, fresh, goal = saved["turn"], saved["passes"], saved["fresh"], saved["goal"]
