@@ -93,7 +93,7 @@ def _tagged(tag: str, content: Any) -> Any:
         raw = zlib.decompress(raw) if tag == "packed" else raw
         return np.frombuffer(raw, dtype).reshape(shape).copy()
     if tag == "reason":
-        return decode_reason(Reader(content, "reason", {}))
+        return decode_reason(Reader(content, "reason"))
     if tag == "history":
         return History([Epoch(*decode(epoch)) for epoch in content])
     if tag == "trace":

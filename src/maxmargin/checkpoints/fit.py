@@ -103,7 +103,7 @@ class CheckpointedFit:
             )
         if content is not None and "model" in content:
             vars(model).clear()
-            vars(model).update(vars(restore(content["model"], {})))
+            vars(model).update(vars(restore(content["model"])))
             return model
         seedless = getattr(model, "random_state", 0) is None
         if content is None:

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["check_structure", "compressed_fault"]
+__all__ = ["check_structure", "compressed_fault", "ends_fault"]
 
 INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))  # SciPy has no others
 
@@ -38,16 +38,18 @@ def compressed_fault(indptr: np.ndarray, indices: np.ndarray, shape: tuple[int, 
     n, d = shape
     if indptr.dtype not in INDEX_TYPES or indices.dtype not in INDEX_TYPES:
         return f"indptr and indices are of types {indptr.dtype} and {indices.dtype}, not int32 or int64"
-    if indptr.ndim != 1 or indices.ndim != 1 or len(indptr) != n + 1:
-        return (
-            f"indptr has the shape {indptr.shape} and indices {indices.shape}, not ({n + 1},) and (nnz,)"
-        )
+    if indices.ndim != 1:
+        return f"indices have the shape {indices.shape}"
+    return ends_fault(indptr, n, len(indices)) or _outside("an index", indices[: indptr[-1]], d)
+
+
+def ends_fault(indptr: np.ndarray, n: int, entries: int) -> str:
+    """What is wrong with the ends of n rows that have at most so many entries; empty if nothing is."""
+    if indptr.shape != (n + 1,):
+        return f"indptr has the shape {indptr.shape}, not {(n + 1,)}"
     if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
         return "indptr does not rise from 0"
-    stored = int(indptr[-1])
-    if stored > len(indices):
-        return f"indptr ends at {stored}, with {len(indices)} indices"
-    return _outside("an index", indices[:stored], d)
+    return "" if indptr[-1] <= entries else f"indptr ends at {indptr[-1]}, with {entries} indices"
 
 
 def _fault(X: Any) -> str:
