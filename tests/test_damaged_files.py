@@ -358,7 +358,7 @@ def test_any_damage_of_an_arrow_or_parquet_file(tmp_path):
 
 
 def offsets_that_fall(folder):
-    """Offsets of texts, and codes of a dictionary, that point far outside, in a file without checksums."""
+    """Offsets of texts, and codes of a dictionary, that point far outside: nothing seals the file."""
     path = Path(folder) / "file.arrow"
     good = write_arrow(path)
     offsets = struct.pack("<3i", *np.cumsum([0, len(Y[0]), len(Y[1])]))
@@ -408,8 +408,9 @@ def damaged_npy(folder):
     folder = Path(folder)
     np.save(folder / "matrix.npy", X)
     np.save(folder / "labels.npy", Y)
+    place = folder / "damaged.npy"
     for name in ("matrix.npy", "labels.npy"):
-        place, good = folder / f"damaged-{name}", (folder / name).read_bytes()
+        good = (folder / name).read_bytes()
         for seed in range(SEEDS):
             rng, content = np.random.default_rng(seed), bytearray(good)
             for _ in range(rng.integers(1, 4)):

@@ -19,13 +19,11 @@ __all__ = [
     "in_proportion",
 ]
 
-FREE = 1 << 25  # bytes that any file may ask for: four million doubles
+FREE = 1 << 24  # bytes that any file may ask for: two million doubles
 RATIO = 64  # beyond that, bytes for each byte that is there
 CHARACTER = 4  # bytes, in arrays of texts
-NUMBER, ENTRY = (
-    8,
-    12,
-)  # bytes of a double, and of a number in sparse rows with its column (or of a row end)
+NUMBER = 8  # bytes of a double
+ENTRY = 12  # bytes of a number in sparse rows, with its column
 
 
 def in_proportion(asked: int, held: int) -> bool:
@@ -47,8 +45,8 @@ def check_width(shown: object, d: int, entries: int, features: int | None) -> No
     """
     if features is not None and d != features:
         raise InputError(
-            f"{shown}: must have {features:,} features. Got {d:,} instead. Name another file, or say how "
-            "many there are (features=…)."
+            f"{shown}: must have {features:,} features. Got {d:,} instead. Name another file, or say "
+            "how many there are (features=…)."
         )
     if d == features or in_proportion(NUMBER * d, ENTRY * entries):
         return

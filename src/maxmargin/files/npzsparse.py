@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import in_proportion
+from maxmargin.core.proportion import NUMBER, in_proportion
 from maxmargin.rows.room import allowance
 
 __all__ = ["TURNED", "by_rows"]
@@ -19,7 +19,6 @@ TURNED = {  # what each form is made of
     "bsr": ("data", "indices", "indptr"),
     "coo": ("data", "row", "col"),
 }
-NUMBER = 8  # bytes
 COPIES = 4  # of its arrays that are in memory while a matrix is turned, at most
 
 

@@ -76,7 +76,7 @@ def open_rows(
         The index of the first feature of svmlight rows (None is 1, and an index 0 is refused).
     features : int, optional
         How many features there are, in svmlight, .npz and .rows files. None is what the file says: its
-        shape, or the largest index. Sparse rows with more than four million features, and more than 96
+        shape, or the largest index. Sparse rows with more than two million features, and more than 96
         for each number in the file, are taken only if this announces them.
     kind : str, optional
         What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.

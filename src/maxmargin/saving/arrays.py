@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import FREE, RATIO, in_proportion
+from maxmargin.core.proportion import FREE, NUMBER, RATIO, in_proportion
 
 __all__ = ["LARGE", "Parts", "pack", "plain", "read_array"]
 
 LARGE = 100_000  # numbers up to which a model is one file
 SPARSE, SHARE = 10_000, 4  # larger arrays with fewer nonzeros than one in so many also go to the part
 SMALL = 1_000  # arrays that stay in the text in any case
-NUMBER, PLACE = 8, 8  # bytes of a number, and of its place in a sparse array
+PLACE = 8  # bytes of the place of a number in a sparse array
 EVERY = RATIO * (NUMBER + PLACE) // NUMBER  # of so many numbers one is written, zero or not
 
 KINDS = {float: np.dtype(np.float64), int: np.dtype(np.int64), bool: np.dtype(np.bool_)}

@@ -12,14 +12,13 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.proportion import in_proportion
+from maxmargin.core.proportion import NUMBER, in_proportion
 from maxmargin.saving.linear import LinearModel
 from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
 
 __all__ = ["from_libsvm"]
 
 KINDS = ("c_svc", "nu_svc")
-NUMBER = 8  # bytes
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "nr_sv")
 ALLOWED = (*NEEDED, "label", "probA", "probB", "prob_density_marks", "gamma", "degree", "coef0")
 
@@ -75,7 +74,7 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
     weights = len(pairs) * vectors.shape[1]
     if not in_proportion(NUMBER * weights, len(text)):
         lines.fail(
-            "a model may have four million weights, or eight for each byte of its file. Got "
+            "a model may have two million weights, or eight for each byte of its file. Got "
             f"{weights:,} instead. Number the features without gaps, and train again."
         )
     starts = np.cumsum([0, *counts])
