@@ -49,8 +49,8 @@ def open_rows(
     r"""Open a data file of any size as rows, which ``fit`` takes in place of X and y.
 
     A matrix of NumPy (C order, float64 or float32, labels elsewhere) is used as it is. Any other file is
-    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which is used from then on as
-    long as the size and time of the source and the options stay the same.
+    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which the same user uses from
+    then on as long as the source and the options stay the same.
 
     Parameters
     ----------

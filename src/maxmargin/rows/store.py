@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -40,8 +41,22 @@ PLACE, END = np.dtype(np.int32).str, np.dtype(np.int64).str
 DENSE = {"X": NUMBERS}  # the arrays of a file, and their types
 SPARSE = {"data": NUMBERS, "indices": (PLACE,), "indptr": (END,)}
 CODES = {"codes": (PLACE,)}
-MOST = {"n": np.iinfo(np.int64).max - 1, "d": MOST_FEATURES}
 PLACES = ("indices", "codes")  # arrays that say where something is
+MOST = {"n": np.iinfo(np.int64).max - 1, "d": MOST_FEATURES}
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(type(text) is str for text in value)
+
+
+ABOUT: dict[str, Callable[[Any], bool]] = {  # how rows came from their source
+    "names": _is_texts,
+    "columns": _is_texts,
+    "label": lambda value: type(value) is str,
+    "header": lambda value: type(value) is bool,
+    "first_index": lambda value: type(value) is int,
+    "encoding": lambda value: type(value) is dict and all(map(_is_texts, value.values())),
+}
 
 
 class StoreWriter:
@@ -214,9 +229,11 @@ def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
     counts = all(type(head[key]) is int and 1 <= head[key] <= MOST[key] for key in MOST)
     parts = all(type(head[key]) is dict for key in ("about", "arrays"))
     _require(counts and parts, "its description has another form")
-    names = head["about"].get("names")
-    named = type(names) is list and len(names) == head["d"] and all(type(v) is str for v in names)
-    _require(names is None or named, "it must name every feature")
+    about = head["about"]
+    for key, right in ABOUT.items():
+        _require(about.get(key) is None or right(about[key]), f"it says of {key} what cannot be")
+    named = about.get("names") is None or len(about["names"]) == head["d"]
+    _require(named, "it must name every feature")
     return head, size - TAIL - length
 
 

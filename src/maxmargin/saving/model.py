@@ -148,7 +148,7 @@ def _restore(reader: Reader) -> Any:
     model = decode_parameters(reader.take("parameters"), KINDS[kind], "parameters")
     _check(model)
     if "encoding" in reader:
-        model.encoding_ = reader.take("encoding")
+        model.encoding_ = _encoding(reader.reader("encoding"))
     if "classes" in reader:
         _restore_fitted(model, reader)
     reader.done()
@@ -180,6 +180,24 @@ def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
     elif isinstance(model, PerceptronBase):
         decode_perceptron(model, state, Z, labels)
     state.done()
+
+
+def _encoding(reader: Reader) -> dict[str, Any]:
+    """How the command line read the file that the model was fitted to."""
+    found: dict[str, Any] = {}
+    for key in ("label", "columns", "header", "first_index", "categories"):
+        if key not in reader:
+            continue
+        if key == "columns":
+            found[key] = reader.texts(key)
+        elif key == "categories":
+            words = reader.reader(key)
+            found[key] = {name: words.texts(name) for name in list(words)}
+        else:
+            kinds = {"label": reader.text, "header": reader.flag, "first_index": reader.count}
+            found[key] = kinds[key](key)
+    reader.done()
+    return found
 
 
 def _scheme(model: Any, value: Any) -> dict[str, Any]:

@@ -62,6 +62,9 @@ class Reader:
         """The name of an entry in errors."""
         return f"{self.name}.{key}" if self.name else key
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._left)
+
     def __contains__(self, key: str) -> bool:
         return key in self._left
 
