@@ -142,7 +142,13 @@ def test_weights_are_exact_doubles(tmp_path):
 
 def test_the_encoding_of_the_command_line_is_kept(tmp_path):
     saved = model("hard")
-    saved.encoding_ = {"columns": [{"name": "colour", "values": ["red", "blué"]}], "scale": None}
+    saved.encoding_ = {
+        "label": "kind",
+        "columns": ["size", "colour"],
+        "header": True,
+        "first_index": 1,
+        "categories": {"colour": ["blué", "red"]},
+    }
     save(saved, tmp_path / "m.json")
     assert load(tmp_path / "m.json").encoding_ == saved.encoding_
     saved.encoding_ = {"bad": {1, 2}}

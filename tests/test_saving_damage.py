@@ -289,3 +289,22 @@ def test_any_bytes_are_a_model_or_an_input_error(tmp_path_factory, data, start):
         load(path)
     with contextlib.suppress(InputError):
         assert isinstance(read_any(path), LinearModel)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        None,
+        [],
+        {"features": 2**31 - 1},  # would be what a file is read with
+        {"columns": "size"},
+        {"columns": [1]},
+        {"header": "yes"},
+        {"first_index": -1},
+        {"label": 3},
+        {"categories": {"colour": "red"}},
+    ],
+)
+def test_an_encoding_that_no_command_wrote(encoding):
+    with pytest.raises(InputError, match="encoding"):
+        from_dict({**MODELS["hard"], "encoding": encoding})

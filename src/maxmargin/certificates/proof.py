@@ -17,6 +17,7 @@ from maxmargin.core.atomic import replacing
 from maxmargin.core.errors import InputError, unwritable
 from maxmargin.rows import CsrRows, Rows
 from maxmargin.rows.sources import brought_here, is_parted
+from maxmargin.rows.structure import check_structure
 
 __all__ = ["Proof", "label_text"]
 
@@ -149,6 +150,7 @@ def _matrix(X: Any) -> Any:
     if isinstance(X, Rows):
         return _Parts(X)
     if sparse.issparse(X):
+        check_structure(X)
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()

@@ -126,8 +126,12 @@ def _read_npy(path: str, proof: Mapping[str, Any], label: str | None) -> Iterato
         by_columns, (height, width) = header["fortran_order"], header["shape"]
         order, kind = NPY[header["descr"]]
         lines = Struct(f"{order}{height if by_columns else width}{kind}").iter_unpack(content[end:])
-        if magic != b"\x93NUMPY" or len(content) - end != height * width * Struct(kind).size:
-            raise ValueError
+        if (
+            magic != b"\x93NUMPY"
+            or len(content) - end != height * width * Struct(kind).size
+            or height < 1
+        ):
+            raise ValueError  # a matrix without rows could say that it has any number of columns
     except (
         ArithmeticError,
         LookupError,

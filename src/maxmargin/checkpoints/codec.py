@@ -1,7 +1,8 @@
 """States of solvers as JSON: plain values are themselves, all others are objects with one tag.
 
 Arrays are written in base64, the lowest byte first, and packed if that makes them much shorter (most
-multipliers are at a bound); nothing in a state is ever run.
+multipliers are at a bound), but never so much that a small file unpacks to a large state; nothing in a
+state is ever run.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History
+from maxmargin.core.proportion import RATIO
 from maxmargin.core.rules import StopReason
+from maxmargin.core.state_forms import StateError, count, each, listed, number, numbers, whole
 from maxmargin.core.trace import Trace, Update
 from maxmargin.saving.arrays import plain
 from maxmargin.saving.reading import Reader
@@ -28,6 +30,7 @@ from maxmargin.solvers.problem import Solution
 __all__ = ["decode", "encode"]
 
 SAMPLE = 1 << 16  # bytes that show whether packing pays
+SHORT = 4_096  # bytes of an array that may be packed to any length
 DTYPES = ("<f8", "<i8", "|b1")
 RECORDS = {"solution": Solution, "point": MarginPoint, "iterate": Iterate, "solved": Solved}
 TAGS = {record: tag for tag, record in RECORDS.items()}
@@ -49,7 +52,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         raw = np.ascontiguousarray(value).tobytes()
         packed = 2 * len(zlib.compress(raw[:SAMPLE], 1)) < len(raw[:SAMPLE])
-        data = base64.b64encode(zlib.compress(raw, 1) if packed else raw).decode("ascii")
+        data = base64.b64encode(_pack(raw) if packed else raw).decode("ascii")
         return {"packed" if packed else "array": [value.dtype.str, list(value.shape), data]}
     if isinstance(value, StopReason):
         return {"reason": plain(encode_reason(value))}
@@ -64,18 +67,20 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return what :func:`encode` wrote."""
+    """Return what :func:`encode` wrote; :class:`StateError` if it wrote no such thing."""
     if type(value) is list:
         return [decode(v) for v in value]
     if type(value) is not dict:
         return value
     if len(value) != 1:
-        raise InputError("a state must hold values with one tag. Got another instead.")
+        raise StateError("a state must hold values with one tag. Got another instead.")
     ((tag, content),) = value.items()
     try:
         return _tagged(tag, content)
-    except (TypeError, ValueError, KeyError, AttributeError, zlib.error) as error:
-        raise InputError(f"a state must hold values with known tags. Got {tag!r}: {error}.") from None
+    except StateError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError, zlib.error) as error:
+        raise StateError(f"a state must hold values with known tags. Got {tag!r}: {error}.") from None
 
 
 def _tagged(tag: str, content: Any) -> Any:
@@ -90,15 +95,38 @@ def _tagged(tag: str, content: Any) -> Any:
         if dtype not in DTYPES:
             raise ValueError(f"arrays of type {dtype!r}")
         raw = base64.b64decode(data, validate=True)
-        raw = zlib.decompress(raw) if tag == "packed" else raw
-        return np.frombuffer(raw, dtype).reshape(shape).copy()
+        raw = _unpack(raw) if tag == "packed" else raw
+        return np.frombuffer(raw, dtype).reshape([int(n) for n in shape]).copy()
     if tag == "reason":
-        return decode_reason(Reader(content, "reason", {}))
+        return decode_reason(Reader(content, "reason"))
     if tag == "history":
-        return History([Epoch(*decode(epoch)) for epoch in content])
+        lines = [decode(epoch) for epoch in content]
+        each(listed(count, count, *[number] * (len(Epoch._fields) - 2)))(lines, "history")
+        return History([Epoch(*line) for line in lines])
     if tag == "trace":
-        start, updates = content
-        return Trace(decode(start), [Update(*decode(update)) for update in updates])
+        start, updates = decode(content[0]), [decode(update) for update in content[1]]
+        numbers(None)(start, "trace")
+        update = listed(count, whole(-1, 2**63 - 1), number, numbers(len(start)))
+        each(update)(updates, "trace")
+        return Trace(start, [Update(*update) for update in updates])
     if tag in RECORDS:
         return RECORDS[tag](**{k: decode(v) for k, v in content.items()})
     raise ValueError("it is none")
+
+
+def _pack(raw: bytes) -> bytes:
+    """Pack bytes, at most so well that :func:`_unpack` takes them: then each byte keeps a bit."""
+    packed = zlib.compress(raw, 1)
+    if len(raw) > max(SHORT, RATIO * len(packed)):
+        only_codes = zlib.compressobj(1, strategy=zlib.Z_HUFFMAN_ONLY)
+        packed = only_codes.compress(raw) + only_codes.flush()
+    return packed
+
+
+def _unpack(packed: bytes) -> bytes:
+    """Unpack bytes that are in proportion to what is there."""
+    most, unpacking = max(SHORT, RATIO * len(packed)), zlib.decompressobj()
+    raw = unpacking.decompress(packed, most + 1)
+    if len(raw) > most or not unpacking.eof or unpacking.unused_data:
+        raise ValueError("an array that is cut off, or packed out of proportion")
+    return raw

@@ -23,6 +23,17 @@ from maxmargin.checkpoints.files import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.core.keeping import Keeper, Rng, Stage, keeping
 from maxmargin.core.params import check_number
+from maxmargin.core.state_forms import (
+    GENERATOR,
+    StateError,
+    anything,
+    each,
+    entries,
+    instance,
+    maybe,
+    number,
+    whole,
+)
 from maxmargin.core.warning import warn
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.door import read_X
@@ -36,6 +47,7 @@ __all__ = ["CheckpointedFit", "checkpoint"]
 
 FORMAT, VERSION = "maxmargin-fit", 3
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
+REMEDY = "Remove the file, and fit anew."
 T = TypeVar("T")
 
 
@@ -99,6 +111,8 @@ class CheckpointedFit:
         model = self.model
         task = _task(model, X, y, given)
         content = read_sealed(self.path, FORMAT, VERSION, oldest=VERSION)
+        if content is not None:
+            _check(content, self.path)
         if content is not None and content["task"] != task:
             raise InputError(
                 f"{self.path}: the checkpoint must be of this model with these parameters and this "
@@ -106,7 +120,7 @@ class CheckpointedFit:
             )
         if content is not None and "model" in content:
             vars(model).clear()
-            vars(model).update(vars(restore(content["model"], {})))
+            vars(model).update(vars(restore(content["model"])))
             return model
         seedless = getattr(model, "random_state", 0) is None
         if content is None:
@@ -118,12 +132,26 @@ class CheckpointedFit:
                 model.random_state = content["seed"]
             with keeping(keeper):
                 model.fit(X, y, **given)
+        except StateError as error:
+            raise InputError(f"{self.path}: {error} {REMEDY}") from error
         finally:
             if seedless:
                 model.random_state = None
         finished = plain(describe(model))
         write_sealed(self.path, FORMAT, VERSION, {"task": task, "model": finished})
         return model
+
+
+def _check(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Refuse a checkpoint without the entries of one; what a state holds, its solver looks at."""
+    seed, values = maybe(whole(0, 2**31 - 1)), each(instance(dict))
+    now = maybe(instance(dict))
+    going = entries(task=instance(dict), seed=seed, elapsed=number, done=values, now=now)
+    ended = entries(task=instance(dict), model=instance(dict))
+    try:
+        (ended if "model" in content else going)(content, "the checkpoint")
+    except StateError as error:
+        raise InputError(f"{path}: {error} {REMEDY}") from error
 
 
 class _FileKeeper(Keeper):
@@ -156,11 +184,14 @@ class _FileStage(Stage):
         done, now = keeper.content["done"], keeper.content["now"]
         if number < len(done):
             found = decode(done[number])
+            form = GENERATOR if rng is not None else instance(type(None))
+            entries(result=anything, rng=form)(found, "a finished state")
             self.finished = found["result"]
             if rng is not None:
                 rng.bit_generator.state = found["rng"]
         elif now is not None and number == len(done):
             self.saved = decode(now)
+            instance(dict)(self.saved, "the state")
 
     def due(self) -> bool:
         return time.perf_counter() - self.keeper.last >= self.keeper.every

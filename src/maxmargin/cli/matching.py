@@ -49,15 +49,15 @@ def read_for(model: Any, file: Source, labelled: bool = False) -> Table:
 
 def match(known: Mapping[str, Any], names: Sequence[str] | None, file: Source, labelled: bool) -> Table:
     """Read a file as another one was: ``known`` is what was remembered of it, ``names`` its features."""
+    features = known.get("features")
     with _at_rest(file) as (file, kind):
         if kind == "svmlight":
-            first, features = known.get("first_index"), known.get("features")
-            return open_table(file, first_index=first, features=features, kind=kind)
+            return open_table(file, first_index=known.get("first_index"), features=features, kind=kind)
         if kind == "npz":
             given = labelled or file.label or _has_labels(file.path)
-            return open_table(file, label=None if given else False, kind=kind)
+            return open_table(file, label=None if given else False, features=features, kind=kind)
         if kind == "rows":
-            return open_table(file, kind=kind)
+            return open_table(file, features=features, kind=kind)
         found, named = _columns(file, kind)
         encoding = known.get("categories")
         columns, label = _choose(known, names, file, labelled, found, named)

@@ -116,6 +116,11 @@ def _state(
     state = None if resume == "never" else read_state(checkpoint)
     if state is None:
         return StreamState(model, bits=bits)
+    if type(state.model) is not type(model):
+        raise InputError(
+            f"{checkpoint}: the checkpoint must be of a perceptron. Got {type(state.model).__name__} "
+            "instead. Use --resume never to begin anew."
+        )
     _check_parameters(state.model, model, checkpoint)
     if state.bits != bits:
         raise InputError(

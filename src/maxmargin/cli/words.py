@@ -22,6 +22,7 @@ SPOKEN = {
     "Allow more time, or": "Allow more time (--max-seconds), or",
     "machines_[label] tells the whole story": "--json tells the whole story",
     "Pass C to audit a soft margin": "Audit a soft margin with --C",
+    "Use maxmargin.open_rows, which keeps them in a file": "Keep them in a file, with --cache-dir",
     "Fit with multi_class='ovr'": "Fit with --multi-class ovr",
     "Use maxmargin.saving.to_onnx for": "Use maxmargin fit --onnx for",
     "Use maxmargin.saving.to_liblinear for": "Use maxmargin fit --liblinear for",

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxmargin.core.rules import StoppingRule, StopReason
+from maxmargin.core.state_forms import StateError, anything, each
 
 __all__ = ["Keeper", "Rng", "Stage", "freeze", "is_kept", "keeping", "next_stage", "thaw"]
 
@@ -85,15 +86,28 @@ def freeze(check: Callable[..., Any]) -> list[Any]:
 def thaw(check: Callable[..., Any], memory: list[Any]) -> None:
     """Let the function of a stopping rule remember what :func:`freeze` returned."""
     assert isinstance(check, FunctionType)
-    for cell, value in zip(check.__closure__ or (), memory, strict=True):
+    cells = check.__closure__ or ()
+    each(anything, len(cells))(memory, "the memory of a rule")
+    for cell, value in zip(cells, memory, strict=True):
         content = cell.cell_contents
         if isinstance(content, FunctionType):
             thaw(content, value)
         elif isinstance(content, list) and all(isinstance(one, FunctionType) for one in content):
+            each(anything, len(content))(value, "the memory of a rule")
             for one, part in zip(content, value, strict=True):
                 thaw(one, part)
         elif not isinstance(content, StoppingRule):
+            _check_memory(content, value)
             cell.cell_contents = value
+
+
+def _check_memory(content: Any, value: Any) -> None:
+    """Refuse a value of another kind than a rule remembers; what it has not met yet is None."""
+    kinds = [(bool,), (int, float), (str,), (bytes,), (StopReason,)]
+    known = [kind for kind in kinds if type(content) in kind]
+    allowed = known[0] if known else tuple(kind for group in kinds for kind in group)
+    if value is not None and type(value) not in allowed:
+        raise StateError("the memory of a rule must hold what the rule remembers. Got others instead.")
 
 
 def _memory(check: Callable[..., Any]) -> list[Any]:

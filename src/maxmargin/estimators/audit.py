@@ -18,6 +18,7 @@ from maxmargin.core.params import check_number
 from maxmargin.estimators.auditing import Bench, Ground, LocalGround, Sides
 from maxmargin.estimators.door import remote
 from maxmargin.estimators.training import loss_of, scaling_of
+from maxmargin.rows.structure import check_structure
 
 __all__ = ["certify"]
 
@@ -107,6 +108,7 @@ def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
             "model must be a tuple (w, b) or a fitted linear model with coef_ and intercept_. "
             f"Got {type(model).__name__} instead. Of a pipeline pass the last step, with X transformed."
         )
+    check_structure(W, "coef_")
     try:
         W = W.toarray() if sparse.issparse(W) else W
         W = np.atleast_2d(np.asarray(W, dtype=np.float64))

@@ -17,6 +17,7 @@ from maxmargin.core.params import LARGEST, SMALLEST
 from maxmargin.estimators.complaints import column_name, in_our_words, not_finite
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.doubles import not_doubles
+from maxmargin.rows.structure import check_structure
 from maxmargin.rows.survey import Surveyed, first_not_finite
 
 __all__ = [
@@ -47,6 +48,7 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     _refuse_remote(X)
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
+    check_structure(X)
     with in_our_words(X):
         X = validate_data(estimator, X, reset=reset, **FORMAT)
     return check_reach(as_rows(X), names=names_of(estimator))
@@ -65,6 +67,7 @@ def read_Xy(
         return check_reach(rows, training=True) if check else rows, y
     if y is None and not is_classifier(estimator):  # for a classifier scikit-learn says so
         raise InputError("y must hold a label for every row. Got None instead. Give the labels, too.")
+    check_structure(X)
     with in_our_words(X, y):
         X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
     rows = as_rows(X)

@@ -17,6 +17,8 @@ from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 
 __all__ = ["GrowingPerceptron", "vector"]
 
+LEAST_ROOM = 8  # features that weights have room for; then twice as many as there are
+
 
 class GrowingPerceptron(PerceptronBase):
     """Weights that are widened when an example, given as a dict, brings a new feature."""
@@ -74,7 +76,7 @@ class GrowingPerceptron(PerceptronBase):
             self.__dict__.pop("feature_names_in_", None)  # they no longer name all features
         room = self._per_machine()[0].shape[1] - 1
         if len(names) > room:
-            room = max(8, 2 * len(names))
+            room = max(LEAST_ROOM, 2 * len(names))
             self._resize(room)
         columns = np.array([names[name] for name in known], dtype=np.int64)
         order = np.argsort(columns)

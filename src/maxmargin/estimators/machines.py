@@ -29,6 +29,8 @@ __all__ = [
     "chosen",
     "combined",
     "decide_multiclass",
+    "machine_count",
+    "machine_labels",
     "summarise",
     "winners",
 ]
@@ -117,6 +119,21 @@ def build_machines(
         return [machine(label, k, None) for k, label in enumerate(labels)]
     pairs = combinations(range(len(labels)), 2)
     return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
+
+
+def machine_count(classes: int, multi_class: str) -> int:
+    """How many machines so many classes need."""
+    if classes <= 2:
+        return 1
+    return classes if multi_class == "ovr" else classes * (classes - 1) // 2
+
+
+def machine_labels(classes: np.ndarray, multi_class: str) -> list[Hashable]:
+    """The labels of the machines that :func:`build_machines` returns."""
+    labels: list[Hashable] = classes.tolist()
+    if len(labels) <= 2:
+        return labels[-1:]
+    return labels if multi_class == "ovr" else list(combinations(labels, 2))
 
 
 def combined(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import CHARACTER, check_room_for_labels
 from maxmargin.files.layout import Layout, choose
 from maxmargin.files.onehot import Part, find_categories
 from maxmargin.files.options import Options, at_row
@@ -59,7 +60,8 @@ class ArrowReader(TableReader):
         with self._guard(pa), self.path.open("rb") as file:
             schema = self._open(pa, file).schema
             schema = getattr(schema, "to_arrow_schema", lambda: schema)()
-        layout = choose(self.shown, list(schema.names), True, self.options)
+            names = list(schema.names)
+        layout = choose(self.shown, names, True, self.options)
         self._types = [field.type for field in schema]
         for k in layout.features_at:
             if not self._is_number(pa, k) and not self._is_text(pa, k):
@@ -131,7 +133,9 @@ class ArrowReader(TableReader):
         length = max(1, BATCH // len(layout.names))
         if self.options.kind == "parquet":
             groups = None if self.groups is None else list(self.groups)
-            yield from reader.iter_batches(batch_size=length, row_groups=groups)
+            for batch in reader.iter_batches(batch_size=length, row_groups=groups):
+                batch.validate(full=True)
+                yield batch
             return
         whole = (
             (reader.get_batch(i) for i in range(reader.num_record_batches))
@@ -139,6 +143,7 @@ class ArrowReader(TableReader):
             else reader
         )
         for batch in whole:
+            batch.validate(full=True)  # pyarrow goes where offsets and codes point, and does not look
             for start in range(0, batch.num_rows, length):
                 yield batch.slice(start, length)
 
@@ -184,6 +189,8 @@ class ArrowReader(TableReader):
             return
         if self._is_text(pa, k):
             codes, words = self._texts(layout, k, batch, before)
+            longest = CHARACTER * max(map(len, words), default=0)
+            check_room_for_labels(self.shown, len(codes), longest, batch.num_rows * batch.num_columns)
             self.labels.add_values(np.array(words)[codes])
             return
         if not self._is_number(pa, k):

@@ -1,8 +1,9 @@
 """Files that cannot be mapped are converted once, to a file of rows beside them, and used again.
 
-A converted file knows the size and the time of its source and what was read of it; if any of these
-has changed, or the file is broken, it is made anew. It gets its name when it is whole, so that processes
-that convert the same file at once do no harm: the last one wins, and all are right.
+A converted file knows which file its source was (its place on the disk, its size and its times) and
+what was read of it; if any of these has changed, or the file is broken, it is made anew. It gets its
+name when it is whole, so that processes that convert the same file at once do no harm: the last one
+wins, and all are right. Each user has files of their own: what somebody else left is not believed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from maxmargin.rows.store import StoreWriter, read_store
 
 __all__ = ["cached", "convert"]
 
-FORMAT = 1  # to be raised when the same file and options are read in another way
+FORMAT = 2  # to be raised when the same file and options are read in another way
 TICK = 0.02  # seconds in which a file may change twice without a new time
 
 
@@ -35,9 +36,8 @@ def cached(
     path: Path, options: Options, folder: Path | None, make: Callable[[], Reader], shown: object
 ) -> FileRows:
     """Open the converted file of a source, or convert it now."""
-    before = path.stat()
-    source = {"name": path.name, "size": before.st_size, "time": before.st_mtime_ns}
-    key = {"format": FORMAT, "source": source, "options": _plain(options)}
+    before = _identity(path)
+    key = {"format": FORMAT, "source": before, "options": _plain(options)}
     home = path.absolute().parent if folder is None else folder
     target = home / _name(path, options, beside=folder is None)
     sweep(home, f"{_stem(path)}.")
@@ -48,15 +48,26 @@ def cached(
         rows = _reuse(target, key)
     if rows is not None:
         return rows
-    time.sleep(max(0.0, min(TICK, before.st_mtime + TICK - time.time())))
+    time.sleep(max(0.0, min(TICK, before["time"] * 1e-9 + TICK - time.time())))
     convert(make(), target, {"key": key})
-    after = path.stat()
-    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+    if _identity(path) != before:
         target.unlink(missing_ok=True)
         raise InputError(
             f"{shown}: changed while it was read. Wait until it is whole, and open it again."
         )
-    return read_store(target)
+    return read_store(target, features=options.features)
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    """What tells a file from any other, and from what it was before."""
+    found = path.stat()
+    return {
+        "name": path.name,
+        "place": [found.st_dev, found.st_ino],
+        "size": found.st_size,
+        "time": found.st_mtime_ns,
+        "changed": found.st_ctime_ns,
+    }
 
 
 def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
@@ -80,9 +91,11 @@ def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
 
 
 def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:
-    """The converted file, if it is there, whole, and of this source."""
+    """The converted file, if it is there, ours, whole, and of this source."""
     try:
-        rows = read_store(target)
+        if hasattr(os, "getuid") and target.stat().st_uid != _user():
+            return None
+        rows = read_store(target, features=key["options"]["features"])
     except (InputError, OSError, MemoryError):
         return None
     return rows if rows.about.get("key") == key else None
@@ -93,10 +106,9 @@ def _plain(options: Options) -> Any:
 
 
 def _name(path: Path, options: Options, beside: bool) -> str:
-    """A name that tells the source; away from it, its folder is part of the sum."""
-    given = json.dumps(
-        [options._asdict(), "" if beside else str(path.absolute().parent)], sort_keys=True
-    )
+    """A name that tells the source and the user; away from it, its folder is part of the sum."""
+    folder = "" if beside else str(path.absolute().parent)
+    given = json.dumps([options._asdict(), folder, _user()], sort_keys=True)
     return f"{_stem(path)}.{hashlib.sha256(given.encode()).hexdigest()[:12]}.rows"
 
 
@@ -118,14 +130,17 @@ def _writable(target: Path, make: bool) -> bool:
         return False
 
 
+def _user() -> int | str:
+    return os.getuid() if hasattr(os, "getuid") else ""
+
+
 def _own_folder() -> Path:
     """A folder for temporary files that nobody else can write to."""
-    user = os.getuid() if hasattr(os, "getuid") else ""
-    folder = Path(tempfile.gettempdir()) / f"maxmargin-{user}"
+    folder = Path(tempfile.gettempdir()) / f"maxmargin-{_user()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
-        mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+        mine = not hasattr(os, "getuid") or (found.st_uid == _user() and not found.st_mode & 0o022)
         if stat.S_ISDIR(found.st_mode) and mine:
             return folder
     except OSError:

@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import CHARACTER, check_room_for_labels
 from maxmargin.files.numbers import read_float
 from maxmargin.files.options import at_row
 
@@ -33,6 +34,7 @@ class Labels:
         self._codes: list[np.ndarray] = []
         self._typed: list[np.ndarray] = []
         self._rows = 0
+        self.entries = 0  # numbers in the rows so far
 
     def add_texts(self, codes: np.ndarray, texts: Sequence[str]) -> None:
         """Add labels ``texts[code]``."""
@@ -55,9 +57,13 @@ class Labels:
     def array(self) -> np.ndarray | None:
         """All labels, or None if there were none."""
         if self._typed:
+            rows, size = sum(map(len, self._typed)), max(part.itemsize for part in self._typed)
+            check_room_for_labels(self.path, rows, size, self.entries)
             return np.concatenate(self._typed)
         if not self._codes:
             return None
+        longest = max(map(len, self._known))
+        check_room_for_labels(self.path, self._rows, CHARACTER * longest, self.entries)
         return np.asarray(typed_labels(list(self._known))[np.concatenate(self._codes)])
 
     def _check(self, count: int) -> None:
@@ -89,7 +95,10 @@ def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         where = at_row(shown, row)
         raise InputError(f"{where}: the label must not be {values[row]}. Leave the row out.")
-    return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+    values = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+    if values.dtype.kind == "U" and len(values):  # as wide as the longest, and no wider
+        values = values.astype(f"U{max(1, int(np.char.str_len(values).max()))}", copy=False)
+    return values
 
 
 def _is_missing(text: str) -> bool:

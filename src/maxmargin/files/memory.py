@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import NUMBER, RATIO
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.labels import check_length
 from maxmargin.files.opening import in_our_words, make_reader, spooled
@@ -17,6 +18,8 @@ from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.reader import Reader, StartAgain
 
 __all__ = ["Data", "collect", "read_data"]
+
+MOST = 1 << 30  # bytes that a small file may unpack to in memory
 
 
 class Data(NamedTuple):
@@ -96,8 +99,14 @@ def collect(reader: Reader) -> Any:
 def _joined(reader: Reader) -> Any:
     data, indices, steps = _Growing(np.float64), _Growing(np.int32), _Growing(np.int64)
     d, is_sparse = 0, False
+    most = max(MOST, RATIO * reader.path.stat().st_size) // NUMBER
     for block in reader.read():
         d, is_sparse = max(d, block.shape[1]), sparse.issparse(block)
+        if len(data) + block.size > most:
+            raise InputError(
+                f"{reader.shown}: must unpack to at most {most:,} numbers to be read into memory. Got "
+                "more instead. Use maxmargin.open_rows, which keeps them in a file."
+            )
         data.extend(block.data if is_sparse else block.ravel())
         if is_sparse:
             indices.extend(block.indices)
@@ -123,6 +132,9 @@ class _Growing:
             self._array.resize(max(end, 6 * len(self._array) // 5), refcheck=False)
         self._array[self._used : end] = values
         self._used = end
+
+    def __len__(self) -> int:
+        return self._used
 
     def whole(self) -> np.ndarray:
         """What was added; nothing can be added any more."""

@@ -19,7 +19,7 @@ from maxmargin.rows.doubles import rounded
 from maxmargin.rows.filerows import FileRows
 from maxmargin.rows.mapping import Section
 
-__all__ = ["DAMAGED", "NpyReader", "as_features", "map_npy", "read_header"]
+__all__ = ["NpyReader", "as_features", "map_npy", "read_array", "read_header"]
 
 BLOCK = 1 << 20  # numbers
 
@@ -61,12 +61,29 @@ def read_header(file: Any, shown: object) -> Header:
             (2, 0): np.lib.format.read_array_header_2_0,
         }
         shape, by_columns, dtype = reads[version](file)
+        if min(shape, default=0) < 0:
+            raise ValueError(f"its shape is {shape}")
     except DAMAGED as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(
             f"{shown}: must hold an array saved by numpy.save. {why}. Save it again."
         ) from error
     return Header(shape, by_columns, dtype, file.tell())
+
+
+def read_array(file: Any, most: int, shown: object) -> np.ndarray:
+    """Read a whole array, if it has at most so many bytes."""
+    header = read_header(file, shown)
+    if header.dtype.hasobject:
+        raise InputError(f"{shown}: must hold numbers or texts. Got Python objects. Save numbers.")
+    content = file.read(header.nbytes) if header.nbytes <= most else b""
+    if len(content) < header.nbytes:
+        raise InputError(
+            f"{shown}: must hold an array of {header.nbytes:,} bytes, as it says. Got fewer, or far "
+            "fewer that are packed, instead. Save it again, not compressed."
+        )
+    values = np.frombuffer(content, header.dtype)
+    return values.reshape(header.shape[::-1]).T if header.by_columns else values.reshape(header.shape)
 
 
 def check_matrix(header: Header, shown: object) -> None:

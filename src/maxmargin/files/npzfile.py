@@ -12,13 +12,17 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import FREE, RATIO
 from maxmargin.files.labels import check_labels
-from maxmargin.files.npyfile import BLOCK, as_features, check_matrix, read_header
+from maxmargin.files.npyfile import BLOCK, as_features, check_matrix, read_array, read_header
 from maxmargin.files.npzsparse import TURNED, by_rows
 from maxmargin.files.options import at_row
 from maxmargin.files.reader import Reader
+from maxmargin.rows.structure import ends_fault
 
 __all__ = ["NpzReader"]
+
+PACKED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # a byte of others may unpack to any number
 
 
 class NpzReader(Reader):
@@ -29,6 +33,8 @@ class NpzReader(Reader):
         try:
             with zipfile.ZipFile(self.path) as archive:
                 names = {name.removesuffix(".npy") for name in archive.namelist()}
+                if {info.compress_type for info in archive.infolist()} - PACKED:
+                    raise NotImplementedError("It is packed in another way than numpy does")
                 self._read_labels(archive, names)
                 if {"data", "shape", "format"} <= names:
                     yield from self._sparse(archive, names)
@@ -49,19 +55,21 @@ class NpzReader(Reader):
     def _array(self, archive: zipfile.ZipFile, name: str) -> np.ndarray:
         """A whole array: row ends, labels, a shape."""
         with archive.open(f"{name}.npy") as file:
-            header = read_header(file, self.shown)
-            return self._take(file, header.dtype, int(np.prod(header.shape))).reshape(header.shape)
+            return read_array(file, self._most(), self.shown)
+
+    def _most(self) -> int:
+        """How many bytes may be unpacked at a time."""
+        return max(FREE, RATIO * self.path.stat().st_size)
 
     def _take(self, file: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
         """The next numbers of an array."""
-        if dtype.hasobject:
-            raise InputError(f"{self.shown}: must hold numbers. Got Python objects. Save numbers.")
         size = count * dtype.itemsize
-        if size > 64 * self.path.stat().st_size * 1024:  # more than any compression yields
-            raise InputError(f"{self.shown}: must hold whole arrays. Got one cut off. Save it again.")
-        content = file.read(size)
+        content = file.read(size) if size <= self._most() else b""
         if len(content) < size:
-            raise InputError(f"{self.shown}: must hold whole arrays. Got one cut off. Save it again.")
+            raise InputError(
+                f"{self.shown}: must hold whole arrays, as long as they say. Got one cut off, or with "
+                "rows out of proportion to the file, instead. Save it again."
+            )
         return np.frombuffer(content, dtype)
 
     def _read_labels(self, archive: zipfile.ZipFile, names: set[str]) -> None:
@@ -103,8 +111,9 @@ class NpzReader(Reader):
         form = self._array(archive, "format").tolist()
         form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
         shape = self._array(archive, "shape")
-        n, d = (int(v) for v in (shape.tolist() if shape.shape == (2,) else (0, 0)))
-        if n < 1 or d < 1:
+        right = shape.shape == (2,) and shape.dtype.kind in "iu"
+        n, d = shape.tolist() if right else (0, 0)
+        if not (1 <= n < 2**63 and 1 <= d < 2**63):
             raise InputError(
                 f"{self.shown}: must hold rows of a sparse matrix. Got none. Save it again."
             )
@@ -131,8 +140,10 @@ class NpzReader(Reader):
             return read_header(file, self.shown).nbytes
 
     def _streamed(self, archive: zipfile.ZipFile, n: int, d: int) -> Iterator[Any]:
-        indptr = self._array(archive, "indptr").astype(np.int64).ravel()
-        if len(indptr) != n + 1 or indptr[0] or np.any(np.diff(indptr) < 0):
+        indptr = self._array(archive, "indptr")
+        right = indptr.dtype.kind in "iu" and indptr.shape == (n + 1,)
+        indptr = indptr.astype(np.int64) if right else np.empty(0, np.int64)
+        if not right or ends_fault(indptr, n, np.iinfo(np.int64).max):
             raise InputError(
                 f"{self.shown}: must hold the ends of its {n} rows. Got others instead. Save it again."
             )

@@ -20,7 +20,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.files.cache import cached, convert
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.labels import Labels, check_labels, check_length
-from maxmargin.files.npyfile import DAMAGED, map_npy
+from maxmargin.files.npyfile import map_npy, read_array
 from maxmargin.files.options import Names, Options, find_kind, read_options
 from maxmargin.files.reader import Reader
 from maxmargin.rows.filerows import FileRows
@@ -49,8 +49,8 @@ def open_rows(
     r"""Open a data file of any size as rows, which ``fit`` takes in place of X and y.
 
     A matrix of NumPy (C order, float64 or float32, labels elsewhere) is used as it is. Any other file is
-    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which is used from then on as
-    long as the size and time of the source and the options stay the same.
+    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which the same user uses from
+    then on as long as the source and the options stay the same.
 
     Parameters
     ----------
@@ -72,9 +72,12 @@ def open_rows(
         Labels that are not in the file: an array, a .npy file, or a text with one in each line.
     dtype : {None, "float64", "float32"}
         How numbers are stored. None keeps single precision where the file has it.
-    first_index, features : int, optional
-        The index of the first feature of svmlight rows (None is 1, and an index 0 is refused), and how
-        many features there are (None is what the largest index says).
+    first_index : int, optional
+        The index of the first feature of svmlight rows (None is 1, and an index 0 is refused).
+    features : int, optional
+        How many features there are, in svmlight, .npz and .rows files. None is what the file says: its
+        shape, or the largest index. Sparse rows with more than two million features, and more than 96
+        for each number in the file, are taken only if this announces them.
     kind : str, optional
         What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.
     cache_dir : path, optional
@@ -143,7 +146,7 @@ def _open(
     source: Path, options: Options, folder: Path | None, shown: object, temporary: bool
 ) -> FileRows:
     if options.kind == "rows":
-        return read_store(source)
+        return read_store(source, features=options.features)
     if options.kind == "npy":
         rows = map_npy(source, options, shown)
         if rows is not None:
@@ -154,7 +157,7 @@ def _open(
     target = source.with_suffix(".rows")
     convert(make(), target, {})
     source.unlink()
-    return read_store(target)
+    return read_store(target, features=options.features)
 
 
 def make_reader(path: Path, options: Options, shown: object) -> Callable[[], Reader]:
@@ -239,14 +242,8 @@ def _given_labels(labels: Any, n: int, shown: object) -> np.ndarray:
 
 def _read_label_file(path: Path) -> np.ndarray:
     if path.suffix.lower() == ".npy":
-        try:
-            with path.open("rb") as file:
-                return check_labels(np.lib.format.read_array(file, allow_pickle=False), path)
-        except DAMAGED as error:
-            if isinstance(error, InputError):
-                raise
-            why = " ".join(str(error).split())[:200]
-            raise InputError(f"{path}: must hold labels saved by numpy.save. {why}") from error
+        with path.open("rb") as file:
+            return check_labels(read_array(file, path.stat().st_size, path), path)
     try:
         texts = [line.strip() for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
     except UnicodeDecodeError as error:

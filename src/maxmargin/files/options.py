@@ -109,7 +109,7 @@ def read_options(
         "header": (header is not None, ("csv", "tsv")),
         "one_hot": (one_hot or bool(encoding), TABLES),
         "first_index": (first_index is not None, ("svmlight",)),
-        "features": (features is not None, ("svmlight",)),
+        "features": (features is not None, ("svmlight", "npz", "rows")),
         "label": (isinstance(label, (str, int)) and label is not False, (*COLUMNS, "npz")),
     }
     for name, (asked, kinds) in given.items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import NUMBER, check_width, in_proportion
 from maxmargin.files.labels import Labels
 from maxmargin.files.options import Options, at_row
 
@@ -46,12 +47,21 @@ class Reader(ABC):
     def read(self) -> Iterator[Any]:
         """Yield the blocks in the type asked for, from the beginning."""
         self.labels = Labels(self.shown)
-        n = 0
+        n = d = entries = 0
+        size = self.path.stat().st_size
         for X in self.blocks():
             yield self._as_type(X, n)
             n += X.shape[0]
+            d, entries = max(d, X.shape[1]), entries + X.size
+            self.labels.entries = entries
+            if not in_proportion(NUMBER * n, size):  # every label is kept in memory
+                raise InputError(
+                    f"{self.shown}: must have a row for every few bits of the file. Got {n:,} rows and "
+                    f"more in {size:,} bytes instead. Write it again, not compressed."
+                )
         if not n:
             raise InputError(f"{self.shown}: must hold rows. Got none. Name another file.")
+        check_width(self.shown, d, entries, self.options.features)
 
     def place(self, before: int, i: int, j: int) -> str:
         """Where an entry of a block is, in words."""

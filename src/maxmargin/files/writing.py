@@ -13,6 +13,7 @@ from scipy import sparse
 from maxmargin.core.atomic import replacing
 from maxmargin.core.errors import InputError
 from maxmargin.files.labels import check_labels
+from maxmargin.rows.structure import check_structure
 
 __all__ = ["write_svmlight"]
 
@@ -53,6 +54,7 @@ def write_svmlight(
     1 1:0.5
     -1 2:2
     """
+    check_structure(X)
     rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.atleast_2d(np.asarray(X))
     labels = [_label(value) for value in check_labels(np.asarray(y), "y").tolist()]
     _check(rows, labels, first_index)

@@ -12,6 +12,7 @@ from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.laboratory.limits import LARGEST, LIMITS, NAME
 from maxmargin.laboratory.projecting import draw_rows, pad, project
+from maxmargin.rows.structure import check_structure
 
 __all__ = ["opening"]
 
@@ -77,6 +78,7 @@ def _rows(X: Any) -> np.ndarray:
                 f"X must be a table of rows and 1 to {most} features. Got the shape {shape} instead. "
                 "Choose some of its columns, or X.reshape(-1, 1) for one feature."
             )
+        check_structure(X)
         rows = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     except InputError:
         raise

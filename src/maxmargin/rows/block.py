@@ -13,6 +13,7 @@ from maxmargin.rows.base import Rows
 from maxmargin.rows.csr import CsrRows
 from maxmargin.rows.form import as_rows
 from maxmargin.rows.sources import Source
+from maxmargin.rows.structure import check_structure
 
 __all__ = ["Block", "Weighted", "block_of", "matrix_of", "rows_of", "stacked"]
 
@@ -52,6 +53,7 @@ def rows_of(X: Any) -> Rows:
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         what = f"{X.ndim} dimensions, of type {X.dtype}"
         raise InputError(f"X must hold rows of real numbers. Got a partition of {what} instead.")
+    check_structure(X, "a partition of X")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     return as_rows(X)

@@ -31,8 +31,9 @@ class CsrRows(Rows):
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        arrays = (np.require(a, requirements="A") for a in (X.data, X.indices, X.indptr))
-        return cls(Csr(*arrays), X.shape)
+        stored = X.indptr[-1]  # there may be empty space behind the last entry
+        arrays = X.data[:stored], X.indices[:stored], X.indptr
+        return cls(Csr(*(np.require(a, requirements="A") for a in arrays)), X.shape)
 
     @cached_property
     def matrix(self) -> Any:

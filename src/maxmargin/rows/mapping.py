@@ -6,6 +6,7 @@ copied. Numbers of rows and offsets are 64-bit integers: a file may hold any num
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import sys
@@ -35,7 +36,7 @@ class Section(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Its length in bytes."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape)
 
     def between(self, start: int, stop: int) -> Section:
         """Entries start … stop−1 along the first axis."""

@@ -8,9 +8,12 @@ with a checksum of every array and of itself. A file that was not finished has n
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -20,9 +23,11 @@ from scipy import sparse
 
 from maxmargin.core.atomic import put_in_place
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import check_room_for_labels, check_width
 from maxmargin.core.workplace import Workplace
 from maxmargin.rows.filerows import FileRows
 from maxmargin.rows.mapping import Section, map_section
+from maxmargin.rows.structure import ends_fault
 
 __all__ = ["StoreWriter", "read_store"]
 
@@ -31,6 +36,27 @@ ALIGN = 4096
 TAIL = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magic word again
 CHUNK = 1 << 24  # bytes at a time
 MOST_FEATURES = np.iinfo(np.int32).max  # columns are 32-bit numbers; row ends are 64-bit ones
+NUMBERS = tuple(np.dtype(kind).str for kind in (np.float64, np.float32))
+PLACE, END = np.dtype(np.int32).str, np.dtype(np.int64).str
+DENSE = {"X": NUMBERS}  # the arrays of a file, and their types
+SPARSE = {"data": NUMBERS, "indices": (PLACE,), "indptr": (END,)}
+CODES = {"codes": (PLACE,)}
+PLACES = ("indices", "codes")  # arrays that say where something is
+MOST = {"n": np.iinfo(np.int64).max - 1, "d": MOST_FEATURES}
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(type(text) is str for text in value)
+
+
+ABOUT: dict[str, Callable[[Any], bool]] = {  # how rows came from their source
+    "names": _is_texts,
+    "columns": _is_texts,
+    "label": lambda value: type(value) is str,
+    "header": lambda value: type(value) is bool,
+    "first_index": lambda value: type(value) is int,
+    "encoding": lambda value: type(value) is dict and all(map(_is_texts, value.values())),
+}
 
 
 class StoreWriter:
@@ -141,32 +167,50 @@ class _Part:
         values.tofile(self.file)
 
 
-def read_store(path: Path, largest: int | None = None) -> FileRows:
-    """Open a file that :class:`StoreWriter` made; everything it says of itself is checked."""
+def read_store(path: Path, largest: int | None = None, features: int | None = None) -> FileRows:
+    """Open a file that :class:`StoreWriter` made; everything it says of itself is checked.
+
+    Columns, row ends and codes too: compiled code goes where they point. ``features`` announces how many
+    there are, where they are many more than the numbers of the file.
+    """
     path = Path(path)
     try:
         with path.open("rb") as file:
             head, end = _head(file, path)
-            sections = {
-                name: Section(int(a["offset"]), str(a["dtype"]), tuple(int(v) for v in a["shape"]))
-                for name, a in head["arrays"].items()
-            }
-            _check(file, path, head, sections, end)
+            sections = _sections(head)
+            ranges = _check(file, path, head, sections, end)
+            n, d = head["n"], head["d"]
+            stored = math.prod(sections["X" if "X" in sections else "data"].shape)
+            check_width(path, d, stored, features)
+            if "indptr" in sections:
+                ends = map_section(file.fileno(), sections["indptr"])
+                _require(not ends_fault(ends, n, stored), "its row ends do not rise")
+                _require(ranges["indices"] < d, "a column is beyond the last")
             labels = None
             if head["classes"] is not None:
-                known = head["classes"]
-                codes = map_section(file.fileno(), sections["codes"])
-                labels = np.array(known["values"], dtype=known["dtype"])[codes]
+                dtype, values = _classes(head["classes"], n)
+                check_room_for_labels(path, n, dtype.itemsize, stored)
+                classes = np.array(values, dtype=dtype).reshape(len(values))
+                _require(ranges["codes"] < len(classes), "a label is none of its classes")
+                labels = classes[map_section(file.fileno(), sections["codes"])]
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}.") from error
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except InputError:
+        raise
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise _broken(path, str(error)) from error
     chosen = [sections[name] for name in ("X", "data", "indices", "indptr") if name in sections]
-    about = dict(head["about"])
-    return FileRows(path, int(head["d"]), chosen, labels, about.get("names"), largest, about)
+    about = head["about"]
+    return FileRows(path, d, chosen, labels, about.get("names"), largest, about)
+
+
+def _require(holds: bool, why: str) -> None:
+    if not holds:
+        raise ValueError(why)
 
 
 def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
+    """What the file says of itself, and where that begins."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - TAIL))
     tail = file.read(TAIL)
@@ -179,28 +223,82 @@ def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
     text = file.read(length)
     if tail[:16] != b"%08d%08x" % (length, zlib.crc32(text)):
         raise _broken(path, "the checksum of its description does not match")
-    return json.loads(text), size - TAIL - length
+    head = json.loads(text)
+    whole = type(head) is dict and head.keys() == {"n", "d", "about", "classes", "arrays"}
+    _require(whole, "its description lacks an entry")
+    counts = all(type(head[key]) is int and 1 <= head[key] <= MOST[key] for key in MOST)
+    parts = all(type(head[key]) is dict for key in ("about", "arrays"))
+    _require(counts and parts, "its description has another form")
+    about = head["about"]
+    for key, right in ABOUT.items():
+        _require(about.get(key) is None or right(about[key]), f"it says of {key} what cannot be")
+    named = about.get("names") is None or len(about["names"]) == head["d"]
+    _require(named, "it must name every feature")
+    return head, size - TAIL - length
+
+
+def _sections(head: dict[str, Any]) -> dict[str, Section]:
+    """Where its arrays lie: of one of two kinds of rows, and of the types that the kernels read."""
+    n, arrays = head["n"], head["arrays"]
+    form = DENSE if "X" in arrays else SPARSE
+    wanted = {**form, **({} if head["classes"] is None else CODES)}
+    _require(arrays.keys() == wanted.keys(), f"its arrays must be {', '.join(wanted)}")
+    sections = {}
+    for name, dtypes in wanted.items():
+        about = arrays[name]
+        known = type(about) is dict and about.keys() == {"offset", "dtype", "shape", "sum"}
+        _require(known and about["dtype"] in dtypes, f"its array {name} must be of {dtypes}")
+        shape = about["shape"]
+        counts = type(shape) is list and all(type(v) is int and v >= 0 for v in shape)
+        _require(counts and type(about["offset"]) is int, f"its array {name} must have a shape")
+        sections[name] = Section(about["offset"], about["dtype"], tuple(shape))
+    stored = sections["data"].shape if form is SPARSE else ()
+    shapes = {"X": (n, head["d"]), "data": stored, "indices": stored, "indptr": (n + 1,), "codes": (n,)}
+    for name, section in sections.items():
+        _require(section.shape == shapes[name], f"its array {name} must have the shape {shapes[name]}")
+    _require(form is DENSE or len(stored) == 1, "its array data must be a vector")
+    return sections
+
+
+def _classes(known: Any, n: int) -> tuple[np.dtype[Any], list[Any]]:
+    """The labels that the codes of n rows stand for, and their type."""
+    right = type(known) is dict and known.keys() == {"dtype", "values"} and type(known["values"]) is list
+    _require(right and type(known["dtype"]) is str, "its classes must have a type and values")
+    found = re.fullmatch(r"[|<>][biufU]\d{1,9}", known["dtype"])
+    plain = {type(value) for value in known["values"]} <= {bool, int, float, str}
+    few = found is not None and len(known["values"]) <= n
+    _require(plain and few, "its classes must be labels of its rows")
+    return np.dtype(known["dtype"]), known["values"]
 
 
 def _check(
     file: BinaryIO, path: Path, head: dict[str, Any], sections: dict[str, Section], end: int
-) -> None:
-    """Compare every array with its checksum; holes between arrays must be empty."""
-    place = 0
+) -> dict[str, int]:
+    """Compare every array with its checksum; holes between arrays must be empty.
+
+    Returns the largest number of each array of places; none of them is negative.
+    """
+    place, ranges = 0, {}
     for name, section in sorted(sections.items(), key=lambda item: item[1].offset):
+        before = max(place, len(MAGIC))
+        if section.offset != before + -before % ALIGN or section.offset + section.nbytes > end:
+            raise _broken(path, f"its array {name} is cut off")
         file.seek(place)
-        gap = file.read(section.offset - place)
-        if gap.strip(b"\0") not in (b"", MAGIC):
+        if file.read(section.offset - place).strip(b"\0") not in (b"", MAGIC):
             raise _broken(path, "there is something between its arrays")
         place = section.offset + section.nbytes
-        if section.offset < len(MAGIC) or place > end:
-            raise _broken(path, f"its array {name} is cut off")
-        words, step = section.nbytes // 4, CHUNK // 4
-        flat = Section(section.offset, "<u4", (words,))
-        parts = (flat.between(k, min(k + step, words)) for k in range(0, words, step))
-        total = sum(_sum(map_section(file.fileno(), part)) for part in parts) % (1 << 64)
-        if total != head["arrays"][name]["sum"]:
+        words, step, total, highest = section.nbytes // 4, CHUNK // 4, 0, -1
+        flat = Section(section.offset, PLACE if name in PLACES else "<u4", (words,))
+        for start in range(0, words, step):
+            values = map_section(file.fileno(), flat.between(start, min(start + step, words)))
+            total += _sum(values)
+            if name in PLACES:
+                _require(int(values.min()) >= 0, f"its array {name} has a negative number")
+                highest = max(highest, int(values.max()))
+        ranges[name] = highest
+        if total % (1 << 64) != head["arrays"][name]["sum"]:
             raise _broken(path, f"the checksum of its array {name} does not match")
+    return ranges
 
 
 def _sum(values: np.ndarray) -> int:

@@ -2,6 +2,8 @@
 
 In the JSON text a part is named by ``{"part": "a3"}``; of a sparse array the part holds the entries that
 are not zero, and ``{"part": "a3", "sparse": [1, 200001]}`` gives the shape. A zero is 0.0: −0.0 is kept.
+Sparse arrays of many numbers come with some of their zeros, so that a part is never small beside what is
+made of it.
 """
 
 from __future__ import annotations
@@ -14,17 +16,41 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import FREE, NUMBER, RATIO, in_proportion
 
 __all__ = ["LARGE", "Parts", "pack", "plain", "read_array"]
 
 LARGE = 100_000  # numbers up to which a model is one file
 SPARSE, SHARE = 10_000, 4  # larger arrays with fewer nonzeros than one in so many also go to the part
 SMALL = 1_000  # arrays that stay in the text in any case
-MOST = 2**40  # entries of an array, at most
+PLACE = 8  # bytes of the place of a number in a sparse array
+EVERY = RATIO * (NUMBER + PLACE) // NUMBER  # of so many numbers one is written, zero or not
 
-Parts = Mapping[str, np.ndarray]
 KINDS = {float: np.dtype(np.float64), int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
 WORDS = {float: "numbers", int: "integers", bool: "true or false"}
+
+
+class Parts:
+    """Arrays that lie in a file of their own. Each is there for one entry, and is taken once.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The arrays by name. Together they allow for as many zeros as are in proportion to their size.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray] | None = None) -> None:
+        self._arrays = dict(arrays or {})
+        self._held, self._asked = sum(a.nbytes for a in self._arrays.values()), 0
+
+    def take(self, name: Any) -> np.ndarray | None:
+        """An array that nobody has taken yet."""
+        return self._arrays.pop(name, None) if type(name) is str else None
+
+    def allow(self, size: int) -> bool:
+        """Whether so many numbers more may be made of these arrays."""
+        self._asked += NUMBER * size
+        return in_proportion(self._asked, self._held)
 
 
 def plain(tree: Any) -> Any:
@@ -45,10 +71,11 @@ def pack(tree: Any) -> tuple[Any, dict[str, np.ndarray]]:
     if not large and not any(_is_sparse(a) for a in arrays):
         return plain(tree), {}
     parts: dict[str, np.ndarray] = {}
+    many = NUMBER * sum(a.size for a in arrays if _is_sparse(a)) > FREE
 
     def packed(value: Any) -> Any:
         if isinstance(value, np.ndarray) and value.size > SMALL and (large or _is_sparse(value)):
-            return _put(value, parts)
+            return _put(value, parts, EVERY if many else None)
         if isinstance(value, dict):
             return {key: packed(v) for key, v in value.items()}
         if isinstance(value, list):
@@ -76,12 +103,14 @@ def _bits(a: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(a).view(np.int64)  # −0.0 is not zero here
 
 
-def _put(a: np.ndarray, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+def _put(a: np.ndarray, parts: dict[str, np.ndarray], every: int | None) -> dict[str, Any]:
     name = f"a{len(parts)}"
     if not _is_sparse(a):
         parts[name] = np.ascontiguousarray(a)
         return {"part": name}
     where = np.flatnonzero(_bits(a))
+    if every is not None:
+        where = np.union1d(where, np.arange(0, a.size, every))
     parts[name] = a.ravel()[where]
     parts[f"{name}.where"] = where.astype(np.int64)
     return {"part": name, "sparse": list(a.shape)}
@@ -124,16 +153,16 @@ def _from_lists(value: Any, kind: type) -> np.ndarray | None:
 
 def _from_part(value: dict[str, Any], kind: type, name: str, parts: Parts) -> np.ndarray:
     key, shape = value.get("part"), value.get("sparse")
-    array = parts.get(key) if type(key) is str else None
+    array = parts.take(key)
     if array is None or array.dtype != KINDS[kind] or not value.keys() <= {"part", "sparse"}:
         raise InputError(f"{name} must be in the part of the model. Got {reprlib.repr(value)} instead.")
     if "sparse" not in value:
         return array
-    where = parts.get(f"{key}.where")
+    where = parts.take(f"{key}.where")
     shape = shape if isinstance(shape, list) else [-1]
     size = math.prod(shape) if all(type(n) is int and n >= 0 for n in shape) else -1
     if (
-        not 0 <= size <= MOST
+        size < 0
         or where is None
         or where.dtype != np.int64
         or where.shape != array.shape
@@ -141,6 +170,12 @@ def _from_part(value: dict[str, Any], kind: type, name: str, parts: Parts) -> np
         or (len(where) and (where[0] < 0 or where[-1] >= size or np.any(np.diff(where) <= 0)))
     ):
         raise InputError(f"{name} must be a sparse array with ascending places. Got others instead.")
+    if not parts.allow(size):
+        raise InputError(
+            f"{name} must have a size in proportion to its part: at most {EVERY} zeros for each number "
+            f"there. Got {size:,} numbers, of which {len(where):,} are there, instead. Save the model "
+            "again with this version of maxmargin."
+        )
     if not np.all(np.isfinite(array)):
         raise InputError(f"{name} must hold finite numbers. Got nan or infinity instead.")
     full = np.zeros(size, dtype=array.dtype)

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import tokenize
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from maxmargin.core.atomic import write_atomically
 from maxmargin.core.errors import InputError
+from maxmargin.files.npyfile import read_array
 from maxmargin.saving.arrays import Parts, pack
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.reading import Reader
@@ -175,8 +175,8 @@ def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
 def _parts(content: dict[str, Any], target: Path) -> Parts:
     """The arrays of the part, if the model has one; the entry is taken out of the content."""
     if "part" not in content:
-        return {}
-    reader = Reader(content.pop("part"), "part", {})
+        return Parts()
+    reader = Reader(content.pop("part"), "part")
     name, digest = reader.text("file"), reader.text("sha256")
     reader.done()
     if not PART.fullmatch(name):
@@ -197,15 +197,17 @@ def _parts(content: dict[str, Any], target: Path) -> Parts:
 
 
 def _unzip(data: bytes, name: str) -> Parts:
-    """Read arrays that were stored without compression: they cannot be larger than the file."""
+    """Read arrays that were stored without compression: they are no larger than the file."""
     arrays: dict[str, np.ndarray] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(info.file_size for info in archive.infolist()) > len(data):
+                raise ValueError("its arrays lie on top of each other")
             for info in archive.infolist():
                 if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
                     raise ValueError("it holds something else than stored arrays")
                 with archive.open(info) as file:
-                    array = np.lib.format.read_array(file, allow_pickle=False)
+                    array = read_array(file, info.file_size, info.filename)
                 arrays[info.filename.removesuffix(".npy")] = np.array(array, order="C")
     except (
         ValueError,
@@ -214,11 +216,9 @@ def _unzip(data: bytes, name: str) -> Parts:
         EOFError,
         NotImplementedError,
         RuntimeError,
-        SyntaxError,
-        tokenize.TokenError,
     ) as error:
         raise InputError(f"its part {name!r} must hold arrays: {error}.") from None
-    return arrays
+    return Parts(arrays)
 
 
 def _part_named_in(target: Path) -> str | None:

@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
+from maxmargin.core.proportion import NUMBER, in_proportion
 from maxmargin.saving.linear import LinearModel
 from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
 
@@ -47,7 +48,8 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
     >>> from_libsvm(path).coef_
     array([[0.5, 0.5]])
     """
-    lines = Lines(read_text(path), path)
+    text = read_text(path)
+    lines = Lines(text, path)
     head = lines.head("SV", "LIBSVM model", NEEDED, ALLOWED)
     if head["svm_type"] not in KINDS:
         lines.fail(f"svm_type must be c_svc or nu_svc. Got {head['svm_type'][:40]!r} instead.")
@@ -64,12 +66,17 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
         lines.fail(f"label must name {k} distinct classes. Got {len(labels)} instead.")
     if len(counts) != k or sum(counts) != total:
         lines.fail(f"nr_sv must hold {k} numbers that add to {total}. Got {head['nr_sv'][:40]} instead.")
+    if len(rho) != k * (k - 1) // 2:
+        lines.fail(f"rho must hold {k * (k - 1) // 2} numbers. Got {len(rho)} instead.")
     pairs = list(combinations(range(k), 2))
-    if len(rho) != len(pairs):
-        lines.fail(f"rho must hold {len(pairs)} numbers. Got {len(rho)} instead.")
+    place = {pair: row for row, pair in enumerate(pairs)}
     coefficients, vectors = _vectors(lines, total, k)
-    if len(pairs) * vectors.shape[1] > MOST:
-        lines.fail(f"a model may have {MOST} weights at most. Got more instead.")
+    weights = len(pairs) * vectors.shape[1]
+    if not in_proportion(NUMBER * weights, len(text)):
+        lines.fail(
+            "a model may have two million weights, or eight for each byte of its file. Got "
+            f"{weights:,} instead. Number the features without gaps, and train again."
+        )
     starts = np.cumsum([0, *counts])
     W, b = np.empty((len(pairs), vectors.shape[1])), np.empty(len(pairs))
     order = np.argsort(labels).tolist()
@@ -78,7 +85,7 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
         ours, theirs = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
         w = coefficients[ours, j - 1] @ vectors[ours] + coefficients[theirs, i] @ vectors[theirs]
         sign = 1.0 if i == order[high] else -1.0  # positive on the larger label
-        W[row], b[row] = sign * w, -sign * rho[pairs.index((i, j))]
+        W[row], b[row] = sign * w, -sign * rho[place[i, j]]
     return LinearModel(
         coef_=W,
         intercept_=b,

@@ -19,6 +19,7 @@ from maxmargin.estimators.audit import certify
 from maxmargin.estimators.door import read_X
 from maxmargin.estimators.machines import chosen, decide_multiclass
 from maxmargin.rows import Rows
+from maxmargin.rows.structure import check_structure
 from maxmargin.solvers.examples import Examples
 
 __all__ = ["LinearModel", "audit"]
@@ -194,6 +195,7 @@ def _audit_pairs(
 ) -> dict[Hashable, Certificate]:
     """Every pair of classes on its own rows, with the class weights of the whole problem."""
     if not isinstance(X, Rows):
+        check_structure(X)
         X = X if sparse.issparse(X) else np.asarray(X)
     C = getattr(model, "C", None) if C is None else C
     classes = find_classes(labels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from itertools import pairwise
 from typing import Any
 
@@ -10,11 +9,12 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import FREE
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.batch import BatchPerceptron
 from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.hardmargin import HardMarginSVC
-from maxmargin.estimators.machines import build_machines
+from maxmargin.estimators.machines import machine_count, machine_labels
 from maxmargin.estimators.marginmachine import MarginAttributes
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket import PocketPerceptron
@@ -81,7 +81,7 @@ def from_dict(content: dict[str, Any]) -> Any:
     >>> from_dict(to_dict(model)).predict([[2.0, 0.0]])
     array([1])
     """
-    return restore(content, {})
+    return restore(content)
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def describe(model: Any) -> dict[str, Any]:
             "the weights of a model must be finite to be saved. Got nan or infinity instead."
         )
     fitted: dict[str, Any] = {
-        "classes": encode_labels(model.classes_),
+        "classes": encode_labels(model.classes_, free=FREE),
         "features": {"count": int(model.n_features_in_)},
         "scheme": {name: _plain(value) for name, value in model._fitted_scheme.items()},
         "weights": Z,
@@ -118,7 +118,7 @@ def describe(model: Any) -> dict[str, Any]:
     return {**head, **fitted, "state": state}
 
 
-def restore(content: Any, parts: Parts) -> Any:
+def restore(content: Any, parts: Parts | None = None) -> Any:
     """Return the model that :func:`describe` described; every entry is checked, and nothing is run."""
     try:
         return _restore(Reader(content, "", parts))
@@ -148,7 +148,7 @@ def _restore(reader: Reader) -> Any:
     model = decode_parameters(reader.take("parameters"), KINDS[kind], "parameters")
     _check(model)
     if "encoding" in reader:
-        model.encoding_ = reader.take("encoding")
+        model.encoding_ = _encoding(reader.reader("encoding"))
     if "classes" in reader:
         _restore_fitted(model, reader)
     reader.done()
@@ -156,7 +156,7 @@ def _restore(reader: Reader) -> Any:
 
 
 def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
-    classes = decode_labels(reader.take("classes"))
+    classes = decode_labels(reader.take("classes"), free=FREE)
     least = 1 if isinstance(model, PerceptronBase) else 2
     values = classes.tolist()
     if len(values) < least or not all(a < b for a, b in pairwise(values)):
@@ -171,14 +171,33 @@ def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
         model.feature_names_in_ = names.astype(object)
     features.done()
     model._fitted_scheme = _scheme(model, reader.take("scheme"))
-    labels = _labels(classes, model._fitted_scheme["multi_class"])
-    Z = reader.array("weights", float, (len(labels), d + 1))
+    multi_class = model._fitted_scheme["multi_class"]
+    Z = reader.array("weights", float, (machine_count(len(classes), multi_class), d + 1))
+    labels = machine_labels(classes, multi_class)  # after the weights: of pairs there may be many
     state = reader.reader("state")
     if isinstance(model, MarginAttributes):
         decode_margins(model, state, Z, labels)
     elif isinstance(model, PerceptronBase):
         decode_perceptron(model, state, Z, labels)
     state.done()
+
+
+def _encoding(reader: Reader) -> dict[str, Any]:
+    """How the command line read the file that the model was fitted to."""
+    found: dict[str, Any] = {}
+    for key in ("label", "columns", "header", "first_index", "categories"):
+        if key not in reader:
+            continue
+        if key == "columns":
+            found[key] = reader.texts(key)
+        elif key == "categories":
+            words = reader.reader(key)
+            found[key] = {name: words.texts(name) for name in list(words)}
+        else:
+            kinds = {"label": reader.text, "header": reader.flag, "first_index": reader.count}
+            found[key] = kinds[key](key)
+    reader.done()
+    return found
 
 
 def _scheme(model: Any, value: Any) -> dict[str, Any]:
@@ -190,13 +209,6 @@ def _scheme(model: Any, value: Any) -> dict[str, Any]:
         if v not in ("ovr", "ovo") if key == "multi_class" else type(v) is not bool:
             raise bad(f"scheme.{key}", "as it was fitted", v)
     return dict(value)
-
-
-def _labels(classes: np.ndarray, multi_class: str) -> list[Hashable]:
-    """The labels of the machines."""
-    both = classes if len(classes) > 1 else np.append(classes, classes)
-    none = np.empty(0, dtype=np.int64)
-    return [m.label for m in build_machines(both, none, multi_class, none, np.ones(len(both)))]
 
 
 def _check(model: Any) -> None:

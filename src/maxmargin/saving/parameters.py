@@ -72,9 +72,9 @@ def _decode(value: Any, name: str) -> Any:
     if value.keys() == {"stop"}:
         return _decode_rule(value["stop"], name, 0)
     if value.keys() == {"random_state"}:
-        return _decode_state(Reader(value["random_state"], name, {}))
+        return _decode_state(Reader(value["random_state"], name))
     if value.keys() == {"splitter", "parameters"}:
-        reader = Reader(value, name, {})
+        reader = Reader(value, name)
         splitter, inside = reader.text("splitter"), reader.reader("parameters").rest()
         if splitter not in SPLITTERS or inside.keys() != set(SPLITTERS[splitter]):
             raise bad(name, f"one of the splitters {', '.join(SPLITTERS)}", value)
@@ -106,7 +106,7 @@ def _decode_rule(value: Any, name: str, depth: int) -> StoppingRule:
                 tuple(_decode_rule(part, name, depth + 1) for part in parts)
             )
             return combined
-    reader = Reader(value, name, {})
+    reader = Reader(value, name)
     kind = RULES.get(reader.text("rule"))
     inside = {key: decode(v, f"{name}.{key}") for key, v in reader.rest().items()}
     if kind is None or not inside.keys() <= {f.name for f in fields(kind)}:

@@ -14,12 +14,13 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.batch import BatchPerceptron
 from maxmargin.estimators.fitting import PerceptronBase
+from maxmargin.estimators.growing import LEAST_ROOM
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket import PocketPerceptron
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.saving.logs import decode_log, encode_log
 from maxmargin.saving.parameters import decode_generator, encode_generator
-from maxmargin.saving.reading import Reader, to_extended
+from maxmargin.saving.reading import Reader, bad, to_extended
 from maxmargin.saving.values import decode, encode
 from maxmargin.saving.verdicts import decode_reason, encode_reason
 from maxmargin.solvers.perceptron.running import State
@@ -74,6 +75,8 @@ def decode_perceptron(
     if k > 1:
         model.stop_reason_ = decode_reason(reader.reader("reason"))
     room = reader.count("room", least=d + 1) if "room" in reader else d
+    if room > max(LEAST_ROOM, 2 * d):
+        raise bad(reader.called("room"), f"at most {max(LEAST_ROOM, 2 * d)}", room)
     if "index" in reader:
         _decode_index(model, reader, d)
     if "rng" in reader:

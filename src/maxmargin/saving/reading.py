@@ -48,19 +48,22 @@ class Reader:
         The object.
     name : str
         How to call it in errors.
-    parts : Parts
+    parts : Parts, optional
         The arrays that lie in a file of their own.
     """
 
-    def __init__(self, value: Any, name: str, parts: Parts) -> None:
+    def __init__(self, value: Any, name: str, parts: Parts | None = None) -> None:
         if type(value) is not dict:
             raise bad(name or "the model", "an object", value)
         self._left: dict[str, Any] = dict(value)
-        self.name, self.parts = name, parts
+        self.name, self.parts = name, Parts() if parts is None else parts
 
     def called(self, key: str) -> str:
         """The name of an entry in errors."""
         return f"{self.name}.{key}" if self.name else key
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._left)
 
     def __contains__(self, key: str) -> bool:
         return key in self._left

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.training import loss_of, scaling_of
+from maxmargin.rows.structure import check_structure
 from maxmargin.saving.linear import LinearModel
 
 __all__ = ["from_sklearn"]
@@ -44,6 +45,7 @@ def from_sklearn(estimator: Any) -> LinearModel:
             "have kernel='linear'."
         )
     W, classes = estimator.coef_, np.asarray(estimator.classes_)
+    check_structure(W, "coef_")
     W = np.atleast_2d(W.toarray() if sparse.issparse(W) else np.asarray(W, dtype=np.float64))
     if not isinstance(estimator.classes_, np.ndarray) or classes.ndim != 1:
         raise InputError(f"estimator must have one target. Got {name} with several instead.")

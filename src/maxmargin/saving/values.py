@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.proportion import RATIO
 from maxmargin.saving.reading import bad
 
 __all__ = ["decode", "decode_labels", "encode", "encode_labels", "from_fraction", "to_fraction"]
@@ -25,6 +26,7 @@ DTYPE = re.compile(
     r"\|b1|\|[iu]1|[<>][iu][248]|[<>]f[248]|[<>]U\d{1,6}|\|S\d{1,6}|[<>][Mm]8(\[\d{0,9}[A-Za-zμ]{1,2}\])?"
 )
 OBJECTS = "objects"
+SHORT = 4_096  # bytes of a vector of texts within other values, also where the texts are few
 FRACTION = re.compile(r"(-?[0-9a-f]+)/([1-9a-f][0-9a-f]*)")
 
 
@@ -111,8 +113,15 @@ TAGS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 }
 
 
-def encode_labels(labels: np.ndarray, name: str = "classes") -> dict[str, Any]:
-    """Return a vector of labels (or of other values) with its type."""
+def encode_labels(labels: np.ndarray, name: str = "classes", free: int = SHORT) -> dict[str, Any]:
+    """Return a vector of labels (or of other values) with its type.
+
+    An array of texts has room for the longest in every place. If that is more than ``free`` bytes, and
+    out of proportion to the texts, they are written in a narrower type, or as objects.
+    """
+    if labels.dtype.kind in "US" and not _fits(labels.dtype, labels.tolist(), free):
+        labels = np.array(labels.tolist())
+        labels = labels if _fits(labels.dtype, labels.tolist(), free) else labels.astype(object)
     if labels.dtype.kind == "O":
         return {"dtype": OBJECTS, "values": [encode(v, name) for v in labels.tolist()]}
     if not DTYPE.fullmatch(labels.dtype.str):
@@ -125,7 +134,15 @@ def encode_labels(labels: np.ndarray, name: str = "classes") -> dict[str, Any]:
     return {"dtype": labels.dtype.str, "values": [encode(v, name) for v in labels.tolist()]}
 
 
-def decode_labels(value: Any, name: str = "classes") -> np.ndarray:
+def _fits(dtype: np.dtype[Any], values: list[Any], free: int) -> bool:
+    """Whether texts fill an array of this type, up to a factor; numbers always do."""
+    if dtype.kind not in "US":
+        return True
+    length = sum(len(v) for v in values if type(v) in (str, bytes))
+    return len(values) * dtype.itemsize <= max(free, RATIO * length)
+
+
+def decode_labels(value: Any, name: str = "classes", free: int = SHORT) -> np.ndarray:
     """Return the vector that :func:`encode_labels` wrote; every value must fit its type."""
     if (
         type(value) is not dict
@@ -145,6 +162,8 @@ def decode_labels(value: Any, name: str = "classes") -> np.ndarray:
         if dtype[1] in "Mm":
             labels = np.array(values, dtype=np.int64).astype(dtype)
             fits = {type(v) for v in values} <= {int}
+        elif not _fits(np.dtype(dtype), values, free):
+            raise ValueError
         else:
             labels = np.array(values, dtype=dtype)
             back = labels.tolist()

@@ -17,6 +17,7 @@ import numpy as np
 
 from maxmargin.core.history import History
 from maxmargin.core.rules import StopReason
+from maxmargin.core.state_forms import Form, count, instance, maybe, number, numbers, record
 from maxmargin.core.trace import Trace
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "Problem",
     "Solution",
     "Trained",
+    "solution_form",
+    "trace_form",
 ]
 
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the
@@ -111,3 +114,27 @@ class Solution:
     best_error: float = float("nan")  # pocket: their E_in, polished
     unpolished_error: float = float("nan")  # pocket: and before
     least_error: float = 0.0  # pocket: what no plane falls below
+
+
+def solution_form(width: int, average: int = 0) -> Form:
+    """What the solution of a machine with so many weights must look like; see ``core.state_forms``."""
+    return record(
+        Solution,
+        z=numbers(width),
+        reason=instance(StopReason),
+        history=instance(History),
+        state=numbers(width),
+        mistakes=count,
+        trace=maybe(trace_form(width)),
+        average=maybe(numbers(average)),
+        steps=count,
+        best_update=count,
+        best_error=number,
+        unpolished_error=number,
+        least_error=number,
+    )
+
+
+def trace_form(width: int) -> Form:
+    """What its trace must look like."""
+    return record(Trace, start=numbers(width))  # all weights of a trace have the shape of the first

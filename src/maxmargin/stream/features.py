@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.estimators.growing import LEAST_ROOM
 from maxmargin.files.scratch import Scratch
 from maxmargin.kernels.columns import find_columns, hash_numbers, put_names, tidy_rows
 from maxmargin.stream.block import Block
@@ -127,7 +128,7 @@ class Features:
         model.n_features_in_ = len(index)
         now = room = model._state.Z.shape[1] - 1
         while len(counts) and counts[-1] > room:
-            room = max(8, 2 * int(counts[np.searchsorted(counts, room, side="right")]))
+            room = max(LEAST_ROOM, 2 * int(counts[np.searchsorted(counts, room, side="right")]))
         if room != now:
             model._resize(room)
 

@@ -47,10 +47,24 @@ class Learner:
     ) -> None:
         self.model, self.bits, self.labels = model, bits, labels
         model._check_params()
-        if not self._begun and labels is not None:
+        if self._begun:
+            self._check_model()
+        elif labels is not None:
             self._begin(np.array(sorted(labels.values())))
         self.features = Features(model, bits)
         self._scratch = Scratch()
+
+    def _check_model(self) -> None:
+        """Refuse a model that no learner left behind: examples would be written beyond its weights."""
+        self.model._check_scheme()
+        width, names = self.model._wide().shape[1] - 1, getattr(self.model, "feature_index_", None)
+        hashed = self.bits is not None and names is None and width == 1 << self.bits
+        if not hashed and (self.bits is not None or names is None or {type(n) for n in names} - {str}):
+            wanted = "names of features" if self.bits is None else f"2^{self.bits} hashed features"
+            raise InputError(
+                f"model must be fresh, or one that learned from a stream with {wanted}. Got another "
+                "instead. Begin anew."
+            )
 
     @property
     def _begun(self) -> bool:

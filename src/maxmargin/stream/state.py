@@ -15,7 +15,7 @@ import numpy as np
 
 from maxmargin.checkpoints.files import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
-from maxmargin.saving.arrays import pack
+from maxmargin.saving.arrays import Parts, pack
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.reading import Reader
 from maxmargin.stream.tally import Tally
@@ -66,7 +66,7 @@ def read_state(path: str | os.PathLike[str]) -> StreamState | None:
     if content is None:
         return None
     try:
-        return _decode(Reader(content, "", {}))
+        return _decode(Reader(content, ""))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -80,7 +80,7 @@ def _decode(reader: Reader) -> StreamState:
             raise InputError(f"bits and written must be null or integers ≥ 0. Got {value!r} instead.")
     arrays = {name: _array(name, value) for name, value in dict(reader.take("parts")).items()}
     state = StreamState(
-        model=restore(reader.take("model"), arrays),
+        model=restore(reader.take("model"), Parts(arrays)),
         tally=tally,
         bits=bits,
         read=place.count("bytes"),
@@ -93,7 +93,7 @@ def _decode(reader: Reader) -> StreamState:
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    reader = Reader(value, f"parts.{name}", {})
+    reader = Reader(value, f"parts.{name}")
     dtype, shape = reader.text("dtype"), reader.items("shape")
     try:
         data = base64.b64decode(reader.text("data"), validate=True)

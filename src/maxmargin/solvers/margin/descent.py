@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from maxmargin.core.state_forms import StateError, count, entries, numbers, places, whole
 from maxmargin.kernels.descent import ABOVE, BALANCE, BELOW, BIAS, CHANGED, GAP, descend, shuffle
 from maxmargin.solvers.margin.duel import Duel
 from maxmargin.solvers.margin.passes import State
@@ -28,6 +29,7 @@ CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
 FACTOR, EACH = 4.0, 6  # from one set of bounds to the next, and epochs with each
 STAGES = 8
 PIECE = 1 << 22  # entries visited at a time, to let Ctrl-C through
+DRIFT = 1e-6  # of the rows' lengths: what rounding may have added to w in many epochs
 TINY = 1e-12  # of the longest row: what an empty one counts as
 
 
@@ -70,9 +72,30 @@ class Descent:
 
     def restore(self, saved: State) -> None:
         """Be where another one was."""
+        self._check(saved)
         self.alpha, self.w = saved["alpha"].copy(), saved["w"].copy()
         self._order, self._state = saved["order"].copy(), saved["places"].copy()
         self.left, self.epochs, self.duel.visits = saved["left"], saved["epochs"], saved["visits"]
+
+    def _check(self, saved: State) -> None:
+        """Refuse what :meth:`state` does not return, and a w from which no epoch would find home."""
+        duel = self.duel
+        entries(
+            alpha=numbers(duel.n),
+            w=numbers(duel.d),
+            order=places(duel.n, below=duel.n),
+            places=numbers(len(self._state), finite=False),
+            left=whole(0, duel.n),
+            epochs=count,
+            visits=count,
+        )(saved, "walk")
+        alpha, state = saved["alpha"], saved["places"]
+        near = DRIFT * float(alpha @ np.sqrt(duel.q))
+        within = float(alpha.min()) >= 0.0 and not np.any(alpha > duel.C)
+        balance = abs(state[BALANCE] - float(alpha @ duel.y)) <= DRIFT * float(alpha.sum())
+        w = float(np.abs(saved["w"] - duel.pull(alpha)).max()) <= near
+        if not (within and balance and w and np.isfinite(state[BIAS])):
+            raise StateError("walk must be w = Σ α_i y_i x_i with multipliers in bounds. Got another.")
 
     def wake(self, b: float | None = None) -> None:
         """Let all rows take part again, with another bias if one is given."""

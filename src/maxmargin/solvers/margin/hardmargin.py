@@ -18,10 +18,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxmargin.core.state_forms import (
+    StateError,
+    count,
+    entries,
+    flag,
+    instance,
+    maybe,
+    number,
+    places,
+)
 from maxmargin.solvers.margin.frame import Frame, draw
 from maxmargin.solvers.margin.multipliers import MEET, minimise
-from maxmargin.solvers.margin.passes import SMALL, TIGHT, Budget, Course, MarginPoint, State, within
-from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.passes import (
+    SMALL,
+    TIGHT,
+    Budget,
+    Course,
+    MarginPoint,
+    State,
+    point_form,
+    within,
+)
+from maxmargin.solvers.margin.reduced import Iterate, Reduced, iterate_form
 from maxmargin.solvers.margin.witness import meeting_weights
 
 __all__ = [
@@ -53,6 +72,8 @@ def hard_margin(
     size = min(frame.n, max(LEAST, min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))))
     zero = np.zeros(frame.d)
     final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
+    if saved is not None:
+        _check(saved, frame)
     kept: State = saved or _begin(frame, size)
     pool, point = kept["pool"], kept["point"]
     best: MarginPoint = kept["best"]  # its multipliers belong to the rows pool[: …]
@@ -119,14 +140,32 @@ def _begin(frame: Frame, size: int) -> State:
     return {**now, "meet": MEET, "solved": False, "run": None}
 
 
+def _check(saved: State, frame: Frame) -> None:
+    """Refuse what is no state of :func:`hard_margin`; what its part holds, the part looks at."""
+    pool = places(None, below=frame.n)
+    pool(saved.get("pool"), "pool")
+    entries(
+        pool=pool,
+        point=iterate_form(len(saved["pool"]), frame.d),
+        best=point_form(None, frame.d),
+        close=flag,
+        passes=count,
+        meet=number,
+        solved=flag,
+        run=maybe(instance(dict)),
+    )(saved, "the state")
+    if len(saved["best"].alpha) > len(saved["pool"]) or not 0.0 <= saved["meet"] <= MEET:
+        raise StateError("best and meet must be those of the pool. Got others instead.")
+
+
 def _first_pool(frame: Frame, size: int) -> np.ndarray:
     """Rows drawn at random (always the same draw), with enough of both classes."""
     if size >= frame.n:
         return np.arange(frame.n)
     some = draw(frame.n, size)
     plus = int(np.count_nonzero(frame.y[some] > 0))
-    for sign, count in ((1.0, plus), (-1.0, len(some) - plus)):
-        if count < size // 8:  # a rare class
+    for sign, found in ((1.0, plus), (-1.0, len(some) - plus)):
+        if found < size // 8:  # a rare class
             rows = np.flatnonzero(frame.y == sign)
             some = np.union1d(some, rows[draw(len(rows), size // 8)])
     return some

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from maxmargin.core.keeping import next_stage
+from maxmargin.core.state_forms import count, each, entries, instance, listed, maybe, number
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.machines import solve_margins
 from maxmargin.solvers.margin.passes import Budget, State
-from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way
+from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way, solved_form
 
 __all__ = ["solve_stage"]
 
@@ -25,6 +26,8 @@ def solve_stage(
     """
     stage = next_stage()
     found: State | None = stage.saved if stage.finished is None else stage.finished
+    if found is not None:
+        _check(found, len(tasks), rows, stage.finished is not None)
     deadline = budget.deadline if found is None else time.perf_counter() + found["left"]
 
     def record(states: Sequence[State | Solved | None]) -> State:
@@ -47,6 +50,18 @@ def solve_stage(
     solved = solve_margins(rows, tasks, pad, tol, budget, way, machines, offer)
     stage.finish(record(solved))
     return solved, deadline
+
+
+def _check(found: Any, machines: int, rows: Rows, ended: bool) -> None:
+    """Refuse what ``record`` does not return; what a machine's own state holds, the machine looks at."""
+    solved, going = solved_form(rows.n, rows.d), entries(part=instance(dict), lines=count)
+
+    def machine(value: Any, name: str) -> None:
+        (going if type(value) is dict and not ended else solved)(value, name)
+
+    logs = each(each(listed(count, number, number)), machines)
+    one = machine if ended else maybe(machine)
+    entries(machines=each(one, machines), logs=logs, left=number)(found, "the state")
 
 
 def _lines(state: State | Solved | None) -> int | None:

@@ -18,10 +18,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.core.state_forms import (
+    StateError,
+    count,
+    each,
+    entries,
+    instance,
+    maybe,
+    number,
+    numbers,
+    whole,
+)
 from maxmargin.solvers.margin.activeset import settle
 from maxmargin.solvers.margin.descent import Descent
 from maxmargin.solvers.margin.duel import Duel
-from maxmargin.solvers.margin.passes import Budget, MarginPoint, State
+from maxmargin.solvers.margin.passes import Budget, MarginPoint, State, point_form
 from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
 
 __all__ = ["Approach", "large_margin"]
@@ -33,7 +44,8 @@ SOON = 16  # passes over all rows that descent may still need
 TURN = 1_000  # rows that could be visited in the time it takes to begin an epoch
 STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
 WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
-PATIENCE = 200  # epochs until it is tried in any case
+PATIENCE = 200  # epochs until it is tried in any case; each time twice as many,
+LONGEST = PATIENCE << 20  # at most
 MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
 RESTING = 20  # epochs without a move
 HOPELESS = 500  # epochs without any plane that separates
@@ -77,8 +89,11 @@ def large_margin(
     zero = np.zeros(duel.d)
     search = Search(MarginPoint(zero, 0.0, np.zeros(duel.n), zero))
     if saved is not None:
+        _check(saved, duel)
         walk.restore(saved["walk"])
         search = Search(**saved["search"])
+        if search.look > OFTEN * duel.passes + FIRST:
+            raise StateError("search.look must be soon. Got a pass far away instead.")
     elif start is not None:
         walk.start(start.alpha, start.v, start.b)
     else:
@@ -101,6 +116,20 @@ def large_margin(
         search.epochs, search.factor, search.history = 0, 1.0, []
         search.look = duel.passes + FIRST
         search.patience = 2 * (search.patience or PATIENCE)
+
+
+def _check(saved: State, duel: Duel) -> None:
+    """Refuse what is no state of :func:`large_margin`; what the walk holds, the walk looks at."""
+    search = entries(
+        best=point_form(duel.n, duel.d),
+        epochs=count,
+        look=count,
+        factor=number,
+        patience=whole(0, LONGEST),
+        history=each(number),
+        earlier=maybe(numbers(duel.n)),
+    )
+    entries(walk=instance(dict), search=search)(saved, "the state")
 
 
 def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Generator[State, None, bool]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.state_forms import entries, instance, maybe
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.balance import balanced, to_scale
 from maxmargin.solvers.margin.choice import choose_solver, within_reach
@@ -30,6 +31,7 @@ from maxmargin.solvers.margin.passes import (
     MarginPoint,
     Plane,
     State,
+    point_form,
     run_together,
     within,
 )
@@ -104,6 +106,10 @@ def _large(
     """One machine by coordinate descent, in the user's coordinates; then by Newton steps, if need be."""
     if isinstance(saved, Solved):
         return saved
+    if saved is not None:
+        form = {"point": point_form(duel.n, duel.d), "newton": maybe(instance(dict))}
+        form = {"descent": instance(dict)} if "descent" in saved else form
+        entries(**form)(saved, "the state")
     if saved is None or "descent" in saved:
         start = None
         if task.start is not None and task.C is not None:
@@ -190,6 +196,7 @@ def _course(
         if work is frame or not (point.meets or result.doubtful):
             return result
         saved = {"again": None}
+    entries(again=maybe(instance(dict)))(saved, "the state")
     course = _machine(frame, frame, task, tol, budget, saved["again"])
     alone = run_together([frame], [course], [saved["again"]])
     (point,) = yield from within(alone, lambda states: {"again": states[0]})

@@ -30,6 +30,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxmargin.core.state_forms import StateError, count, each, entries, number, numbers, places
 from maxmargin.kernels.multipliers import clip_multipliers, slope
 from maxmargin.solvers.margin.balance import balanced, to_scale
 from maxmargin.solvers.margin.finish import Reached, finish
@@ -37,7 +38,8 @@ from maxmargin.solvers.margin.frame import NotFiniteError
 from maxmargin.solvers.margin.gaps import scaled_up
 from maxmargin.solvers.margin.newton import MANY, direction
 from maxmargin.solvers.margin.passes import State
-from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.products import MOST
+from maxmargin.solvers.margin.reduced import Iterate, Reduced, iterate_form
 from maxmargin.solvers.threads import one_thread
 
 __all__ = ["FOR_ONE", "MEET", "minimise"]
@@ -132,12 +134,25 @@ class _Run:
 
     def _go_on(self, kept: State) -> None:
         """Be where ``kept`` was."""
+        self._check(kept)
         vars(self).update((name, value) for name, value in kept.items() if name != "products")
         if self.many:
             self.frame.products.repeat(kept["products"], self.frame.take)
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self._clip()
         self._pulled = self.alpha.copy()
+
+    def _check(self, kept: State) -> None:
+        """Refuse what :meth:`kept` does not return."""
+        n, d = self.frame.n, self.frame.d
+        arrays = {"w": numbers(d), "v": numbers(d), "m": numbers(n), "centre": numbers(n)}
+        reals = dict.fromkeys(("b", "sigma", "s"), number)
+        tallies = dict.fromkeys(("steps", "reads", "rounds", "waited"), count)
+        products = each(places(None, below=n))
+        forms = {**arrays, **reals, **tallies, "best": iterate_form(n, d), "products": products}
+        entries(**forms)(kept, "the state")
+        if sum(map(len, kept["products"])) > (MOST if self.many else 0):
+            raise StateError(f"products must be of at most {MOST} rows. Got more instead.")
 
     def some_rounds(self, tol: float, deadline: float) -> Iterate | None:
         """Return the result, or after some time None."""

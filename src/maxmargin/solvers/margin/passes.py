@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from maxmargin.core.state_forms import Form, count, flag, number, numbers, record
 from maxmargin.kernels.multipliers import sign
 from maxmargin.solvers.margin.frame import Frame, NotFiniteError
 from maxmargin.solvers.margin.gaps import as_good_a_bound, as_good_a_plane, relative_gap
@@ -29,6 +30,7 @@ __all__ = [
     "MarginPoint",
     "Plane",
     "State",
+    "point_form",
     "run_out",
     "run_together",
     "within",
@@ -65,6 +67,22 @@ class MarginPoint:
         bound = other if as_good_a_bound(other.dual, self.dual) else self
         best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
         return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
+
+
+def point_form(n: int | None, d: int) -> Form:
+    """What a point on n rows of d features must look like; see ``core.state_forms``."""
+    return record(
+        MarginPoint,
+        w=numbers(d),
+        b=number,
+        alpha=numbers(n),
+        v=numbers(d),
+        sigma=number,
+        passes=count,
+        primal=number,
+        dual=number,
+        meets=flag,
+    )
 
 
 Course = Generator[Plane | State, np.ndarray, T]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxmargin.core.state_forms import Form, count, flag, number, numbers, record
 from maxmargin.solvers.margin.frame import Frame
 from maxmargin.solvers.margin.gaps import as_good_a_bound, as_good_a_plane, relative_gap
 
-__all__ = ["Iterate", "Reduced"]
+__all__ = ["Iterate", "Reduced", "iterate_form"]
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,19 @@ class Iterate:
         return replace(
             other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
         )
+
+
+def iterate_form(n: int, d: int) -> Form:
+    """What a point on n rows of d features must look like; see ``core.state_forms``."""
+    return record(
+        Iterate,
+        w=numbers(d),
+        b=number,
+        alpha=numbers(n),
+        sigma=number,
+        primal=number,
+        dual=number,
+        meets=flag,
+        steps=count,
+        reads=count,
+    )

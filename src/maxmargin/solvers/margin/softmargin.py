@@ -22,6 +22,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxmargin.core.state_forms import (
+    count,
+    entries,
+    flag,
+    instance,
+    listed,
+    maybe,
+    number,
+    numbers,
+    places,
+)
 from maxmargin.kernels.multipliers import hinge_slope
 from maxmargin.solvers.margin.frame import Frame, draw
 from maxmargin.solvers.margin.gaps import scaled_up
@@ -35,11 +46,12 @@ from maxmargin.solvers.margin.passes import (
     Course,
     MarginPoint,
     State,
+    point_form,
     run_out,
     run_together,
     within,
 )
-from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.reduced import Iterate, Reduced, iterate_form
 
 __all__ = ["BASE", "ROUGH", "THIN", "UNBALANCED", "WIDE", "soft_margin"]
 
@@ -76,6 +88,8 @@ def soft_margin(
     best: MarginPoint
     solved: tuple[Iterate, np.ndarray] | None = None
     run: State | None = None
+    if saved is not None:
+        _check(saved, frame)
     if saved is None or "begin" in saved:
         beginning = _begin(frame, C, base, budget, start, saved and saved["begin"])
         now, m, which = yield from within(beginning, lambda part: {"begin": part})
@@ -125,6 +139,29 @@ def soft_margin(
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
     return best
+
+
+def _check(saved: State, frame: Frame) -> None:
+    """Refuse what is no state of :func:`soft_margin`; what its parts hold, the parts look at."""
+    if "begin" in saved:
+        sampled = entries(rough=maybe(point_form(None, frame.d)), sample=maybe(instance(dict)))
+        entries(begin=sampled)(saved, "the state")
+        return
+    point, which = point_form(frame.n, frame.d), places(None, below=frame.n)
+    which(saved.get("which"), "which")
+    solved = listed(iterate_form(len(saved["which"]), frame.d), numbers(frame.d))
+    entries(
+        now=point,
+        m=maybe(numbers(frame.n)),
+        which=which,
+        best=point,
+        turn=count,
+        passes=count,
+        fresh=flag,
+        goal=number,
+        solved=maybe(solved),
+        run=maybe(instance(dict)),
+    )(saved, "the state")
 
 
 def _begin(

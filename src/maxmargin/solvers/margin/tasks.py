@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Pass", "Solved", "Start", "Task", "Way"]
+from maxmargin.core.state_forms import Form, count, flag, instance, number, numbers, record
+
+__all__ = ["Pass", "Solved", "Start", "Task", "Way", "solved_form"]
 
 
 class Way(NamedTuple):
@@ -55,3 +57,17 @@ class Solved:
     meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
     doubtful: bool = False  # found in n coordinates, and not so on the rows
     solver: str = "newton"  # or "descent" or "mixed": how it was found
+
+
+def solved_form(n: int, d: int) -> Form:
+    """What the optimum on n rows of d features must look like; see ``core.state_forms``."""
+    return record(
+        Solved,
+        w=numbers(d),
+        b=number,
+        alpha=numbers(n),
+        passes=count,
+        meets=flag,
+        doubtful=flag,
+        solver=instance(str),
+    )

@@ -10,17 +10,29 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count as counting
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.core.history import History
 from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.rules import Progress, StoppingRule
+from maxmargin.core.state_forms import (
+    StateError,
+    count,
+    counts,
+    each,
+    entries,
+    instance,
+    maybe,
+    numbers,
+    whole,
+)
 from maxmargin.core.trace import Trace, Update
 from maxmargin.solvers.perceptron.logbook import Logbook
-from maxmargin.solvers.perceptron.risk import Bundle, Slope
-from maxmargin.solvers.problem import Observer, Problem, Solution
+from maxmargin.solvers.perceptron.risk import BUNDLE, Bundle, Slope
+from maxmargin.solvers.problem import Observer, Problem, Solution, solution_form, trace_form
 
 __all__ = ["batch_perceptron"]
 
@@ -38,16 +50,18 @@ def batch_perceptron(
     stage = next_stage()
     if stage.finished is not None:
         finished: list[Solution] = stage.finished
+        each(solution_form(start.shape[1]), len(start))(finished, "the result")
         return finished
     problem = replace(problem, began=problem.began - stage.elapsed)
     logs = [Logbook(problem, machine, stop) for machine in risk.machines]
     runs = [_Run(log, Trace(z.copy()) if record else None) for log, z in zip(logs, start, strict=True)]
     first, Z, active = 1, start.copy(), runs
     if stage.saved is not None:
+        _check(stage.saved, start.shape, record)
         first, Z = stage.saved["epoch"] + 1, stage.saved["Z"]
         active = _go_on(stage.saved, risk, runs)
     risk.look(Z)
-    for epoch in count(first):
+    for epoch in counting(first):
         before, wrong, R = Z, risk.wrong, risk.risk
         Z = risk.step(Z, step, [run.bundle for run in active])
         risk.look(Z)
@@ -139,6 +153,31 @@ def _kept(runs: list[_Run]) -> dict[str, Any]:
         "histories": [run.log.history for run in runs],
         "rules": [freeze(run.log.check) for run in runs],
     }
+
+
+def _check(saved: Any, shape: tuple[int, ...], record: bool) -> None:
+    """Refuse what ``_kept`` does not return."""
+    machines, width = shape
+    known: dict[str, Any] = saved if type(saved) is dict else {}
+    active: Any = known.get("active")
+    solutions: Any = known.get("solutions")
+    each(whole(0, machines - 1), most=machines)(active, "active")
+    each(maybe(solution_form(width)), machines)(solutions, "solutions")
+    if active != [k for k, solution in enumerate(solutions) if solution is None]:
+        raise StateError("active must be the machines without a solution. Got others instead.")
+    trace = trace_form(width) if record else instance(type(None))
+    entries(
+        epoch=count,
+        Z=numbers(len(active), width),
+        active=instance(list),
+        bundles=each(each(numbers(width), most=BUNDLE), len(active)),
+        mistakes=counts(machines),
+        updates=counts(machines),
+        traces=each(trace, machines),
+        solutions=instance(list),
+        histories=each(instance(History), machines),
+        rules=each(instance(list), machines),
+    )(saved, "the state")
 
 
 def _go_on(saved: Mapping[str, Any], risk: Slope, runs: list[_Run]) -> list[_Run]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.state_forms import Form, count, each, listed, number, numbers
 from maxmargin.kernels.decision import inverse_lengths
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine
@@ -71,6 +72,12 @@ class Pocket(Best):
         """All that changes; see ``core.keeping``."""
         best = {"best": self.z, "errors": self.errors, "found_at": self.found_at}
         return {**best, "waiting": [[update, z] for update, z in self._waiting]}
+
+    def forms(self) -> dict[str, Form]:
+        """What ``kept`` returns; see ``core.state_forms``."""
+        z = numbers(len(self.z))
+        waiting = each(listed(count, z), most=BATCH)
+        return {"best": z, "errors": number, "found_at": count, "waiting": waiting}
 
     def go_on(self, kept: Mapping[str, Any]) -> None:
         """Be where ``kept`` was."""

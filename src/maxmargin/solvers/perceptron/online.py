@@ -12,18 +12,36 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count as counting
 from typing import Any
 
 import numpy as np
 
+from maxmargin.core.history import History
 from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.rules import Progress, StoppingRule
+from maxmargin.core.state_forms import (
+    GENERATOR,
+    Form,
+    StateError,
+    count,
+    each,
+    entries,
+    instance,
+    whole,
+)
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.recorder import Recorder
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import (
+    Machine,
+    Observer,
+    Problem,
+    Solution,
+    solution_form,
+    trace_form,
+)
 
 __all__ = ["online_perceptron"]
 
@@ -43,6 +61,7 @@ def online_perceptron(
     stage = next_stage(rng)
     if stage.finished is not None:
         finished: list[Solution] = stage.finished
+        each(_solution_form(running), len(running.machines))(finished, "the result")
         return finished
     problem = replace(problem, began=problem.began - stage.elapsed)
     began, settings = problem.began, running.settings
@@ -55,10 +74,11 @@ def online_perceptron(
     orders = running.orders(rng)
     first, seen = 1, 0  # the epoch to begin with, and its pieces that have been seen
     if stage.saved is not None:
+        _check(stage.saved, running, len(runs))
         rng.bit_generator.state = stage.saved["rng"]
         first, seen = stage.saved["epoch"], stage.saved["pieces"]
         active = _go_on(stage.saved, running, runs)
-    for epoch in count(first):
+    for epoch in counting(first):
         drawn = rng.bit_generator.state
         if not seen:
             running.begin_epoch()
@@ -141,6 +161,29 @@ def _kept(running: Runs, runs: list[_Run], active: list[_Run]) -> dict[str, Any]
         "active": [runs.index(run) for run in active],
         "runs": [run.kept() for run in runs],
     }
+
+
+def _solution_form(running: Runs) -> Form:
+    return solution_form(running.state.Z.shape[1], running.state.U.shape[1])
+
+
+def _check(saved: Any, running: Runs, machines: int) -> None:
+    """Refuse what ``_kept`` does not return."""
+    known: dict[str, Any] = saved if type(saved) is dict else {}
+    active: Any = known.get("active")
+    runs: Any = known.get("runs")
+    each(whole(0, machines - 1))(active, "active")
+    each(instance(dict), machines)(runs, "runs")
+    ended = entries(solution=_solution_form(running))
+    trace = trace_form(running.state.Z.shape[1])
+    trace = trace if running.settings.record else instance(type(None))
+    going = entries(history=instance(History), rule=instance(list), trace=trace)
+    for k, run in enumerate(runs):
+        (going if k in active else ended)(run, f"runs[{k}]")
+    if active != sorted(set(active)):
+        raise StateError("active must be ascending. Got something else instead.")
+    forms = {**running.forms(len(active)), "active": instance(list), "runs": instance(list)}
+    entries(epoch=whole(1, 2**63), pieces=count, rng=GENERATOR, **forms)(saved, "the state")
 
 
 def _go_on(saved: Mapping[str, Any], running: Runs, runs: list[_Run]) -> list[_Run]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import count
+from itertools import count as counting
 from typing import Any
 
 import numpy as np
 
+from maxmargin.core.history import History
 from maxmargin.core.keeping import freeze, next_stage, thaw
 from maxmargin.core.rules import Progress, StoppingRule
+from maxmargin.core.state_forms import GENERATOR, count, entries, instance, whole
 from maxmargin.core.trace import Trace
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.judging import Best, Pocket
@@ -24,7 +26,14 @@ from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.polishing import polish
 from maxmargin.solvers.perceptron.recorder import Recorder
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings, State
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import (
+    Machine,
+    Observer,
+    Problem,
+    Solution,
+    solution_form,
+    trace_form,
+)
 
 __all__ = ["close_epoch", "pocket_perceptron", "solved"]
 
@@ -33,6 +42,14 @@ def _kept(running: Running, pocket: Pocket, log: Logbook, recorder: Recorder | N
     """All that is needed to go on from here, within an epoch."""
     notes = {"history": log.history, "rule": freeze(log.check)}
     return {**running.kept(), **pocket.kept(), **notes, "trace": recorder.trace if recorder else None}
+
+
+def _check(saved: Any, running: Running, pocket: Pocket) -> None:
+    """Refuse what ``_kept`` does not return."""
+    trace = trace_form(len(pocket.z)) if running.settings.record else instance(type(None))
+    notes = {"history": instance(History), "rule": instance(list), "trace": trace}
+    forms = {**running.forms(1), **pocket.forms(), **notes}
+    entries(epoch=whole(1, 2**63), pieces=count, rng=GENERATOR, **forms)(saved, "the state")
 
 
 def _go_on(
@@ -65,6 +82,7 @@ def pocket_perceptron(
     stage = next_stage(rng)
     if stage.finished is not None:
         finished: Solution = stage.finished
+        solution_form(len(start))(finished, "the result")
         return finished
     problem = replace(problem, began=problem.began - stage.elapsed)
     deadline = problem.began + stop.max_seconds()
@@ -78,11 +96,12 @@ def pocket_perceptron(
         recorder = Recorder(problem.training, machine, start, names=machine.members)
     first, seen, saved = 1, 0, stage.saved
     if saved is not None:
+        _check(saved, running, pocket)
         rng.bit_generator.state = saved["rng"]
         first, seen = saved["epoch"], saved["pieces"]
         _go_on(saved, running, pocket, log, recorder)
     orders = running.orders(rng)
-    for epoch in count(first):
+    for epoch in counting(first):
         drawn = rng.bit_generator.state
         if not seen:
             running.begin_epoch()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.state_forms import Form, StateError, counts, numbers
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Csr, Dense, Rows
 from maxmargin.solvers.examples import TILE_ENTRIES, Examples
@@ -104,8 +105,20 @@ class Runs(ABC):
         state = {"Z": self.state.Z, "U": self.state.U, "counts": self.state.counts}
         return {**state, "before": self.before, "counted": self._counted}
 
+    def forms(self, machines: int) -> dict[str, Form]:
+        """What ``kept`` returns for so many machines; see ``core.state_forms``."""
+        Z, U, tally = (
+            numbers(machines, self.state.Z.shape[1]),
+            self.state.U.shape[1],
+            counts(machines, 4),
+        )
+        arrays = {"Z": Z, "U": numbers(machines, U), "counts": tally}
+        return {**arrays, "before": Z, "counted": tally}
+
     def go_on(self, kept: Mapping[str, Any]) -> None:
         """Be where ``kept`` was."""
+        if np.any(kept["counts"][:, LEFT] > self.state.counts[:, LEFT]):
+            raise StateError("counts must leave no more updates than allowed. Got more instead.")
         for name in ("Z", "U", "counts"):
             getattr(self.state, name)[...] = kept[name]
         self.before, self._counted = kept["before"], kept["counted"]
