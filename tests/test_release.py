@@ -48,6 +48,14 @@ def test_the_same_versions_of_python_are_named_and_tried():
     assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
 
 
+def test_all_brings_every_extra_for_users():
+    extras = PROJECT["optional-dependencies"]
+    (brought,) = extras["all"]
+    users = set(extras) - {"all", "bench", "docs", "peers", "test"}  # these are for work on the library
+    assert brought == f"maxmargin[{','.join(sorted(users))}]"
+    assert "maxmargin[all]" in text("README.md") and "maxmargin[all]" in text("docs/getting-started.md")
+
+
 def test_the_public_checks_are_the_ones_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
     runs = {
