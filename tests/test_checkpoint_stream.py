@@ -6,7 +6,6 @@ import itertools
 import os
 import resource
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -241,7 +240,6 @@ def test_a_signal_ends_a_stream_gently(live, number, tmp_path):
     live.stdin.flush()
     for _ in lines:
         live.stdout.readline()
-    time.sleep(0.2)
     os.kill(live.pid, number)
     assert live.wait() == 0
     assert live.stderr.read().decode().startswith("5 examples learned")
