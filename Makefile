@@ -8,7 +8,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 # Each file of tests by one process, in the order of tests/conftest.py, which has the long ones first.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo lab test test-all browser warm lint docs wheel bench format clean
+.PHONY: demo lab test test-all test-machines browser warm lint docs wheel bench format clean
 
 demo: $(STAMP)              ## the main job, told on data that ships with scikit-learn
 	$(BIN)/maxmargin demo
@@ -22,6 +22,9 @@ test: browser               ## lint, types, layers, and the whole suite
 
 test-all: lint warm browser ## the same with seventy-five times as many examples per property
 	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(PYTEST)
+
+test-machines: $(STAMP)     ## as on other processors, Pythons and versions; MACHINES="one-core lowest" takes some
+	$(BIN)/python -m tests.machines $(MACHINES)
 
 browser: $(STAMP)           ## Chromium for the tests of the lab: found, or installed where that is possible
 	$(BIN)/python -m tests.browser
@@ -62,6 +65,6 @@ $(STAMP): pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) .machines build dist docs/_build docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 	  .import_linter_cache maxmargin-demo.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

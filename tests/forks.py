@@ -13,11 +13,28 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import warnings
+from pathlib import Path
 
 import pytest
 
 PATIENCE = 300  # seconds
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    """How long a process has computed: on a busy machine as on an idle one."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / TICK
+
+
+def wait_for_work(pid, seconds):
+    """Wait until a process has computed for so long."""
+    end = time.monotonic() + PATIENCE
+    while cpu_seconds(pid) < seconds:
+        assert time.monotonic() < end, "it waits for something"
+        time.sleep(0.01)
 
 
 class Program:

@@ -39,7 +39,7 @@ def assert_optimal(model, X, y, tol=1e-9):
     assert upper - lower <= tol * lower
     said = model.certificate_.margin
     np.testing.assert_allclose([*said, model.margin_], float(lower), rtol=tol)
-    assert model.certificate_.relative_gap <= tol
+    assert model.certificate_.relative_gap <= 2 * tol  # values go with the square of the margin
     assert np.all(model.predict(X) == y)
     return float(lower)
 
@@ -47,15 +47,16 @@ def assert_optimal(model, X, y, tol=1e-9):
 def assert_nearly_optimal(model, X, y):
     """Fit data whose features differ by a factor of 1e12, for which doubles may just not do.
 
-    The last bit of a multiplier, times a feature of 1e6, is 1e-4 of the weight of a feature of 1e-6. So
-    a gap of 1e-4 is asked for, and a warning if it is not ``tol``.
+    The last bit of a multiplier, times a feature of 1e6, is 1e-4 of the weight of a feature of 1e-6, and
+    several multipliers are rounded. So a margin to within 1e-3 is asked for, and a warning if the gap is
+    not ``tol``.
     """
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(X, y)
     gap = model.certificate_.relative_gap
     assert [w.category for w in said] == [mm.BudgetWarning] * (gap > model.tol)
-    assert_optimal(model, X, y, tol=1e-4)
+    assert_optimal(model, X, y, tol=1e-3)
 
 
 def assert_refused(X, y, intercept=True, **options):

@@ -17,7 +17,7 @@ from browser import HELD
 from browser import browser as browser
 from serving import served
 
-PATIENCE = 30  # seconds; shared machines stall now and then
+PATIENCE = 120  # seconds; shared machines stall now and then
 REST = "() => window.__lab?.ready() && !__lab.pending() && !__lab.scene().stale"
 STEADY = """() => {
   const [seen, now] = [window.steady, __lab.view("%s").pixel(0, 0).join()];

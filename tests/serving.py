@@ -17,8 +17,11 @@ from websockets.sync.client import connect
 HERE = Path(__file__).parent
 CALL = """
 import json, sys
+from maxmargin.laboratory import workers
 from maxmargin.laboratory.server import serve
-sys.exit(serve(**json.loads(sys.argv[1])))
+options = json.loads(sys.argv[1])
+workers.PATIENCE = options.pop("patience", workers.PATIENCE)
+sys.exit(serve(**options))
 """
 
 
@@ -63,7 +66,7 @@ def served(pids, *, engine="standin", **options):
     options = {"open_browser": False, "engine": engine, **options}
     environment = {
         **os.environ,
-        "PYTHONPATH": str(HERE),
+        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
         "STANDIN_PIDS": str(pids),
         "PYTHONWARNINGS": "error",
     }
@@ -93,15 +96,15 @@ def served(pids, *, engine="standin", **options):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A server for all tests of a file."""
-    with served(tmp_path_factory.mktemp("pids")) as server:
+    """A server for all tests of a file; a request is not ended for want of time."""
+    with served(tmp_path_factory.mktemp("pids"), seconds=600) as server:
         yield server
 
 
 @pytest.fixture
 def own_lab(tmp_path):
-    """A server that a test may harm."""
-    with served(tmp_path) as server:
+    """A server that a test may harm, likewise."""
+    with served(tmp_path, seconds=600) as server:
         yield server
 
 

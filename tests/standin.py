@@ -1,4 +1,4 @@
-"""An engine for the tests of the lab's server: it sleeps, spins, crashes and prints when asked to."""
+"""An engine for the tests of the lab's server: what it does when asked to."""
 
 import os
 import time
@@ -10,11 +10,16 @@ if "STANDIN_PIDS" in os.environ:  # every worker leaves its number here
 
 def answer(request):
     ask = request["ask"]
+    if "begun" in request:  # a file that says so
+        Path(request["begun"]).touch()
     if ask == "sleep":
         time.sleep(request["seconds"])
     elif ask == "spin":
         while True:
             pass
+    elif ask == "wait":
+        while not Path(request["file"]).exists():
+            time.sleep(0.01)
     elif ask == "crash":
         os._exit(1)
     elif ask == "print":

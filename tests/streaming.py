@@ -1,11 +1,11 @@
 """Streams for the tests: text, the same examples one by one, and processes that are killed."""
 
 import io
+import itertools
 import os
 import random
 import signal
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -41,49 +41,50 @@ class Pieces(io.RawIOBase):
         return self.file.read(self.random.randint(1, self.largest))
 
 
-def keep_killing(folder, seed, options, slow):
-    """Run a stream to its end, killing it at random moments; return how often, and when it wrote."""
+def keep_killing(folder, seed, options):
+    """Run a stream until it ends; return how often it was killed, and how often in a write."""
     from maxmargin.cli.stream import run
 
     folder, chance = Path(folder), random.Random(seed)
     content = (folder / "input.svm").read_bytes()
+    lasting = {"input.svm", Path(options["checkpoint"]).name, Path(options["out"]).name}
     quiet = {**options, "checkpoint": None, "out": None}
     run(**quiet, stdin=Pieces(content[:20_000], 0), stdout=io.BytesIO())  # compile before forking
     kills = writing = 0
-    longest = 0.1
     while True:
+        moment = chance.randint(1, 40)
         child = os.fork()
         if not child:
-            if slow:
-                delay_writes()
+            die_at(moment)
             sys.stderr = io.StringIO()
             code = run(**options, stdin=Pieces(content, chance.random()))
             os._exit(code)
-        time.sleep(chance.uniform(0.0, longest))
-        if os.waitpid(child, os.WNOHANG) != (0, 0):
-            return kills, writing
-        os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status):
             assert os.WEXITSTATUS(status) == 0
             return kills, writing
+        assert os.WTERMSIG(status) == signal.SIGKILL
         kills += 1
-        longest = min(longest * 1.05, 2.0)  # so that it ends, however slow the machine is
-        writing += any(p.is_dir() for p in folder.iterdir())
+        writing += any(p.name not in lasting for p in folder.iterdir())
 
 
-def delay_writes():
-    """Make every step of a write take a while, so that many are killed in the middle of one."""
-    sync, replace = os.fsync, os.replace
+def die_at(moment):
+    """Have this process killed at a moment, counted by what changes files for good: before and after it.
 
-    def slow_sync(number):
-        time.sleep(0.004)
-        sync(number)
-        time.sleep(0.004)
+    A checkpoint takes some four such calls, so eight moments.
+    """
+    moments = itertools.count(1)
 
-    def slow_replace(old, new):
-        time.sleep(0.004)
-        replace(old, new)
-        time.sleep(0.004)
+    def pass_moment():
+        if next(moments) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    os.fsync, os.replace = slow_sync, slow_replace
+    def watched(change):
+        def watched_change(*given):
+            pass_moment()
+            change(*given)
+            pass_moment()
+
+        return watched_change
+
+    os.fsync, os.replace = watched(os.fsync), watched(os.replace)

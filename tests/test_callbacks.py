@@ -1,5 +1,8 @@
 """scikit-learn's callbacks (from version 1.9 on): told of every epoch, heard when they ask to stop."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -76,3 +79,27 @@ def test_scikit_learns_own_monitor_works(new):
     model = new().set_callbacks(monitor).fit(P.X, P.y)
     scores = [entry["accuracy"] for entry in monitor.get_logs().data]
     np.testing.assert_allclose(scores, 1 - model.history_["training_error"], atol=1e-12)
+
+
+WITHOUT = """
+import builtins
+
+def find(name, globals=None, locals=None, fromlist=(), level=0):
+    if name == "sklearn" and "callback" in (fromlist or ()):
+        raise ImportError("as in the versions that have none")
+    return found(name, globals, locals, fromlist, level)
+
+found, builtins.__import__ = builtins.__import__, find
+import maxmargin as mm
+X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+models = mm.Perceptron, mm.BatchPerceptron, mm.PocketPerceptron, mm.HardMarginSVC, mm.SoftMarginSVC
+for model in (kind() for kind in models):
+    print(model.fit(X, y).predict(X).tolist(), hasattr(model, "set_callbacks"))
+"""
+
+
+def test_the_models_need_no_callbacks():
+    command = [sys.executable, "-W", "error", "-c", WITHOUT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    assert done.stdout.splitlines() == ["[0, 0, 1, 1] False"] * 5

@@ -6,7 +6,6 @@ import itertools
 import os
 import resource
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +21,10 @@ from maxmargin.stream.state import read_state
 from streaming import Pieces, example, svmlight
 from thorough import THOROUGH
 
-KILLED = {  # options, and whether writes are slow
-    "plain": ({}, True),
-    "average, announced": ({"average": True, "labels": ["0", "1", "2"]}, False),
-    "hashed, JSON": ({"bits": 6, "as_json": True, "threshold": 0.5}, True),
+KILLED = {
+    "plain": {},
+    "average, announced": {"average": True, "labels": ["0", "1", "2"]},
+    "hashed, JSON": {"bits": 6, "as_json": True, "threshold": 0.5},
 }
 
 
@@ -46,17 +45,16 @@ def whole(folder, content, options):
     return [(folder / name).read_bytes() for name in ("state.json", "predictions.txt")]
 
 
-@pytest.mark.parametrize(("options", "slow"), KILLED.values(), ids=KILLED)
-def test_a_stream_killed_again_and_again_gives_the_same_bits(options, slow, programs, tmp_path):
+@pytest.mark.parametrize("options", KILLED.values(), ids=KILLED)
+def test_a_stream_killed_again_and_again_gives_the_same_bits(options, programs, tmp_path):
     classes = len(options.get("labels", "01"))
     content = "\n".join(svmlight(500 if THOROUGH else 200, classes=classes)).encode()
     expected = whole(tmp_path / "whole", content, options)
     folder = tmp_path / "killed"
     folder.mkdir()
     (folder / "input.svm").write_bytes(content)
-    kills, writing = programs.ask("kill a stream", str(folder), 7, files(folder, **options), slow)
-    assert kills >= 1
-    assert writing or not slow  # some died with a checkpoint half written
+    kills, writing = programs.ask("kill a stream", str(folder), 7, files(folder, **options))
+    assert kills > writing >= 1  # some died with a checkpoint half written, others not
     found = [(folder / name).read_bytes() for name in ("state.json", "predictions.txt")]
     assert found == expected
     run(**files(folder, **options), stdin=io.BytesIO(content))  # nothing left to do
@@ -242,7 +240,6 @@ def test_a_signal_ends_a_stream_gently(live, number, tmp_path):
     live.stdin.flush()
     for _ in lines:
         live.stdout.readline()
-    time.sleep(0.2)
     os.kill(live.pid, number)
     assert live.wait() == 0
     assert live.stderr.read().decode().startswith("5 examples learned")

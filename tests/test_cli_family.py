@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import click
 import numpy as np
@@ -17,6 +16,7 @@ import maxmargin as mm
 from commands import fresh_folder as fresh_folder
 from commands import run, write
 from forks import programs as programs
+from forks import wait_for_work
 from maxmargin.cli.main import main
 from maxmargin.saving import save
 
@@ -204,8 +204,10 @@ def test_ctrl_c_ends_with_130_and_no_traceback(broken, programs):
     rng = np.random.default_rng(0)
     np.save("d.npy", np.column_stack([rng.normal(size=(20_000, 20)), rng.integers(0, 2, 20_000)]))
     endless = ["fit", "d.npy", "--model", "perceptron", "--order", "shuffled", "--max-iter", 10**9]
+    compiled = programs.start(*endless[:-1], 1)
+    assert compiled.wait() == 0
     started = programs.start(*endless)
-    time.sleep(2)
+    wait_for_work(started.pid, 1.0)  # far beyond the reading of the file
     os.kill(started.pid, signal.SIGINT)
     assert started.wait() == 130
     assert started.stdout.read() == b"" and b"Traceback" not in started.stderr.read()

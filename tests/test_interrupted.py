@@ -5,13 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import maxmargin as mm
 from bank import problem
+from forks import cpu_seconds, wait_for_work
 from maxmargin.solvers import examples
 from maxmargin.solvers.perceptron import running
 
@@ -148,16 +148,17 @@ for model in (mm.Perceptron(max_iter=None), mm.BatchPerceptron(max_iter=None), p
     # As large as the fit to come: a Ctrl-C while kernels are compiled would be lost.
     model.set_params(stop=mm.stopping.MaxUpdates(50)).fit(X, y).set_params(stop=None)
     keys, coef = sorted(vars(model)), model.coef_.tolist()
-    print("fitting", type(model).__name__, flush=True)
     try:
+        print("fitting", type(model).__name__, flush=True)
         model.fit(X, y)
     except KeyboardInterrupt:
+        worked = time.process_time()
         same = sorted(vars(model)) == keys and model.coef_.tolist() == coef
-        print(time.time(), same, flush=True)
+        print(worked, same, flush=True)
 """
 
 
-def test_a_real_ctrl_c_ends_a_long_fit_within_a_second():
+def test_a_real_ctrl_c_ends_a_long_fit_within_a_second_of_work():
     command = [sys.executable, "-c", LONG_FITS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         guard = threading.Timer(300, child.kill)  # a fit that does not end is ended
@@ -165,9 +166,8 @@ def test_a_real_ctrl_c_ends_a_long_fit_within_a_second():
         try:
             for name in ("Perceptron", "BatchPerceptron", "PocketPerceptron"):
                 assert child.stdout.readline() == f"fitting {name}\n"
-                time.sleep(0.3)
-                assert child.poll() is None  # still at it
-                sent = time.time()
+                wait_for_work(child.pid, cpu_seconds(child.pid) + 0.3)
+                sent = cpu_seconds(child.pid)
                 child.send_signal(signal.SIGINT)
                 caught, same = child.stdout.readline().split()
                 assert float(caught) - sent < 1.0, name

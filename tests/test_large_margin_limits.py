@@ -215,7 +215,7 @@ def test_a_fit_needs_a_few_vectors(flips):
 
 def honest(model, X, y):
     """A fit ends soon, with a certificate that says the truth, or a clear error."""
-    began = time.perf_counter()
+    worked = time.process_time()
     with warnings.catch_warnings(), contextlib.suppress(InputError, mm.NotSeparableError):
         warnings.simplefilter("ignore", mm.BudgetWarning)
         model.set_params(max_seconds=1.0).fit(X, y)
@@ -229,7 +229,7 @@ def honest(model, X, y):
             assert machine.dual_.max() <= model.C
         assert np.all(np.isfinite(w)) and np.isfinite(b) and machine.dual_.min() >= 0.0
         assert model.certificate_.dual <= model.certificate_.primal * (1 + 1e-12)
-    assert time.perf_counter() - began < 6.0
+    assert time.process_time() - worked < 6.0
     return model
 
 

@@ -146,18 +146,19 @@ def test_rows_that_all_stand_on_the_edge_are_not_zoomed_into_rounding():
 
 def test_residuals_are_those_of_the_certificate(soft):
     model, display = soft
-    proof = model.certificate_
-    values = [
-        proof.stationarity,
-        proof.primal_infeasibility,
-        proof.dual_infeasibility,
-        proof.complementarity,
-        proof.relative_gap,
-    ]
+    assert display.certificate == model.certificate_
+    residuals = {
+        "stationarity": 3e-9,
+        "primal_infeasibility": 0.25,
+        "dual_infeasibility": 0.0,
+        "complementarity": 1.5e-12,
+    }
+    display.certificate = replace(display.certificate, primal=8.0, dual=7.0, **residuals)
+    display.plot(panel="residuals")
     ends = [bar.get_x() + bar.get_width() for bar in display.residuals_]
-    assert ends == pytest.approx([max(v, 1e-18) for v in values])
+    assert ends == pytest.approx([3e-9, 0.25, 1e-18, 1.5e-12, 0.125])
     texts = [text.get_text() for text in display.values_]
-    assert texts == ["0" if v == 0 else f"{v:.1e}".replace("-", "−") for v in values]
+    assert texts == ["3.0e−09", "2.5e−01", "0", "1.5e−12", "1.2e−01"]
     assert display.axes_["residuals"].get_xscale() == "log"
 
 

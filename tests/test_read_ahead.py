@@ -43,9 +43,8 @@ def test_parts_come_in_order_and_one_is_on_its_way() -> None:
     for k, (where, part) in enumerate(in_turn(read, PLACES, 1)):
         seen.append((where.start, part))
         for _ in range(1 if k else 2):
-            done.acquire(
-                timeout=10 if k < 3 else 0.0
-            )  # the next one is being read without being asked for
+            # The next one is being read without being asked for; after the last there is none.
+            done.acquire(timeout=120 if k < 3 else 0.0)
         assert begun == [0, 2, 4, 6][: k + 2]
     assert seen == [(0, "0-2"), (2, "2-4"), (4, "4-6"), (6, "6-7")]
 

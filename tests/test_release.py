@@ -10,6 +10,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 import maxmargin
+from machines import EXTRAS, lowest_versions
 from packed import check_files
 
 ROOT = Path(__file__).parents[1]
@@ -48,14 +49,35 @@ def test_the_same_versions_of_python_are_named_and_tried():
     assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
 
 
+def test_all_brings_every_extra_for_users():
+    extras = PROJECT["optional-dependencies"]
+    (brought,) = extras["all"]
+    users = set(extras) - {"all", "bench", "docs", "peers", "test"}  # these are for work on the library
+    assert brought == f"maxmargin[{','.join(sorted(users))}]"
+    assert "maxmargin[all]" in text("README.md") and "maxmargin[all]" in text("docs/getting-started.md")
+
+
 def test_the_public_checks_are_the_ones_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
     runs = {
         name: [step["run"].split("#")[0].split() for step in job["steps"] if "run" in step]
         for name, job in WORKFLOW["jobs"].items()
     }
-    assert runs == {name: [["make", name]] for name in ("lint", "test", "docs", "wheel")}
-    assert set(runs) <= targets
+    expected = {name: [["make", name]] for name in ("lint", "test", "docs", "wheel")}
+    assert runs == expected | {"lowest": [["make", "test-machines", "MACHINES=lowest"]]}
+    assert {made for commands in runs.values() for _, made, *_ in commands} <= targets
+
+
+def test_the_lowest_versions_are_those_of_every_dependency_and_extra():
+    pinned = dict(line.split("==") for line in lowest_versions())
+    assert pinned.keys() >= {"numpy", "scikit-learn", "dask", "pyarrow", "matplotlib", "onnx", "pandas"}
+    bounds = [line for extra in EXTRAS.values() for line in extra] + PROJECT["dependencies"]
+    for name, version in pinned.items():
+        assert any(re.fullmatch(rf"{name}(\[.*\])?>={re.escape(version)}", line) for line in bounds), (
+            name
+        )
+    job = WORKFLOW["jobs"]["lowest"]["steps"][1]["with"]
+    assert PROJECT["requires-python"] == f">={job['python-version']}"
 
 
 def test_what_is_packed(tmp_path):

@@ -17,7 +17,12 @@ try:
 except ImportError:  # scikit-learn before 1.9 has no callbacks
     sklearn_callback = None
 
-CallbackSupportMixin: Any = getattr(sklearn_callback, "CallbackSupportMixin", object)
+
+class _NoCallbacks:
+    """Stands for scikit-learn's mixin where there is none."""
+
+
+CallbackSupportMixin: Any = getattr(sklearn_callback, "CallbackSupportMixin", _NoCallbacks)
 F = TypeVar("F", bound=Callable[..., Any])
 
 

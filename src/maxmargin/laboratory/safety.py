@@ -107,7 +107,10 @@ class Guarded:
 
         async def send_protected(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                MutableHeaders(scope=message).update(headers)
+                protected = MutableHeaders(scope=message)
+                protected.update(headers)
+                if message["type"] == "websocket.http.response.start":
+                    del protected["content-length"]  # uvicorn counts again, and the older ones sent both
             await send(message)
 
         refusal = self.guard.refusal(scope)

@@ -43,7 +43,6 @@ def draw_contours(ax: Axes, land: Landscape, path: np.ndarray, r: float) -> Reli
     levels = MaxNLocator(LEVELS).tick_values(0.0, top or 1.0)
     ax.contourf(U, V, R, levels=levels, cmap=BLUES, alpha=0.75, zorder=0)
     contours = ax.contour(U, V, R, levels=levels[1:], colors=BLACK, linewidths=0.6, zorder=1)
-    contours.set(rasterized=len(land.A) > 5_000)
     cone: Any = draw_cone(ax, land.cone, r)
     if cone is not None:
         cone.set(alpha=0.9, zorder=1.5, label=RIGHT)
