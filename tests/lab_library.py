@@ -7,8 +7,8 @@ import numpy as np
 
 import maxmargin as mm
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.limits import LIMITS
 from maxmargin.laboratory.recipe import ENDLESS, EXACT, LEAST
+from maxmargin.laboratory.state import LIMITS
 from maxmargin.stopping import MaxEpochs, MaxUpdates
 
 __all__ = ["fitted", "held_out", "machines", "preset", "rows_of", "signs_of", "trained"]

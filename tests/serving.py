@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 HERE = Path(__file__).parent
 CALL = """
 import json, sys
-from maxmargin.laboratory import workers
+from maxmargin.laboratory import worker_pool as workers
 from maxmargin.laboratory.server import serve
 options = json.loads(sys.argv[1])
 workers.PATIENCE = options.pop("patience", workers.PATIENCE)

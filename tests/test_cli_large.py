@@ -11,7 +11,8 @@ from scipy import sparse
 
 import maxmargin as mm
 from commands import run
-from maxmargin.cli import progress, samples
+from maxmargin.cli import inputs as progress
+from maxmargin.cli import samples
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.options import Source
 from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay

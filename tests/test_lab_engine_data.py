@@ -11,9 +11,7 @@ from sklearn.datasets import load_iris
 import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.laboratory.engine import ASKS, answer
-from maxmargin.laboratory.limits import LIMITS
-from maxmargin.laboratory.options import Options
-from maxmargin.laboratory.state import ALGORITHMS
+from maxmargin.laboratory.state import ALGORITHMS, LIMITS, Options
 
 PRESETS = answer({"ask": "presets"})["presets"]
 

@@ -15,11 +15,10 @@ from browser import browser  # noqa: F401 (a fixture)
 from maxmargin import InputError
 from maxmargin.cli import lab as cli
 from maxmargin.cli.options import Source
-from maxmargin.laboratory.bundle import PAGE, bundle, imports, styles
-from maxmargin.laboratory.latest import Latest
 from maxmargin.laboratory.messages import respond
 from maxmargin.laboratory.notebook import lab
 from maxmargin.laboratory.opening import opening
+from maxmargin.laboratory.widget import PAGE, Latest, bundle, imports, styles
 from serving import until
 
 X, Y = [[0.0, 1.0], [2.0, 0.1], [1.0, 1.0]], ["no", "yes", "no"]

@@ -11,10 +11,8 @@ from lab_driver import browser, kept, lab_url
 from lab_driver import shared as lab
 from lab_library import fitted, machines, preset, rows_of, signs_of, trained
 from lab_words import count, number, numbers, share
-from maxmargin.laboratory.glossary import ABOUT, GLOSSARY
-from maxmargin.laboratory.limits import LIMITS
-from maxmargin.laboratory.options import Options
-from maxmargin.laboratory.state import ALGORITHMS, LABELS, NAMES
+from maxmargin.laboratory.engine import ABOUT, GLOSSARY
+from maxmargin.laboratory.state import ALGORITHMS, LABELS, LIMITS, NAMES, Options
 
 SEPARABLE = preset("separable", n=30)
 OVERLAPPING = preset("overlapping", n=40, noise=0.8)

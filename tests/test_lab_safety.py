@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from maxmargin.laboratory.safety import CONNECTIONS, MESSAGE, Guard, Throttle, guard_for
+from maxmargin.laboratory.server import CONNECTIONS, MESSAGE, Guard, Throttle, guard_for
 from serving import ask, hear, served
 from serving import lab as lab
 from serving import own_lab as own_lab

@@ -20,12 +20,11 @@ from maxmargin import datasets
 from maxmargin.core.trace import Trace, Update
 from maxmargin.plots.arithmetic import number, vector
 from maxmargin.plots.both import both_spaces
-from maxmargin.plots.cone import find_cone
-from maxmargin.plots.data import read_points
+from maxmargin.plots.data import choose_view, read_points
 from maxmargin.plots.film.animation import animate
 from maxmargin.plots.film.captions import tell
 from maxmargin.plots.film.frames import Painter
-from maxmargin.plots.view import choose_view
+from maxmargin.plots.geometry import find_cone
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")

@@ -8,9 +8,8 @@ from sklearn.svm import SVC
 import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.plots.both import both_spaces
-from maxmargin.plots.landscape import perceptron_risk
-from maxmargin.plots.polytope import cut_body, cut_polygon
-from maxmargin.plots.risk import RiskDisplay
+from maxmargin.plots.geometry import cut_body, cut_polygon
+from maxmargin.plots.risk import RiskDisplay, perceptron_risk
 from maxmargin.plots.weights import WeightSpaceDisplay
 from maxmargin.plots.wspace import WSpaceDisplay, find_cone
 
@@ -167,7 +166,7 @@ def test_the_risk_in_blocks_is_the_risk_row_by_row(monkeypatch):
     rng = np.random.default_rng(1)
     A, W = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
     plain = [sum(-a @ w for a in A if a @ w < 0) for w in W]
-    monkeypatch.setattr("maxmargin.plots.landscape.BLOCK", 100)
+    monkeypatch.setattr("maxmargin.plots.risk.BLOCK", 100)
     assert np.allclose(perceptron_risk(A, W), plain)
     assert perceptron_risk(A, np.empty((0, 2))).shape == (0,)
 

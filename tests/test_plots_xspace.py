@@ -10,11 +10,11 @@ from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 from maxmargin.plots import XSpaceDisplay
-from maxmargin.plots.box import Frame, box_line
-from maxmargin.plots.normal import place_normal
+from maxmargin.plots.data import choose_view, lanes
+from maxmargin.plots.geometry import Frame, box_line
 from maxmargin.plots.slab import make_room
 from maxmargin.plots.style import class_styles
-from maxmargin.plots.view import choose_view, lanes
+from maxmargin.plots.xspace import place_normal
 
 mpl.use("Agg")
 X, Y = load_iris(return_X_y=True)

@@ -9,12 +9,10 @@ from typing import Any
 import click
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.cli.describing import certificate_content
-from maxmargin.cli.matching import read_for
-from maxmargin.cli.modelfile import read_model
+from maxmargin.cli.matching import read_for, read_model
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import finite, key, spoken
+from maxmargin.cli.output import certificate_content, finite, key, spoken
 from maxmargin.core.errors import InputError, NotSeparableError
 from maxmargin.estimators.hardmargin import HardMarginSVC
 from maxmargin.saving import audit

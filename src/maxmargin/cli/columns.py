@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin.cli.inputs import Table
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import SOME
+from maxmargin.cli.output import SOME
 from maxmargin.core.errors import InputError
 from maxmargin.core.phrases import count, some
 

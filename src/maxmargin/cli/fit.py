@@ -12,14 +12,13 @@ import numpy as np
 
 from maxmargin.checkpoints import checkpoint
 from maxmargin.cli.columns import check_columns, columns_used
-from maxmargin.cli.describing import describe, sentences
 from maxmargin.cli.inputs import Table, check_target, open_table
 from maxmargin.cli.matching import read_validation
+from maxmargin.cli.models import Wishes, estimator
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
+from maxmargin.cli.output import SOME, as_seconds, describe, finite, key, sentences, share, spoken
 from maxmargin.cli.separable import verdict_content
-from maxmargin.cli.wishes import Wishes, estimator
-from maxmargin.cli.words import SOME, as_seconds, finite, key, share, spoken
 from maxmargin.core.errors import BudgetWarning, NotSeparableError
 from maxmargin.core.phrases import count, some
 from maxmargin.saving import save, to_liblinear, to_onnx

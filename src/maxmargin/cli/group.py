@@ -96,7 +96,7 @@ def _one_line(text: str) -> str:
 
 def _sentence(error: Exception, options: set[str]) -> str:
     """What went wrong, in one line, and what to do with the options of the command."""
-    from maxmargin.cli.words import spoken
+    from maxmargin.cli.output import spoken
 
     said = _one_line(str(error))
     if _is_expected(error):

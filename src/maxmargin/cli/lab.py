@@ -37,8 +37,8 @@ def _start(file: Source, features: list[str] | None) -> dict[str, Any]:
     """The state to open with; how it came about goes to standard error."""
     from maxmargin.cli.inputs import open_table
     from maxmargin.cli.samples import draw, in_memory, is_drawable
-    from maxmargin.laboratory.limits import LIMITS
     from maxmargin.laboratory.opening import opening
+    from maxmargin.laboratory.state import LIMITS
 
     table = open_table(file)
     if is_drawable(table):

@@ -15,10 +15,13 @@ from maxmargin.cli.inputs import Table
 from maxmargin.cli.samples import Sample, draw, model_among, model_rows, verdict_among, verdict_rows
 from maxmargin.estimators.separability import decide
 from maxmargin.plots import XSpaceDisplay
-from maxmargin.plots.report.gallery import certificate_pictures, learning_pictures, verdict_picture
-from maxmargin.plots.report.images import gallery, picture
-from maxmargin.plots.report.machines import machine_text
-from maxmargin.plots.report.page import Proofs, badge, chips, page, sentences, table
+from maxmargin.plots.report.gallery import (
+    certificate_pictures,
+    learning_pictures,
+    machine_text,
+    verdict_picture,
+)
+from maxmargin.plots.report.page import Proofs, badge, chips, gallery, page, picture, sentences, table
 from maxmargin.rows import as_rows
 from maxmargin.saving import write_atomically
 

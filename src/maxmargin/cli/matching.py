@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin.cli.inputs import Table, check_labelled, open_table
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import SOME
+from maxmargin.cli.output import SOME
 from maxmargin.core.errors import InputError
 from maxmargin.core.phrases import some
 from maxmargin.files.guess import guess_kind
@@ -21,8 +21,10 @@ from maxmargin.files.npyfile import check_matrix, read_header
 from maxmargin.files.opening import in_our_words, make_reader, spooled
 from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.tables import TableReader
+from maxmargin.saving import read_any
+from maxmargin.saving.anyfile import is_model
 
-__all__ = ["match", "read_for", "read_validation"]
+__all__ = ["match", "read_for", "read_model", "read_validation"]
 
 
 def read_for(model: Any, file: Source, labelled: bool = False) -> Table:
@@ -178,3 +180,30 @@ def _has_labels(path: str) -> bool:
             return "y.npy" in archive.namelist()
     except (BadZipFile, OSError):
         return True  # its reader says what is wrong
+
+
+# MODEL of ``predict`` and ``audit``: a fitted model, named before the data.
+
+
+def read_model(path: str, data: str) -> Any:
+    """Read the model; the usual mistakes are told apart: the files swapped, or no model at all."""
+    if path == "-":
+        raise InputError("MODEL must be a file. Got standard input instead, which may be DATA.")
+    if is_model(data):
+        swap = f"Swap them: {data} {path}." if not is_model(path) else "Name a file of rows second."
+        raise InputError(f"MODEL comes first, DATA second. Got the model file {data} as DATA. {swap}")
+    try:
+        model = read_any(path)
+    except InputError as error:
+        if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+            raise
+        raise InputError(
+            f"{path}: MODEL must be a file of maxmargin fit --out, of LIBLINEAR or LIBSVM, or a table "
+            f"of weights. Got a table that is none ({str(error).rstrip('.')}). If it holds rows, name "
+            "it second, as DATA, and a model first."
+        ) from error
+    if not hasattr(model, "coef_"):
+        raise InputError(
+            f"{path}: must be a fitted model. Got one that is not. Fit it, and save it again."
+        )
+    return model

@@ -2,21 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from sklearn.model_selection import train_test_split
 
 from maxmargin.cli.columns import check_columns
-from maxmargin.cli.inputs import cannot_write, check_target, open_table
-from maxmargin.cli.needs import FILM, NEEDS, check_need, find_label, labels_of
+from maxmargin.cli.inputs import Table, cannot_write, check_target, open_table
+from maxmargin.cli.models import fit_by_name
+from maxmargin.cli.needs import (
+    FILM,
+    HELD_OUT,
+    NEEDS,
+    check_need,
+    check_rows_to_hold_out,
+    find_label,
+    labels_of,
+)
 from maxmargin.cli.options import Source
-from maxmargin.cli.pictures import Picture
-from maxmargin.cli.samples import in_memory, is_drawable
+from maxmargin.cli.samples import (
+    draw,
+    in_memory,
+    is_drawable,
+    model_among,
+    model_rows,
+    verdict_among,
+    verdict_rows,
+)
 from maxmargin.core.errors import InputError
 
-__all__ = ["run"]
+__all__ = ["Picture", "run"]
+
+
+# The pictures of a file: a model or one of its machines, by the kinds of the command line.
+
+CS = [10.0**k for k in range(-3, 4)]  # along a path
+TITLES = {"perceptron": "Perceptron", "batch-perceptron": "Batch perceptron"}  # of a film
+
+
+class Picture:
+    """What is drawn of which data; a model is fitted for the pictures that show one."""
+
+    def __init__(
+        self, data: Table, model: str, C: float, intercept: bool, label: Hashable, shown: dict[str, Any]
+    ) -> None:
+        self.data, self.names, self.shown = data, data.names, shown
+        self.note = ""  # what there is to say if not all rows are drawn
+        self.model, self.C, self.intercept, self.label = model, C, intercept, label
+
+    @property
+    def machine_name(self) -> str:
+        """What the machine that was chosen tells apart."""
+        from maxmargin.plots.machine import machine_name
+
+        return "" if self.label is None else machine_name(self.label)
+
+    @property
+    def sides(self) -> np.ndarray:
+        """The labels, or two: the class that was chosen, and all others."""
+        from maxmargin.plots.machine import REST
+
+        y = self.data.y
+        return y if self.label is None else np.where(y == self.label, f"class {self.label}", REST)
+
+    def fit(self, kind: str = "") -> tuple[Any, Any, Any]:
+        """The model and its data, or the machine that was chosen and its own."""
+        from maxmargin.plots.machine import stand_in
+
+        X, y, label = self.data.X, self.data.y, self.label
+        if self.model == "hard-margin":  # the machines of other classes need not exist
+            y, label = self.sides, None
+        estimator, note = fit_by_name(self.model, self.C, self.intercept, X, y)
+        if note and kind in ("weights", "section"):
+            raise InputError(
+                f"--kind {kind} shows where the planes that separate the classes are. Got classes that "
+                "no plane separates instead. --kind separability shows why."
+            )
+        if note:
+            click.echo(f"{note} --kind separability shows why.", err=True)
+        if kind and NEEDS[kind].shows == "sample" and not is_drawable(self.data):
+            sample = draw(self.data, wanted=model_rows(estimator))
+            estimator, X, y = model_among(estimator, sample.rows), sample.X, y[sample.rows]
+            self.note = sample.note
+        return (estimator, X, y) if label is None else stand_in(estimator, X, y, label)
+
+    def film(self, path: str, tempo: dict[str, float]) -> None:
+        """Write the film of the run."""
+        from maxmargin.plots.film.film import write
+
+        machine, X, y = self.fit()
+        if not len(machine.trace_):
+            raise InputError(
+                "--animate shows the updates of a run. Got a run without any instead: its first weights "
+                "are right for every row."
+            )
+        title = ", ".join(filter(None, (TITLES[self.model], self.machine_name)))
+        film = machine.trace_.animate(X, y, names=self.names, title=title, **tempo, **self.shown)
+        write(film, path, "--animate")
+
+    def draw(self, kind: str) -> Any:
+        """The picture of that kind."""
+        from maxmargin import plots
+
+        if kind == "separability":
+            return self._separability()
+        if kind == "path":
+            return self._path()
+        named: dict[str, Any] = {"names": self.names}
+        pictures: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+            "x-space": (plots.XSpaceDisplay.from_estimator, named | self.shown),
+            "w-space": (plots.WSpaceDisplay.from_estimator, named),
+            "both-spaces": (plots.both_spaces, named),
+            "risk": (plots.RiskDisplay.from_estimator, named),
+            "risk-surface": (plots.RiskDisplay.from_estimator, named | {"kind": "surface"}),
+            "weights": (plots.WeightSpaceDisplay.from_estimator, named),
+            "section": (plots.WeightSpaceDisplay.from_estimator, named | {"kind": "section"}),
+            "certificate": (plots.CertificateDisplay.from_estimator, {}),
+            "mistakes": (plots.MistakesDisplay.from_estimator, {}),
+            "errors": (lambda model, X, y: plots.ErrorDisplay.from_estimator(model), {}),
+        }
+        picture, options = pictures[kind]
+        return picture(*self.fit(kind), **options)
+
+    def _separability(self) -> Any:
+        from maxmargin.estimators.separability import decide
+        from maxmargin.plots import SeparabilityDisplay
+
+        X, y = self.data.X, self.data.y
+        sides = None if self.label is None else (self.label, None)
+        found: Any = decide(X, y, fit_intercept=self.intercept, names=self.names, sides=sides)
+        if not is_drawable(self.data):
+            sample = draw(self.data, *verdict_rows(found, self.data))
+            found, X, y = verdict_among(found, sample.rows), sample.X, sample.y
+            self.note = sample.note
+        return SeparabilityDisplay.from_verdict(found, X, y, **self.shown)
+
+    def _path(self) -> Any:
+        from maxmargin.estimators.softmargin import SoftMarginSVC
+        from maxmargin.plots import PathDisplay
+
+        y = self.sides
+        check_rows_to_hold_out(y)
+        parts = train_test_split(np.arange(len(y)), test_size=HELD_OUT, stratify=y, random_state=0)
+        train, test = ((self.data.X[rows], y[rows]) for rows in parts)
+        machines = SoftMarginSVC(fit_intercept=self.intercept).path(*train, CS)
+        return PathDisplay.from_path(machines, *train, *test)
+
 
 ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 
@@ -71,7 +205,7 @@ def _check_out(out: str) -> None:
 
 
 def _check_film(film: str, kind: str) -> None:
-    from maxmargin.plots.film.writers import find_writer
+    from maxmargin.plots.film.film import find_writer
 
     if kind != "x-space":
         raise InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")

@@ -9,10 +9,9 @@ import click
 import numpy as np
 
 from maxmargin.cli.inputs import check_target
-from maxmargin.cli.matching import read_for
-from maxmargin.cli.modelfile import read_model
+from maxmargin.cli.matching import read_for, read_model
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import finite, share
+from maxmargin.cli.output import finite, share
 from maxmargin.estimators.machines import chosen
 from maxmargin.saving import write_atomically
 

@@ -14,7 +14,7 @@ from maxmargin.cli.columns import check_columns, columns_used
 from maxmargin.cli.inputs import Table, check_target, open_table
 from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
-from maxmargin.cli.words import key
+from maxmargin.cli.output import key
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import decide
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import click
 
 from maxmargin.checker import canonical
-from maxmargin.cli.words import as_seconds
+from maxmargin.cli.output import as_seconds
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.files.labels import typed_labels

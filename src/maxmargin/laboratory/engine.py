@@ -3,30 +3,163 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
-from maxmargin.laboratory.checks import (
+from maxmargin.laboratory.film import draw
+from maxmargin.laboratory.presets import list_presets, make_preset
+from maxmargin.laboratory.problem import Side, read_task
+from maxmargin.laboratory.script import write_script, write_trace
+from maxmargin.laboratory.solving import judge_weights, solve
+from maxmargin.laboratory.spaces import cone, cut_section, risk_grid, weight_space
+from maxmargin.laboratory.state import (
+    ALGORITHMS,
+    LIMITS,
+    State,
     check_keys,
     complain,
     read_bool,
     read_choice,
     read_count,
+    read_number,
+    read_state,
     read_vector,
 )
-from maxmargin.laboratory.film import draw
-from maxmargin.laboratory.glossary import hello
-from maxmargin.laboratory.judging import judge_weights
-from maxmargin.laboratory.presets import list_presets, make_preset
-from maxmargin.laboratory.problem import Side, read_task
-from maxmargin.laboratory.script import write_script, write_trace
-from maxmargin.laboratory.solving import solve
-from maxmargin.laboratory.spaces import cone, cut_section, risk_grid, weight_space
-from maxmargin.laboratory.split import split
-from maxmargin.laboratory.state import State, read_state
 from maxmargin.laboratory.tables import read_table
 
-__all__ = ["ASKS", "answer"]
+__all__ = ["ABOUT", "ASKS", "GLOSSARY", "About", "answer", "hello", "split"]
+
+
+# Hold some points out for validation: a share of each class, the same for the same seed.
+
+
+def split(state: State, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The role of every point: 1 for a share of each class, drawn anew; 0 for the others.
+
+    Each class keeps at least one training point.
+    """
+    share = read_number("share", given.get("share", 0.25), least=0.0, most=0.9)
+    seed = given.get("seed")
+    seed = read_count("seed", 0 if seed is None else seed, least=0, most=LIMITS["seed"])
+    rng = np.random.default_rng(seed)
+    roles = np.zeros(len(state.points), dtype=np.int64)
+    for code in np.unique(state.classes):
+        mine = np.flatnonzero(state.classes == code)
+        many = min(round(share * len(mine)), len(mine) - 1)
+        roles[rng.choice(mine, many, replace=False)] = 1
+    return {"roles": roles.tolist()}
+
+
+# What the page says about itself: its limits, its algorithms, and every term in plain words.
+
+
+class About(NamedTuple):
+    """An algorithm: its title, a line and a sentence or two about it, the options that matter to it."""
+
+    title: str
+    brief: str
+    sentence: str
+    options: tuple[str, ...]
+
+
+ABOUT = {
+    "perceptron": About(
+        "Perceptron",
+        "One point after another: if it is on the wrong side, w turns towards it.",
+        "Looks at one point after the other and turns the plane towards each that is on the wrong side. "
+        "It ends if, and only if, some plane separates the classes.",
+        ("intercept", "threshold", "rate", "order", "averaged", "scheme", "epochs", "seed", "updates"),
+    ),
+    "batch": About(
+        "Batch perceptron",
+        "All misclassified points pull at once, down the slope of the risk.",
+        "Gradient descent on the perceptron risk: in each step all misclassified points pull at once.",
+        ("intercept", "step", "scheme", "epochs", "updates"),
+    ),
+    "pocket": About(
+        "Pocket",
+        "The perceptron that keeps the best weights it has met.",
+        "Runs the perceptron and keeps the weights with the fewest errors in its pocket: for classes "
+        "that overlap.",
+        ("intercept", "order", "scheme", "epochs", "seed", "polish", "updates"),
+    ),
+    "hard": About(
+        "Hard margin",
+        "The widest street between the classes, if there is one.",
+        "Finds the one plane that is as far as possible from both classes; it exists only if they can "
+        "be separated.",
+        ("intercept", "scheme"),
+    ),
+    "soft": About(
+        "Soft margin",
+        "The widest street, where trespassing has the price C.",
+        "Allows points into the slab, or onto the wrong side, at the price C each: a wide slab against "
+        "little slack.",
+        ("intercept", "C", "scheme"),
+    ),
+}
+
+GLOSSARY = {
+    "plane": "Where f(x) = w·x + b is zero. In two dimensions a line.",
+    "w": "The normal of the plane: it points to the side of the positive class.",
+    "b": "The bias: it moves the plane away from the origin.",
+    "w-space": "The space of weights. Every training point is a line in it, every plane a point.",
+    "cone": "All weights that have every training point right.",
+    "separable": "Some plane has every point strictly on its side.",
+    "touching": "No plane separates strictly, but one has no point on its wrong side.",
+    "overlapping": "Every plane has a point on its wrong side.",
+    "witness": "A few points of both classes whose weighted means are the same point: no plane can "
+    "have it on both sides.",
+    "hull": "The smallest convex shape around all points of a class.",
+    "margin": "The distance from the plane to the nearest point.",
+    "slab": "The strip between the two edges f(x) = 1 and f(x) = −1; it is 2/‖w‖ wide.",
+    "support vectors": "The points with α > 0: they hold the plane, and the others could be left out.",
+    "alpha": "α, the multiplier of a point: how hard it pushes the plane.",
+    "xi": "ξ, the slack of a point: how far it is beyond its edge of the slab, in units of f.",
+    "C": "The price of slack. Large: few points in the slab; small: a wide slab.",
+    "primal": "½‖w‖² + C Σ ξ, which the machine makes as small as possible.",
+    "dual": "A value that no primal value falls below. When both are equal, both are optimal.",
+    "gap": "Primal minus dual: how far the plane can be from the optimum, at most.",
+    "KKT": "The conditions of Karush, Kuhn and Tucker: they hold at the optimum and nowhere else.",
+    "E_in": "The training error: points with y·f(x) ≤ 0. A point on the plane is an error.",
+    "validation": "Points that are not trained on: their errors say how well new points will do.",
+    "risk": "R(w), the sum of −y·f(x) over misclassified points: how wrong they are together.",
+    "R": "The length of the longest point, padded with a 1 if the bias is learned.",
+    "gamma": "γ, the largest margin of the padded points.",
+    "mistake bound": "R²/γ²: the perceptron makes no more mistakes than this, whatever the order.",
+    "threshold": "δ: a point counts as a mistake while y·f(x) ≤ δ. With 0, only wrong points do.",
+    "rate": "η, the length of a step. From a zero start it changes no decision of the perceptron.",
+    "order": "Cyclic: again and again in the order of the list. Shuffled: a new order in each epoch. "
+    "Random: points are drawn.",
+    "averaged": "Predict with the mean of all weights of the run, which is steadier than the last.",
+    "step": "ε, the length of a gradient step; exact: to the lowest point of the risk along it.",
+    "epoch": "One pass over the training points.",
+    "update": "One change of the weights.",
+    "polish": "Improve the pocket after the run by exact searches for fewer errors along lines.",
+    "one-vs-rest": "A machine for each class against all others; the largest value of f wins.",
+    "one-vs-one": "A machine for each pair of classes; the class with most votes wins.",
+    "intercept": "Learn the bias b. Without it every plane goes through the origin.",
+    "fingerprint": "A hash of the points and sides that the proof is about.",
+    "seed": "Fixes what is random: the same seed gives the same run.",
+}
+
+
+def hello() -> dict[str, Any]:
+    """Version, limits, algorithms and glossary: the page keeps no copy of them."""
+    algorithms = [
+        {"name": name, **ABOUT[name]._asdict(), "options": list(ABOUT[name].options)}
+        for name in ALGORITHMS
+    ]
+    return {
+        "version": __version__,
+        "limits": dict(LIMITS),
+        "algorithms": algorithms,
+        "glossary": dict(GLOSSARY),
+    }
+
 
 Given = Mapping[str, Any]
 ENVELOPE = ("id", "ask", "channel")

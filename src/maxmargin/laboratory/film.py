@@ -15,9 +15,9 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import separability
-from maxmargin.laboratory.checks import read_choice
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.recipe import MARGIN, fit, write_recipe
+from maxmargin.laboratory.state import read_choice
 from maxmargin.plots.machine import stand_in
 from maxmargin.plots.style import pyplot
 

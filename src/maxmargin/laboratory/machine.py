@@ -7,13 +7,104 @@ from typing import Any
 import numpy as np
 
 from maxmargin.estimators.marginmachine import MarginMachine
-from maxmargin.laboratory.kkt import conditions
-from maxmargin.laboratory.numbers import plain, quantity
+from maxmargin.laboratory.messages import plain, quantity
 from maxmargin.laboratory.problem import Side, Task
 from maxmargin.laboratory.recipe import Fitted
 from maxmargin.laboratory.verdicts import find_verdict
 
-__all__ = ["tell_machine", "tell_refusal"]
+__all__ = ["conditions", "tell_machine", "tell_refusal"]
+
+
+# The conditions of Karush, Kuhn and Tucker, one by one, with how far each is from holding.
+#
+# Minimise ½‖w‖² + C Σ ξ_i subject to y_i (w·x_i + b) ≥ 1 − ξ_i and ξ_i ≥ 0 (hard margin: no ξ). The
+# problem is convex: a point at which all conditions hold is the optimum, and only there do they hold.
+
+TOLERANCE = 1e-6  # residuals are shares: of ‖w‖, of Σ α, of 1, of the primal value
+
+
+def conditions(side: Side, machine: MarginMachine, C: float | None, tol: float) -> list[dict[str, Any]]:
+    """All conditions of one machine; ``C`` is None for the hard margin, ``tol`` its relative gap."""
+    proof = machine.certificate_
+    alpha, xi = machine.support_dual_, machine.late_slack_
+    own = np.searchsorted(side.state.trained, side.rows)  # its rows among all training rows
+    m = side.margins(np.append(machine.coef_, machine.intercept_)[None], side.rows)[0]
+    a, slack = machine.dual_[own], machine.slack_[own]
+    total = float(alpha.sum())
+    signed = float(side.signs[side.rows] @ a)
+    table = [
+        (
+            "Stationarity",
+            "w = Σ α_i y_i x_i",
+            "The normal of the plane is made of the support vectors alone.",
+            proof.stationarity,
+        )
+    ]
+    if side.pad:
+        table.append(
+            (
+                "Balance",
+                "Σ α_i y_i = 0",
+                "Both classes pull equally: with the bias free, nothing is left over.",
+                abs(signed) / total if total > 0 else 0.0,
+            )
+        )
+    far = "y_i f(x_i) ≥ 1" if C is None else "y_i f(x_i) ≥ 1 − ξ_i"
+    table.append(
+        (
+            "Primal feasibility",
+            far,
+            "Every point is beyond its edge of the slab, or pays for it.",
+            proof.primal_infeasibility,
+        )
+    )
+    if C is not None:
+        least = float(xi.min(initial=0.0))
+        table.append(("Slack", "ξ_i ≥ 0", "No point is paid for being right.", max(0.0, -least)))
+    low = max(0.0, -float(alpha.min(initial=0.0)))
+    if C is None:
+        table.append(("Dual feasibility", "α_i ≥ 0", "Points can push the plane, not pull it.", low))
+    else:
+        high = max(0.0, float(alpha.max(initial=0.0)) / C - 1.0)
+        table.append(
+            (
+                "Dual feasibility",
+                "0 ≤ α_i ≤ C",
+                "No point pushes harder than its price C.",
+                max(low, high),
+            )
+        )
+    scale = proof.primal if proof.primal > 0 else 1.0
+    slackness = float(np.abs(a * (m - 1.0 + slack)).max(initial=0.0)) / scale
+    edge = "α_i (y_i f(x_i) − 1) = 0" if C is None else "α_i (y_i f(x_i) − 1 + ξ_i) = 0"
+    table.append(
+        ("Complementary slackness", edge, "Only points on their edge or beyond push.", slackness)
+    )
+    if C is not None:
+        held = float(np.abs((C - a) * slack).max(initial=0.0)) / scale
+        table.append(
+            (
+                "Complementary slack",
+                "(C − α_i) ξ_i = 0",
+                "Only points at the full price have slack.",
+                held,
+            )
+        )
+    rows = [_row(*entry, TOLERANCE) for entry in table]
+    meaning = "The least possible value is reached: no plane has less."
+    return [*rows, _row("No gap", "primal = dual", meaning, proof.relative_gap, tol)]
+
+
+def _row(name: str, formula: str, meaning: str, residual: float, tolerance: float) -> dict[str, Any]:
+    return {
+        "name": name,
+        "formula": formula,
+        "meaning": meaning,
+        "residual": quantity(residual),
+        "tolerance": tolerance,
+        "holds": bool(residual <= tolerance),
+    }
+
 
 FLAT = "The optimum is w = 0, which is no plane: slack is cheaper than any slab. Raise C."
 EDGE = 1e-6  # |y·f(x) − 1| up to which a point is on the edge of the slab

@@ -14,8 +14,10 @@ import math
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 __all__ = [
     "Answer",
@@ -23,11 +25,15 @@ __all__ = [
     "channel_of",
     "dropped",
     "failed",
+    "finite",
     "id_in",
     "parsed",
+    "plain",
+    "quantity",
     "respond",
     "text_of",
 ]
+
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 LARGEST_ID = 2**53  # beyond it JavaScript's numbers are no longer whole
@@ -124,3 +130,27 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# Numbers as JSON can hold them: no nan, no infinity.
+
+
+def quantity(value: Any) -> float | None:
+    """A float, or None if it is not finite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def finite(values: Sequence[float]) -> list[float] | None:
+    """A list of floats, or None if one is not finite."""
+    numbers = [float(v) for v in values]
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
+def plain(array: np.ndarray) -> list[Any]:
+    """An array as nested lists, None where it is not finite."""
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return list(array.tolist())
+    holes = array.astype(object)
+    holes[~np.isfinite(array)] = None
+    return list(holes.tolist())

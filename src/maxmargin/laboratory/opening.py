@@ -10,8 +10,8 @@ from scipy import sparse
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
-from maxmargin.laboratory.limits import LARGEST, LIMITS, NAME
-from maxmargin.laboratory.projecting import draw_rows, pad, project
+from maxmargin.laboratory.state import LARGEST, LIMITS, NAME
+from maxmargin.laboratory.tables import draw_rows, pad, project
 from maxmargin.rows.structure import check_structure
 
 __all__ = ["opening"]

@@ -9,10 +9,8 @@ import numpy as np
 
 from maxmargin import datasets
 from maxmargin.laboratory import made
-from maxmargin.laboratory.checks import read_choice, read_count, read_number
-from maxmargin.laboratory.limits import LIMITS
 from maxmargin.laboratory.made import Made
-from maxmargin.laboratory.state import LABELS, NAMES
+from maxmargin.laboratory.state import LABELS, LIMITS, NAMES, read_choice, read_count, read_number
 
 __all__ = ["list_presets", "make_preset"]
 

@@ -20,8 +20,8 @@ from maxmargin.estimators.hardmargin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket import PocketPerceptron
 from maxmargin.estimators.softmargin import SoftMarginSVC
-from maxmargin.laboratory.limits import LIMITS
 from maxmargin.laboratory.problem import Task
+from maxmargin.laboratory.state import LIMITS
 from maxmargin.laboratory.verdicts import find_verdict
 
 __all__ = ["MARGIN", "Fitted", "Recipe", "fit", "write_recipe"]

@@ -7,31 +7,246 @@ Everything the page shows is computed by workers (see ``workers.py``); who may c
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
+import ipaddress
 import json
+import re
+import secrets
+import socket
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from maxmargin.laboratory.listening import address_for_link, listen
 from maxmargin.laboratory.messages import MalformedError, channel_of, failed, id_in, parsed, text_of
-from maxmargin.laboratory.safety import CONNECTIONS, MESSAGE, Guard, Guarded, Throttle, guard_for
 from maxmargin.laboratory.worker import ENGINE
-from maxmargin.laboratory.workers import SECONDS, Job, Pool
+from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
 
-__all__ = ["create_app", "serve"]
+__all__ = [
+    "Guard",
+    "Guarded",
+    "Throttle",
+    "address_for_link",
+    "create_app",
+    "guard_for",
+    "is_loopback",
+    "listen",
+    "serve",
+]
+
+
+# Where the lab listens, and the address under which others find it.
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, so that the link works as soon as it is printed."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:
+        raise _refused(f"--host must be an address of this computer. Got {host!r} instead.") from error
+    listener = socket.socket(family, kind, protocol)
+    try:
+        if sys.platform != "win32":  # there it would let two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise _refused(
+                f"Port {port} of {host} is taken. Choose another with --port; --port 0 finds a free one."
+            ) from error
+        raise _refused(f"The lab cannot listen on {host}, port {port}: {error.strerror}.") from error
+    return listener
+
+
+def address_for_link(host: str) -> str:
+    """The address for the link: of this computer on its network if the lab listens everywhere."""
+    if host in ("0.0.0.0", "::"):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+            probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses the way out
+            return str(probe.getsockname()[0])
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _refused(sentence: str) -> Exception:
+    from maxmargin.core.errors import InputError  # on use: it brings scikit-learn along
+
+    return InputError(sentence)
+
+
+# Who may talk to the lab, how much and how fast.
+#
+# Another page in the same browser must not reach the lab: by its address (the Origin is checked), nor by
+# a name it owns that it points to 127.0.0.1 (the Host is checked; "DNS rebinding"), nor inside a frame.
+# On a network, a token in the link keeps others out. What the page may load is itself alone.
+
+MESSAGE = 4 * 2**20  # bytes in one message
+CONNECTIONS = 32  # websockets at a time
+RATE, BURST = 1_000, 4_000  # requests a second, and how many at once: dragging stays far below
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # the token is in the address
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reachable from this computer alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The names under which the lab may be called, and its token if it needs one."""
+
+    names: frozenset[str]
+    token: str | None = None
+    any_address: bool = False
+
+    def knows_host(self, host: str) -> bool:
+        """Whether a Host header names this lab (the port is free: it may be forwarded)."""
+        name = _name(host)
+        if name is None:
+            return False
+        return name in self.names or (self.any_address and _is_address(name))
+
+    def same_origin(self, origin: str, host: str) -> bool:
+        """Whether a page of this origin is a page of this very lab."""
+        parts = urlsplit(origin)
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+    def lets_in(self, query: str) -> bool:
+        """Whether the address carries the token; compared in constant time."""
+        given = parse_qs(query).get("token", [""])[0]
+        return self.token is None or secrets.compare_digest(given.encode(), self.token.encode())
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Why a request is refused, as a status and a sentence; None if it is welcome."""
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self.knows_host(host):
+            return 421, "The lab answers under its own address only. Use the link it has printed."
+        if origin is None and scope["type"] == "websocket":
+            return 403, "A connection must say which page it comes from (Origin)."
+        if origin is not None and not self.same_origin(origin, host):
+            return 403, "The lab answers its own page only."
+        needs_token = scope["type"] == "websocket" or scope["path"] in ("/", "/index.html")
+        if needs_token and not self.lets_in(scope["query_string"].decode("latin-1")):
+            return 403, "This lab needs the whole link that was printed where it was started (?token=…)."
+        return None
+
+
+def guard_for(host: str) -> Guard:
+    """On loopback its three names; elsewhere a fresh token, this computer's names and any address."""
+    if is_loopback(host):
+        return Guard(frozenset({*LOOPBACK_NAMES, host.lower()}))
+    own = socket.gethostname().lower()
+    names = {*LOOPBACK_NAMES, host.lower(), own, f"{own}.local"}
+    return Guard(frozenset(names), secrets.token_urlsafe(24), any_address=True)
+
+
+class Guarded:
+    """The app behind its guard; every response carries the headers that protect the page."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self.app, self.guard = app, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on."""
+        if scope["type"] not in ("http", "websocket"):
+            return await self.app(scope, receive, send)
+        headers = {**HEADERS, "Content-Security-Policy": _policy(Headers(scope=scope).get("host", ""))}
+
+        async def send_protected(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                protected = MutableHeaders(scope=message)
+                protected.update(headers)
+                if message["type"] == "websocket.http.response.start":
+                    del protected["content-length"]  # uvicorn counts again, and the older ones sent both
+            await send(message)
+
+        refusal = self.guard.refusal(scope)
+        if refusal is None:
+            return await self.app(scope, receive, send_protected)
+        response = PlainTextResponse(f"{refusal[1]}\n", status_code=refusal[0])
+        if scope["type"] == "websocket":
+            return await WebSocket(scope, receive, send_protected).send_denial_response(response)
+        return await response(scope, receive, send_protected)
+
+
+@dataclass
+class Throttle:
+    """A bucket of requests that fills up at a steady rate: how long the next one has to wait."""
+
+    rate: float = RATE
+    burst: float = BURST
+    left: float = field(init=False)
+    at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left, self.at = self.burst, time.monotonic()
+
+    def wait(self) -> float:
+        """Take one request out of the bucket; the seconds until it is covered."""
+        now = time.monotonic()
+        self.left = min(self.burst, self.left + (now - self.at) * self.rate) - 1
+        self.at = now
+        return max(0.0, -self.left / self.rate)
+
+
+def _name(host: str) -> str | None:
+    """The name in a Host header; None if it is not of the form name, name:port or [address]:port."""
+    if not re.fullmatch(r"[\w.:\[\]-]+", host, re.ASCII):
+        return None
+    try:
+        parts = urlsplit(f"//{host}")
+        return parts.hostname if parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _policy(host: str) -> str:
+    """What the page may load. Some browsers do not count the websocket to 'self', so it is named."""
+    sockets = f" ws://{host} wss://{host}" if _name(host) else ""
+    return (
+        f"default-src 'self'; img-src 'self' data: blob:; connect-src 'self'{sockets}; "
+        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
 
 PAGE = Path(__file__).parent / "page"
 TYPES = {

@@ -6,16 +6,162 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.laboratory.judging import judge_model, side_margin
 from maxmargin.laboratory.machine import tell_machine, tell_refusal
-from maxmargin.laboratory.numbers import plain, quantity
-from maxmargin.laboratory.problem import Task, read_task
+from maxmargin.laboratory.messages import plain, quantity
+from maxmargin.laboratory.problem import Side, Task, read_task
 from maxmargin.laboratory.recipe import MARGIN, Fitted, fit
-from maxmargin.laboratory.running import path_of, tell_run
 from maxmargin.laboratory.state import State
 from maxmargin.laboratory.verdicts import tell_bound, tell_verdict
+from maxmargin.rows import as_rows
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.risk import Risk
+from maxmargin.solvers.problem import Machine
 
-__all__ = ["solve"]
+__all__ = ["judge_model", "judge_weights", "path_of", "side_margin", "solve", "tell_run"]
+
+
+# A recorded run of the watched machine: every update, and what it did to errors and risk.
+#
+# The trace is the library's. Errors after each update are counted as the library counts E_in, a row with
+# y·f(x) ≤ 0, and R is its perceptron risk, for many weights at a time.
+
+BLOCK = 1 << 20  # numbers at a time
+
+
+def tell_run(task: Task, fitted: Fitted) -> dict[str, Any]:
+    """The run of the watched machine, as the page plays it."""
+    model, side, state = fitted.model, task.watched, task.state
+    assert model is not None
+    machine = list(model.machines_.values())[task.watch]
+    trace, reason = machine.trace_, machine.stop_reason_
+    Z = trace.weights
+    errors, risk = path_of(side, Z)
+    final = np.append(machine.coef_, machine.intercept_)
+    validation = final_validation = None
+    if len(side.validating):
+        *validation, final_validation = _errors(side, np.vstack([Z, final]), side.validating).tolist()
+    rows = np.array([u.row for u in trace], dtype=np.int64)
+    rows = np.where(rows < 0, -1, state.trained[rows]) if len(rows) else rows
+    return {
+        "start": plain(trace.start),
+        "updates": {
+            "step": [u.step for u in trace],
+            "row": rows.tolist(),
+            "margin": [u.margin for u in trace],
+            "weights": plain(Z[1:]),
+        },
+        "errors": errors.tolist(),
+        "validation": validation,
+        "best": np.minimum.accumulate(errors).tolist(),
+        "risk": plain(risk),
+        "n": len(side.rows),
+        "validation_n": len(side.validating),
+        "mistakes": machine.n_mistakes_,
+        "epochs": machine.n_iter_,
+        "stop": str(reason),
+        "finished": bool(reason.solved),
+        "cut": "max_updates" in reason.rule,
+        "final": plain(final),
+        "final_risk": float(path_of(side, final[None])[1][0]),
+        "final_validation": final_validation,
+        "final_note": _note(task, model),
+        "words": {"update": "step" if state.algorithm == "batch" else "mistake"},
+    }
+
+
+def path_of(side: Side, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Training errors and R of a machine for each z of Z."""
+    y = side.y
+    machine = Machine("", 1, 0, np.arange(len(y)), np.ones(2))
+    risk = Risk(Examples(as_rows(side.X), y, side.pad), [machine])
+    errors = np.empty(len(Z), dtype=np.int64)
+    values = np.empty(len(Z))
+    for part in _parts(len(Z), len(y)):
+        M = risk.margins(np.ascontiguousarray(Z[part]))
+        errors[part] = np.count_nonzero(M <= 0, axis=1)
+        values[part] = risk.value(M)
+    return errors, values
+
+
+def _errors(side: Side, Z: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    counts = np.empty(len(Z), dtype=np.int64)
+    for part in _parts(len(Z), len(rows)):
+        counts[part] = np.count_nonzero(side.margins(Z[part], rows) <= 0, axis=1)
+    return counts
+
+
+def _parts(many: int, rows: int) -> list[slice]:
+    step = max(1, BLOCK // max(1, rows))
+    return [slice(k, k + step) for k in range(0, many, step)]
+
+
+def _note(task: Task, model: Any) -> str:
+    """In what the model's weights may differ from those after the last update."""
+    if task.state.algorithm == "perceptron" and task.state.options.averaged:
+        return "the average of all iterates"
+    if task.state.algorithm == "pocket":
+        return "the pocket, polished" if model.polish else "the pocket: the best of all iterates"
+    return ""
+
+
+# How good weights are: errors of the model on all classes, and of weights set by hand.
+#
+# Two classes: a point is wrong if y·f(x) ≤ 0, so a point on the plane is an error (the library's E_in).
+# More classes: it is wrong if the model predicts another class.
+
+
+def judge_model(task: Task, model: Any) -> dict[str, Any]:
+    """Errors of the fitted model on training and validation points of all classes."""
+    state = task.state
+    predicted = np.empty(0, dtype=np.int64)
+    if len(state.points):
+        # Of two classes a model may have been fitted to 0 and 1 in their place.
+        places = np.searchsorted(model.classes_, model.predict(state.points))
+        predicted = task.classes[places]
+    wrong = predicted != state.classes
+    if len(task.sides) == 1:
+        known = np.isin(state.classes, task.classes)
+        margins = task.watched.margins(_planes(model)[:1], np.arange(len(wrong)))[0]
+        wrong = np.where(known, margins <= 0, True)
+    return {
+        "errors": int(wrong[state.trained].sum()),
+        "n": len(state.trained),
+        "validation_errors": int(wrong[state.validating].sum()),
+        "validation_n": len(state.validating),
+        "wrong": np.flatnonzero(wrong).tolist(),
+    }
+
+
+def judge_weights(side: Side, weights: list[float]) -> dict[str, Any]:
+    """Errors and risk of weights set by hand, for one machine."""
+    Z = np.array([weights])
+    everything = np.flatnonzero(side.signs)
+    values = np.full(len(side.signs), np.nan)
+    values[everything] = side.margins(Z, everything)[0]
+    wrong = values <= 0
+    errors, risk = path_of(side, Z)
+    return {
+        "errors": int(errors[0]),
+        "n": len(side.rows),
+        "validation_errors": int(wrong[side.validating].sum()),
+        "validation_n": len(side.validating),
+        "risk": quantity(risk[0]),
+        "wrong": np.flatnonzero(wrong).tolist(),
+        "values": plain(values),
+        "margin": side_margin(side, Z[0]),
+    }
+
+
+def side_margin(side: Side, z: np.ndarray) -> float | None:
+    """The least y·f(x)/‖w‖ of the training points: negative if one is wrong; None if w = 0."""
+    length = float(np.hypot(z[0], z[1]))
+    if not length > 0:
+        return None
+    return quantity(side.margins(z[None], side.rows)[0].min() / length + 0.0)  # no −0.0
+
+
+def _planes(model: Any) -> np.ndarray:
+    return np.column_stack([model.coef_, model.intercept_])
 
 
 def solve(state: State, *, quick: bool = False) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.laboratory.checks import check_list, check_window, complain, read_count, read_number
-from maxmargin.laboratory.numbers import finite, plain, quantity
+from maxmargin.laboratory.messages import finite, plain, quantity
 from maxmargin.laboratory.problem import Side
+from maxmargin.laboratory.state import check_list, check_window, complain, read_count, read_number
 from maxmargin.laboratory.verdicts import find_verdict
-from maxmargin.plots.landscape import perceptron_risk
-from maxmargin.plots.polytope import cut_body, cut_polygon
+from maxmargin.plots.geometry import cut_body, cut_polygon
+from maxmargin.plots.risk import perceptron_risk
 
 __all__ = ["cone", "cut_section", "risk_grid", "weight_space"]
 

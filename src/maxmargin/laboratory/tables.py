@@ -5,19 +5,282 @@ Of large tables a sample of rows is taken, the same every time.
 
 from __future__ import annotations
 
+import csv
+import math
+import re
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
 from typing import Any
 
 import numpy as np
 
 from maxmargin.checker import canonical
-from maxmargin.laboratory.checks import check_text, read_bool
-from maxmargin.laboratory.columns import choose_features, choose_label, in_order
-from maxmargin.laboratory.limits import LIMITS, NAME
-from maxmargin.laboratory.projecting import draw_rows, pad, project
-from maxmargin.laboratory.reading import Column, read_columns
+from maxmargin.core.errors import InputError
+from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.laboratory.state import (
+    LARGEST,
+    LIMITS,
+    NAME,
+    SMALLEST,
+    check_text,
+    complain,
+    read_bool,
+    shown,
+)
+from maxmargin.plots.data import choose_view
 
-__all__ = ["read_table"]
+__all__ = [
+    "Column",
+    "choose_features",
+    "choose_label",
+    "draw_rows",
+    "in_order",
+    "pad",
+    "project",
+    "read_columns",
+    "read_table",
+]
+
+
+# Text, pasted or dropped, as columns; a refusal names the line.
+#
+# Fields are separated by tabs, semicolons or commas, whichever the first line has most of.
+
+SEPARATORS = "\t;,"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of text."""
+
+    name: str
+    texts: list[str]
+    lines: list[int]  # where in the file
+
+    @cached_property
+    def distinct(self) -> list[str]:
+        """The different texts, in order of appearance."""
+        return list(dict.fromkeys(self.texts))
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether numbers are meant: half of the texts are some, gaps aside."""
+        filled = [text for text in self.texts if text]
+        return bool(filled) and 2 * sum(_number(text) is not None for text in filled) >= len(filled)
+
+    def values(self) -> np.ndarray:
+        """The numbers; an error names the line of the first text that is none."""
+        numbers = [_number(text) for text in self.texts]
+        for text, number, line in zip(self.texts, numbers, self.lines, strict=True):
+            if number is None or (number != 0 and not SMALLEST <= abs(number) <= LARGEST):
+                given = "an empty field" if not text else repr(text[:40])
+                raise InputError(
+                    f"line {line}: {self.name} must be 0, or a number from {SMALLEST:g} to "
+                    f"{LARGEST:g} in size. Got {given} instead. Correct the line or leave it out, or "
+                    "choose another column."
+                )
+        return np.array(numbers, dtype=np.float64) + 0.0
+
+
+def read_columns(text: str, header: bool | None) -> list[Column]:
+    """The columns of a table; ``header`` None means to find out whether the first line has names."""
+    lines = _lines(text.removeprefix("\ufeff"))
+    if not lines:
+        raise InputError("a table must hold rows. Got none. Paste rows of numbers and a label.")
+    wide = len(lines[0][1])
+    for number, fields in lines:
+        if len(fields) != wide:
+            raise InputError(
+                f"line {number}: must have {wide} fields, as line {lines[0][0]} has. "
+                f"Got {len(fields)} instead. Correct the line."
+            )
+    if wide > LIMITS["table_columns"]:
+        raise InputError(f"a table must have at most {LIMITS['table_columns']} columns. Got {wide}.")
+    if wide < 2:
+        raise InputError(
+            "a table must have at least two columns, features and a label, separated by commas, "
+            "semicolons or tabs. Got one."
+        )
+    first = [field.strip() for field in lines[0][1]]
+    below = lines[1][1] if len(lines) > 1 else []
+    if header is None:
+        header = _is_header(first, below)
+    body = lines[1:] if header else lines
+    if not body:
+        raise InputError("a table must hold rows below its header. Got none.")
+    if len(body) > LIMITS["table_rows"]:
+        raise InputError(
+            f"a table must have at most {LIMITS['table_rows']:,} rows. Got {len(body):,}. "
+            "Paste a part of it."
+        )
+    names = [name or f"column {k + 1}" for k, name in enumerate(first)]
+    if not header:
+        names = [f"column {k + 1}" for k in range(wide)]
+    numbers = [number for number, _ in body]
+    return [
+        Column(names[k][: 4 * NAME], [fields[k].strip() for _, fields in body], numbers)
+        for k in range(wide)
+    ]
+
+
+def _lines(text: str) -> list[tuple[int, list[str]]]:
+    """The lines that are not blank, with their numbers."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    counts = {separator: first.count(separator) for separator in SEPARATORS}
+    best = max(SEPARATORS, key=lambda s: counts[s])
+    reader = csv.reader(StringIO(text, newline=""), delimiter=best, strict=True)
+    try:
+        found = [(reader.line_num, fields) for fields in reader if any(f.strip() for f in fields)]
+    except csv.Error as error:
+        raise InputError(f"line {reader.line_num}: {error}. Correct the line.") from error
+    return found
+
+
+def _is_header(first: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether the first line holds names: a column has a number below something that is none."""
+    numbers = [_number(text) is not None for text in first]
+    if not any(numbers):
+        return not below or any(_number(text.strip()) is not None for text in below)
+    pairs = zip(numbers, below, strict=False)
+    return not all(numbers) and any(
+        not here and _number(text.strip()) is not None for here, text in pairs
+    )
+
+
+def _number(text: str) -> float | None:
+    if not re.fullmatch(r"[+\-−]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
+        return None
+    value = float(text.replace("−", "-"))
+    return value if math.isfinite(value) else None
+
+
+# Which columns of a table are the label and the features.
+
+PROJECTION = "projection"
+
+
+def choose_label(columns: Sequence[Column], wanted: Any) -> int:
+    """The column of the label: as wanted, or the last of few words, or one of few numbers at an end."""
+    if wanted is not None:
+        place = find_column("label", columns, wanted)
+        _check_label(columns[place])
+        return place
+    fitting = [k for k, column in enumerate(columns) if _can_be_label(column)]
+    words = [k for k in fitting if not columns[k].numeric]
+    others = [k for k, column in enumerate(columns) if not column.numeric]
+    ends = [k for k in (len(columns) - 1, 0) if k in fitting]
+    place = words[-1] if words else others[-1] if others else ends[0] if ends else len(columns) - 1
+    _check_label(columns[place])
+    return place
+
+
+def in_order(label: Column) -> list[str]:
+    """The classes, sorted as numbers if they are, else as text: of two, the last is the positive one."""
+    try:
+        return sorted(label.distinct, key=lambda text: (float(text.replace("−", "-")), text))
+    except ValueError:
+        return sorted(label.distinct)
+
+
+def choose_features(columns: Sequence[Column], label: int, wanted: Any) -> tuple[list[int], bool]:
+    """Two columns, or all of them to be projected; by default the first two of numbers."""
+    numeric = [k for k, column in enumerate(columns) if column.numeric and k != label]
+    if not numeric:
+        raise InputError(
+            "a table must have a column of numbers besides the label. Got none. Choose another label."
+        )
+    if wanted is None:
+        return numeric[:2], False
+    if wanted == PROJECTION:
+        if len(numeric) < 2:
+            raise InputError("a projection needs at least two columns of numbers. Got one.")
+        return numeric, True
+    if not isinstance(wanted, list | tuple) or len(wanted) != 2:
+        raise complain("features", f"two columns or '{PROJECTION}'", wanted)
+    places = [find_column("features", columns, one) for one in wanted]
+    if places[0] == places[1] or label in places:
+        raise complain("features", "two different columns, neither of them the label", wanted)
+    return places, False
+
+
+def find_column(name: str, columns: Sequence[Column], wanted: Any) -> int:
+    """The place of a column, given by its place or its name."""
+    names = [column.name for column in columns]
+    if type(wanted) is int and 0 <= wanted < len(columns):
+        return wanted
+    if isinstance(wanted, str) and wanted in names:
+        return names.index(wanted)
+    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    raise InputError(
+        f"{name} must name a column: {some}, or a number from 0 to {len(names) - 1}. "
+        f"Got {shown(wanted)} instead."
+    )
+
+
+def _can_be_label(column: Column) -> bool:
+    """Whether it has few different values; gaps are refused later, with their line."""
+    many = len(column.distinct)
+    return many >= 2 and many - ("" in column.distinct) <= LIMITS["classes"]
+
+
+def _check_label(column: Column) -> None:
+    most = LIMITS["classes"]
+    if "" in column.distinct:
+        line = column.lines[column.texts.index("")]
+        raise InputError(
+            f"line {line}: the label {column.name} must not be empty. Leave the line out, or fill it in."
+        )
+    if not 2 <= len(column.distinct) <= most:
+        raise InputError(
+            f"the label must have 2 to {most} different values. Got {len(column.distinct)} in "
+            f"{column.name} instead. Choose another column."
+        )
+
+
+# Rows as points of the page: no more than it takes, in two coordinates.
+#
+# More than two features are shown along w of a soft margin, and across it; one alone, on a line.
+
+
+def draw_rows(codes: np.ndarray) -> tuple[np.ndarray, str]:
+    """All rows, or as many as the page takes, every class among them; the same ones every time."""
+    n, most = len(codes), LIMITS["points"]
+    if n <= most:
+        return np.arange(n), ""
+    firsts = np.unique(codes, return_index=True)[1]
+    others = np.setdiff1d(np.arange(n), firsts)
+    drawn = np.random.default_rng(0).choice(others, most - len(firsts), replace=False)
+    note = f"Of {n:,} rows, {most:,} were drawn at random: as many as the page takes."
+    return np.sort(np.append(firsts, drawn)), note
+
+
+def pad(X: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:
+    """One feature and a second that is 0, their names, and a note."""
+    flat = np.column_stack([X, np.zeros(len(X))])
+    return flat, [*names, "(nothing)"], "There is one feature: the second coordinate is 0."
+
+
+def project(X: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:
+    """Points along w and along the largest other direction, their names, and a note.
+
+    w is that of a soft margin with C = 1 on features of mean 0 and spread 1 each: of the first class
+    against the others, if there are several. The lengths shown are those of the scaled features.
+    """
+    spread = X.std(axis=0)
+    scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SoftMarginSVC(C=1.0).fit(scaled, codes)
+    view = choose_view(scaled, model.coef_[0], "projection", None, list(names))
+    flat = np.round(view.flat(scaled), 9) + 0.0
+    note = (
+        f"{len(names)} features, each scaled to mean 0 and spread 1, are shown along the normal w of a "
+        "soft margin (C = 1) and along the largest other direction."
+    )
+    return flat, list(view.names), note
 
 
 def read_table(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from maxmargin.core.errors import MaxMarginError
 from maxmargin.estimators.bound import MistakeBound, mistake_bound
 from maxmargin.estimators.hardmargin import HardMarginSVC
 from maxmargin.estimators.separability import separability
-from maxmargin.laboratory.numbers import finite, quantity
+from maxmargin.laboratory.messages import finite, quantity
 from maxmargin.laboratory.problem import Side
-from maxmargin.plots.witness import hull
+from maxmargin.plots.separation import hull
 
 __all__ = ["Analysis", "find_verdict", "tell_bound", "tell_verdict"]
 

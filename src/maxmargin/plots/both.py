@@ -10,9 +10,8 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.trace import Trace
-from maxmargin.plots.arrows import draw_arrow
-from maxmargin.plots.box import box_line
-from maxmargin.plots.runs import read_flat, read_run, trace_path
+from maxmargin.plots.geometry import box_line
+from maxmargin.plots.runs import draw_arrow, read_flat, read_run, trace_path
 from maxmargin.plots.style import BLACK, COLOURS, MARKERS, legend, point_size, pyplot
 from maxmargin.plots.wspace import FEW, WSpaceDisplay, point_colours
 

@@ -2,28 +2,266 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.door import read_Xy
-from maxmargin.plots.gap import draw_gap
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
-from maxmargin.plots.residuals import draw_residuals
-from maxmargin.plots.slackness import bounds_on, draw_slackness
-from maxmargin.plots.style import axes, pyplot
+from maxmargin.plots.style import BLACK, COLOURS, GREY, axes, key_below, point_size, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from maxmargin.certificates.certificate import Certificate
 
-__all__ = ["CertificateDisplay"]
+__all__ = [
+    "CertificateDisplay",
+    "GapArtists",
+    "SlacknessArtists",
+    "bounds_on",
+    "draw_gap",
+    "draw_residuals",
+    "draw_slackness",
+]
+
+
+# The gap of a margin machine, pass by pass: the dual value comes from below, the primal from above.
+#
+# The optimum lies between them. On a logarithmic axis the relative gap is a straight way down, until it
+# is rounding; a gap of 0, or below 0 by rounding, has no logarithm and is marked at the lower edge.
+
+FLOOR = 0.1 * float(np.finfo(np.float64).eps)  # where a gap is drawn that has no logarithm
+STEPS = 60  # passes that have a marker each
+
+
+class GapArtists(NamedTuple):
+    """The lines of the two values, and on a logarithmic axis of their own those of the gap."""
+
+    primal: Any
+    dual: Any
+    ax: Any
+    gap: Any
+    closed: Any  # markers of gaps ≤ 0, or None
+
+
+def draw_gap(ax: Axes, progress: np.ndarray) -> GapArtists:
+    """Draw passes, primal and dual values (columns of ``progress``), and the relative gap."""
+    from matplotlib.ticker import MaxNLocator
+
+    passes, primal, dual = progress.T
+    finite = np.isfinite(primal)
+    (above,) = ax.plot(passes[finite], primal[finite], color=COLOURS[0], lw=1.8)
+    above.set(marker=_marker("o", finite), ms=9, mfc="none", label="primal: attained")
+    (below,) = ax.plot(passes, dual, color=COLOURS[1], lw=1.8)
+    below.set(marker=_marker("s", dual), ms=4, label="dual: no plane has less")
+    ax.set_ylim(*_window(primal[finite], dual))
+    other = ax.twinx()
+    line, closed = _draw_relative(other, passes[finite], primal[finite], dual[finite])
+    if len(passes) == 1:
+        ax.set_xlim(passes[0] - 1, passes[0] + 1)
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    ax.set_xlabel("passes over the data")
+    ax.set_ylabel("value")
+    ax.set_title("Primal and dual value")
+    key_below(ax, [above, below, line, *([] if closed is None else [closed])], columns=1)
+    return GapArtists(above, below, other, line, closed)
+
+
+def _draw_relative(ax: Axes, passes: np.ndarray, primal: np.ndarray, dual: np.ndarray) -> Any:
+    """The relative gap, and markers where it has no logarithm."""
+    size = np.where(primal == 0.0, 1.0, np.abs(primal))
+    gap = (primal - dual) / size
+    zero = gap <= 0.0
+    shown = np.where(zero, FLOOR, gap)
+    (line,) = ax.plot(passes, shown, color=BLACK, ls=":", lw=1.4, label="relative gap (right)")
+    if _marker("D", gap):
+        line.set(marker="D", ms=4, markevery=np.flatnonzero(~zero).tolist())
+    closed = None
+    if np.any(zero):
+        why = "exactly 0" if np.all(gap[zero] == 0.0) else "0 to rounding"
+        closed = ax.scatter(passes[zero], shown[zero], s=40, c=BLACK, marker="v", zorder=3)
+        closed.set_label(f"relative gap {why}:\nno logarithm, drawn at the lower edge")
+    ax.set_yscale("log")
+    low = float(shown.min(initial=FLOOR))
+    ax.set_ylim(0.1 * low, 10.0 * max(1.0, float(shown.max(initial=1.0))))
+    ax.set_ylabel("relative gap")
+    return line, closed
+
+
+def _marker(shape: str, values: np.ndarray) -> str:
+    """A marker for each pass if they are few; a single one is no line."""
+    count = np.count_nonzero(values) if values.dtype == bool else len(values)
+    return shape if len(values) <= STEPS or count == 1 else ""
+
+
+def _window(primal: np.ndarray, dual: np.ndarray) -> tuple[float, float]:
+    """What to show of the values: all, but a start that was far away only in part."""
+    end = float(primal[-1]) if len(primal) else float(dual[-1])
+    far = 2.0 * abs(end)
+    low = max(float(dual.min()), end - far)
+    high = max(float(dual.max()), min(float(primal.max(initial=end)), end + far))
+    if high - low <= 1e-6 * abs(end):  # no way to be seen: where the values stand
+        low, high = min(0.0, low), max(0.0, high)
+    size = (high - low) or 1.0
+    return low - 0.08 * size, high + 0.08 * size
+
+
+# The residuals of the KKT conditions as bars on a logarithmic axis, beside the machine epsilon.
+
+EPSILON = float(np.finfo(np.float64).eps)
+RESIDUALS_FLOOR = 1e-18  # where the axis begins: a residual of 0 has no bar
+
+
+def draw_residuals(ax: Axes, proof: Certificate) -> tuple[Any, list[Any]]:
+    """Draw the four residuals and the relative gap; return the bars and the numbers beside them."""
+    table = {
+        "stationarity": proof.stationarity,
+        "primal\ninfeasibility": proof.primal_infeasibility,
+        "dual\ninfeasibility": proof.dual_infeasibility,
+        "comple-\nmentarity": proof.complementarity,
+        "relative gap": proof.relative_gap,
+    }
+    size = np.array(list(table.values()))
+    finite = size[np.isfinite(size)]
+    high = 100.0 * max(1.0, float(finite.max(initial=0.0)))
+    ends = np.clip(np.nan_to_num(size, posinf=high), RESIDUALS_FLOOR, high)
+    places = range(len(table))
+    bars = ax.barh(
+        list(places), ends - RESIDUALS_FLOOR, left=RESIDUALS_FLOOR, height=0.6, color=COLOURS[0]
+    )
+    texts = [
+        _number(ax, end, place, value, inside=bool(end > 1e-3 * high))
+        for place, end, value in zip(places, ends, table.values(), strict=True)
+    ]
+    ax.set_xscale("log")
+    ax.set_xlim(RESIDUALS_FLOOR, high)
+    line = ax.axvline(EPSILON, color=COLOURS[1], lw=1.4, ls="--", zorder=3)
+    line.set_label("machine epsilon, 2.2e−16")
+    ax.set_yticks(list(places), list(table))
+    ax.invert_yaxis()
+    ax.set_xlabel("residual")
+    ax.set_title("KKT residuals")
+    key_below(ax, [line], columns=1)
+    return bars, texts
+
+
+def _number(ax: Axes, end: float, place: int, value: float, *, inside: bool) -> Any:
+    """The value at the end of its bar, inside where the picture ends."""
+    text = "0" if value == 0 else ("∞" if math.isinf(value) else f"{value:.1e}".replace("-", "−"))
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    return ax.annotate(
+        text,
+        (end, place),
+        xytext=(-4 if inside else 4, 0),
+        textcoords="offset points",
+        ha="right" if inside else "left",
+        va="center",
+        color="white" if inside else BLACK,
+        bbox=None if inside else white,
+        zorder=4,
+    )
+
+
+# Complementary slackness: of each row α or y f(x) − 1 + ξ is zero, so all points lie on two axes.
+
+LEVELS = 4  # different bounds C_i that are drawn as lines
+PALE = "#EFB78F"  # of rows before their slack is added
+ROUNDING = 1e-6  # of a margin of 1
+FAR = 3.0  # times above all α at which a bound is not drawn
+
+
+class SlacknessArtists(NamedTuple):
+    """The rows with α = 0, free and at their bound; those with slack once more; the lines α = C_i."""
+
+    groups: dict[str, Any]
+    late: Any
+    levels: list[Any]
+
+
+def draw_slackness(
+    ax: Axes,
+    alpha: np.ndarray,
+    excess: np.ndarray,
+    slack: np.ndarray,
+    at_bound: np.ndarray,
+    levels: Sequence[float],
+    *,
+    hard: bool,
+) -> SlacknessArtists:
+    """Draw α against ``excess`` = y f(x) − 1 + ξ; ``levels`` are the bounds C_i that are known."""
+    ax.axhline(0.0, color=BLACK, lw=0.8, zorder=1)
+    ax.axvline(0.0, color=BLACK, lw=0.8, zorder=1)
+    C = "C" if len(levels) == 1 else "its C"
+    free = "α > 0: on the edge" if hard else f"0 < α < {C}: on the edge"
+    parts = {
+        "zero": (alpha == 0, "α = 0: not needed", GREY, "o"),
+        "free": ((alpha > 0) & ~at_bound, free, COLOURS[0], "D"),
+        "bound": (at_bound, f"α = {C}: in the slab or across", COLOURS[1], "s"),
+    }
+    groups = {
+        name: _dots(ax, excess[mine], alpha[mine], label, colour, marker)
+        for name, (mine, label, colour, marker) in parts.items()
+        if np.any(mine)
+    }
+    late, rows = None, slack > 0
+    if np.any(rows):
+        late = _dots(ax, (excess - slack)[rows], alpha[rows], "", PALE, "s")
+        late.set(label="the same at y f(x) − 1,\nbefore their slack ξ", zorder=2)
+        late.set_sizes(0.6 * late.get_sizes())
+    top = float(alpha.max(initial=0.0)) or 1.0
+    lines = _draw_levels(ax, levels, top, reached=bool(np.any(at_bound)))
+    top = max([top, *(float(line.get_ydata()[0]) for line in lines)])
+    ax.set_ylim(-0.06 * top, 1.1 * top)
+    right = float(excess.max(initial=0.0))
+    right = right if right > ROUNDING else 1.0  # as wide as the margin, if all stand on the edge
+    left = float((excess - slack).min(initial=0.0))
+    ax.set_xlim(left - 0.06 * (right - left), right + 0.06 * (right - left))
+    ax.set_xlabel("y f(x) − 1" if hard else "y f(x) − 1 + ξ")
+    ax.set_ylabel("multiplier α")
+    ax.set_title("Slackness: one of the two is zero")
+    key_below(ax, columns=1)
+    return SlacknessArtists(groups, late, lines)
+
+
+def bounds_on(estimator: Any, alpha: np.ndarray, at_bound: np.ndarray) -> tuple[float, ...]:
+    """The bounds C_i as far as they are known: those that are reached, or C if no row reaches it."""
+    if np.any(at_bound):
+        different = np.unique(np.round(alpha[at_bound], 12))
+        return tuple(float(level) for level in different) if len(different) <= LEVELS else ()
+    C = getattr(estimator, "C_", None) or getattr(estimator, "C", None)
+    if C is None or estimator.class_weight is not None or np.any(alpha > float(C)):
+        return ()
+    return (float(C),)
+
+
+def _dots(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, colour: str, marker: str) -> Any:
+    area, opacity = point_size(len(x))
+    shown = ax.scatter(x, y, s=float(np.clip(area, 14.0, 32.0)), c=colour, marker=marker)
+    shown.set(alpha=opacity, linewidths=0, zorder=3, rasterized=len(x) > 5_000)
+    shown.set_label(f"{label} ({len(x):,})")
+    return shown
+
+
+def _draw_levels(ax: Axes, levels: Sequence[float], top: float, *, reached: bool) -> list[Any]:
+    """Lines α = C_i; one that is far above all α is only named."""
+    if not levels:
+        return []
+    named = "C = " + ", ".join(f"{level:.4g}" for level in levels) + ("" if reached else ": not reached")
+    if not reached and min(levels) > FAR * top:
+        ax.plot([], [], " ", label=f"{named}, above the picture")
+        return []
+    look: dict[str, Any] = {"color": COLOURS[1], "lw": 1.2, "ls": "--", "zorder": 1}
+    lines = [ax.axhline(level, **look) for level in levels]
+    lines[0].set_label(named)
+    return lines
+
 
 PANELS = ("gap", "slackness", "residuals")
 LETTERS = 50  # in a line of the heading over a column of panels

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.plots.keys import key, title
 from maxmargin.plots.machine import find_machine, machine_title
-from maxmargin.plots.style import BLACK, COLOURS, TRAINING, VALIDATION, axes
+from maxmargin.plots.style import BLACK, COLOURS, TRAINING, VALIDATION, axes, key, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

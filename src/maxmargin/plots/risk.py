@@ -5,24 +5,198 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from maxmargin.core.params import check_choice
 from maxmargin.core.trace import Trace
 from maxmargin.plots.data import Points
-from maxmargin.plots.keys import key, key_below, title
-from maxmargin.plots.landscape import Landscape
-from maxmargin.plots.relief import draw_contours, draw_surface
-from maxmargin.plots.runs import read_flat, read_path, read_run, trace_path, weight_names
-from maxmargin.plots.solid import solid_axes
-from maxmargin.plots.style import axes
+from maxmargin.plots.geometry import CONE, draw_cone, find_cone
+from maxmargin.plots.runs import (
+    draw_path,
+    read_flat,
+    read_path,
+    read_run,
+    thin_path,
+    trace_path,
+    weight_names,
+)
+from maxmargin.plots.style import (
+    BLACK,
+    axes,
+    is_narrow,
+    key,
+    key_below,
+    name_axes,
+    solid_axes,
+    solids,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RiskDisplay"]
+__all__ = [
+    "Landscape",
+    "ReliefArtists",
+    "RiskDisplay",
+    "draw_contours",
+    "draw_surface",
+    "perceptron_risk",
+]
+
+
+# The perceptron risk R(w) = Σ −y_i x_i·w over the misclassified points, as a function on the plane.
+#
+# R is linear between the lines x_i·w = 0 and has a crease at each; R(sw) = s R(w) for s ≥ 0. So it is
+# known from its values on a circle, and on a fan of triangles whose rays include the creases it is drawn
+# without error.
+
+RAYS = 360  # rays of the fan besides the creases
+BLOCK = 1 << 22  # numbers at a time
+
+
+def perceptron_risk(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return R(w) = Σ max(0, −a·w) over the rows a of A, for each row of W."""
+    step = max(1, BLOCK // max(1, len(A)))
+    parts = [np.maximum(0.0, -(W[k : k + step] @ A.T)).sum(axis=1) for k in range(0, len(W), step)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """R over the plane of weights, for rows a_i = y_i x_i."""
+
+    A: np.ndarray
+
+    def risk(self, W: Any) -> np.ndarray:
+        """R(w) for each row of W."""
+        return perceptron_risk(self.A, np.asarray(W, dtype=np.float64))
+
+    @property
+    def cone(self) -> tuple[float, float] | None:
+        """The angles between which R = 0 since all points are right, or None."""
+        return find_cone(self.A)
+
+    def crease_angles(self, most: int) -> np.ndarray:
+        """Where the lines x_i·w = 0 meet the circle, both ends of each, sorted."""
+        real = self.A[np.any(self.A != 0, axis=1)]
+        some = real[np.linspace(0, len(real) - 1, min(len(real), most)).astype(int)]
+        ends = np.arctan2(some[:, 0], -some[:, 1])
+        return np.unique(np.append(ends, np.where(ends > 0, ends - np.pi, ends + np.pi)))
+
+    def fan(self, radii: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """w₁, w₂ and R on rays that include the creases; exact on each ray, since R is linear there."""
+        rays = np.append(np.linspace(-np.pi, np.pi, RAYS + 1), self.crease_angles(most))
+        circle = unit(np.unique(rays))
+        height = self.risk(circle)
+        return np.outer(radii, circle[:, 0]), np.outer(radii, circle[:, 1]), np.outer(radii, height)
+
+    @property
+    def valley(self) -> float:
+        """The angle at which R is lowest; in the middle of the cone if there is one."""
+        if self.cone is not None:
+            return 0.5 * sum(self.cone)
+        angles = np.linspace(-np.pi, np.pi, RAYS + 1)
+        return float(angles[int(np.argmin(self.risk(unit(angles))))])
+
+
+def unit(angles: np.ndarray) -> np.ndarray:
+    """Points of the unit circle."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+# A landscape of risk drawn: its isocontours, or its surface, with the creases and a path on it.
+
+LEVELS = 12
+CREASES = 120  # creases that are drawn, at most
+MARKS = 60  # steps of a path on the surface that have a marker each
+BLUES, ROUTE = "Blues", "#D55E00"
+RIGHT = "R = 0: all points right"
+
+
+class ReliefArtists(NamedTuple):
+    """The contours or the surface, the creases, the cone where R = 0, and the path."""
+
+    ground: Any
+    creases: Any
+    cone: Any
+    path: Any
+
+
+def draw_contours(ax: Axes, land: Landscape, path: np.ndarray, r: float) -> ReliefArtists:
+    """Draw the isocontours of R in the square of half width r."""
+    from matplotlib.ticker import MaxNLocator
+
+    U, V, R = land.fan(np.array([0.0, 3.0 * r]), 2_000)
+    top = float(land.risk([[x, y] for x in (-r, r) for y in (-r, r)]).max())  # R is convex
+    levels = MaxNLocator(LEVELS).tick_values(0.0, top or 1.0)
+    ax.contourf(U, V, R, levels=levels, cmap=BLUES, alpha=0.75, zorder=0)
+    contours = ax.contour(U, V, R, levels=levels[1:], colors=BLACK, linewidths=0.6, zorder=1)
+    cone: Any = draw_cone(ax, land.cone, r)
+    if cone is not None:
+        cone.set(alpha=0.9, zorder=1.5, label=RIGHT)
+    creases = _draw_creases(ax, land, 3.0 * r, flat=True)
+    walked = draw_path(ax, path, ROUTE)
+    if len(path):
+        ax.plot(*path[-1], "*", color=ROUTE, mec=BLACK, ms=13, label="last w", zorder=6)
+    some = list(contours.levels)[1::3]
+    if some:
+        ax.clabel(contours, levels=some, fmt="%g", fontsize=8)
+    ax.set(xlim=(-r, r), ylim=(-r, r))
+    ax.set_aspect("equal", adjustable="box")
+    return ReliefArtists(contours, creases, cone, walked)
+
+
+def draw_surface(
+    ax: Any, land: Landscape, path: np.ndarray, r: float, names: tuple[str, ...]
+) -> ReliefArtists:
+    """Draw R as a surface over the disc of radius r, on axes w₁ and w₂ of these names."""
+    U, V, R = land.fan(np.linspace(0.0, r, LEVELS + 1), CREASES)
+    look = {"rstride": 1, "cstride": 1, "lw": 0, "alpha": 0.8}
+    surface = ax.plot_surface(U, V, R, cmap=BLUES, vmin=-0.25 * float(R.max()), **look)
+    for ring in range(2, LEVELS + 1, 2):
+        ax.plot(U[ring], V[ring], R[ring], color=BLACK, lw=0.4, alpha=0.5)
+    cone = None
+    if land.cone is not None:
+        floor = r * np.vstack([np.zeros(2), unit(np.linspace(*land.cone, 24))])
+        corners = np.column_stack([floor, np.zeros(len(floor))])
+        cone = solids().Poly3DCollection([corners], facecolors=CONE, alpha=0.9, zorder=5)
+        ax.add_collection3d(cone)
+        ax.plot([], [], [], "s", color=CONE, ms=9, label=RIGHT)
+    creases = _draw_creases(ax, land, r, flat=False)
+    walked = None
+    if len(path):
+        some, label = thin_path(path) if len(path) > 1 else (path, "w")
+        few = len(some) <= MARKS
+        (walked,) = ax.plot(*some.T, land.risk(some), color=ROUTE, marker=".", label=label)
+        walked.set(zorder=10, lw=1.6 if few else 0.7, markevery=1 if few else [0, len(some) - 1])
+    ax.computed_zorder = False
+    name_axes(ax, (*names, "R"))
+    ax.set_box_aspect(None, zoom=0.76 if is_narrow(ax) else 0.93)
+    ax.view_init(elev=32, azim=float(np.degrees(land.valley)) + 25.0)  # into the valley
+    return ReliefArtists(surface, creases, cone, walked)
+
+
+def _draw_creases(ax: Any, land: Landscape, r: float, *, flat: bool) -> Any:
+    circle = unit(land.crease_angles(CREASES))
+    ends = r * (circle if flat else np.column_stack([circle, land.risk(circle)]))
+    segments = [np.array([np.zeros_like(end), end]) for end in ends]
+    few = len(ends) <= 24
+    look = {"colors": BLACK, "linewidths": 1.2 if few else 0.4, "alpha": 1.0 if few else 0.4}
+    if flat:
+        from matplotlib.collections import LineCollection
+
+        creases = LineCollection(segments, linestyles="--", zorder=2, **look)
+        ax.add_collection(creases)
+    else:
+        creases = solids().Line3DCollection(segments, zorder=6, **look)
+        ax.add_collection3d(creases)
+    shown = "creases x·w = 0" if len(land.A) <= CREASES else f"{CREASES} of the creases"
+    ax.plot([], [], *([] if flat else [[]]), color=BLACK, ls="--" if flat else "-", label=shown)
+    return creases
+
 
 KINDS = ("contour", "surface")
 

@@ -2,37 +2,213 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
-from maxmargin.plots.box import Frame, frame_points
-from maxmargin.plots.keys import key
-from maxmargin.plots.marks import draw_points
-from maxmargin.plots.regions import cut_words
-from maxmargin.plots.sides import read_sides
+from maxmargin.core.witness import Witness
+from maxmargin.plots.data import View, choose_view, lanes, read_points
+from maxmargin.plots.geometry import Frame, frame_points
+from maxmargin.plots.marks import cut_words, draw_points, label_words
 from maxmargin.plots.slab import Zoom, along_boundary, draw_slab, draw_zoom, is_thin, make_room
 from maxmargin.plots.style import (
     BLACK,
+    COLOURS,
     ClassStyle,
     axes,
     caption,
     class_styles,
+    key,
     plain,
     point_size,
     settle,
 )
-from maxmargin.plots.view import View
-from maxmargin.plots.witness import WEIGHT, draw_hull, draw_witness, hull, through_origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SeparabilityDisplay", "hull"]
+__all__ = [
+    "SeparabilityDisplay",
+    "Sides",
+    "WitnessArtists",
+    "draw_hull",
+    "draw_witness",
+    "hull",
+    "read_sides",
+    "through_origin",
+]
+
+
+# The two sides of a verdict, ready to be drawn: which rows they are, and where they are seen.
+
+
+class Sides(NamedTuple):
+    """Rows of both sides, as :class:`maxmargin.plots.SeparabilityDisplay` keeps them."""
+
+    flat: np.ndarray
+    rows: np.ndarray
+    signs: np.ndarray
+    view: View
+    near: np.ndarray
+    common: np.ndarray | None
+    largest: np.ndarray
+    line: bool
+
+
+def read_sides(verdict: Verdict, X: Any, y: Any, features: Any, at: Any) -> Sides:
+    """Read the data of a verdict and choose the view.
+
+    Without a plane the projection is on the line between the means of the sides.
+    """
+    points = read_points(X, y)
+    if points.X.shape[1] != len(verdict.features):
+        raise InputError(
+            f"X must hold the data of the verdict, with {len(verdict.features)} features. "
+            f"Got {points.X.shape[1]} instead."
+        )
+    rows, signs = _find_sides(verdict, points.classes[points.codes])
+    part = points.X[rows]
+    w = verdict.w
+    if w is None:
+        w = part[signs > 0].mean(axis=0) - part[signs < 0].mean(axis=0)
+    view = choose_view(part, w, features, at, verdict.features)
+    flat, line = view.flat(part), part.shape[1] == 1
+    if line:
+        flat[:, 1] = lanes((signs > 0).astype(np.intp), 2)
+    common = None
+    if verdict.witness is not None:
+        common = view.flat(np.asarray(verdict.witness.point, dtype=np.float64)[None])[0]
+    near = np.empty(0, dtype=np.intp)
+    if verdict.margin is not None and verdict.b is not None:
+        f = signs * (part @ w + verdict.b)
+        near = rows[[int(np.argmin(np.where(signs == side, f, np.inf))) for side in (-1, 1)]]
+    return Sides(flat, rows, signs, view, near, common, np.abs(part).max(axis=0), line)
+
+
+def _find_sides(verdict: Verdict, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that the verdict is about, and their signs."""
+    positive = labels == verdict.positive
+    negative = ~positive if verdict.negative is None else labels == verdict.negative
+    if not (np.any(positive) and np.any(negative)):
+        other = "all others" if verdict.negative is None else repr(verdict.negative)
+        raise InputError(
+            f"y must hold the labels of the verdict, {verdict.positive!r} and {other}. "
+            f"Got {sorted(set(labels.tolist()), key=str)[:8]} instead."
+        )
+    rows = np.flatnonzero(positive | negative)
+    return rows, np.where(positive[rows], 1.0, -1.0)
+
+
+# The witness of two classes that no plane separates: their hulls, and the point that both contain.
+
+LEAST = 30.0  # area of a witness of weight nought
+WEIGHT = 420.0  # what weight one adds
+LINES = 60  # witnesses that are joined with the common point
+
+
+@dataclass
+class WitnessArtists:
+    """What was drawn, by label where there is one for each side."""
+
+    rows: dict[Hashable, Any] = field(default_factory=dict)
+    lines: list[Any] = field(default_factory=list)
+    common: Any = None
+
+
+def through_origin(witness: Witness | None) -> bool:
+    """Whether it is a witness about planes through the origin: sums are equal, not means."""
+    if witness is None:
+        return False
+    return bool(sum(witness.positive_weights) != 1 or sum(witness.negative_weights) != 1)
+
+
+def draw_witness(
+    ax: Axes,
+    witness: Witness,
+    styles: Sequence[ClassStyle],
+    where: tuple[np.ndarray, np.ndarray],
+    common: np.ndarray,
+    origin: np.ndarray,
+    *,
+    largest: float = WEIGHT,
+) -> WitnessArtists:
+    """Draw the rows (area ∝ weight), lines to where they meet, and the common point.
+
+    ``where`` holds the places of the negative and of the positive rows. Of planes through the origin the
+    lines go to the origin.
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.patheffects import Normal, Stroke
+
+    drawn, sums = WitnessArtists(), through_origin(witness)
+    centre = origin if sums else common
+    sides = (witness.negative_weights, witness.positive_weights)
+    for weights, style, places in zip(sides, styles, where, strict=True):
+        if not len(places):
+            continue
+        drawn.rows[style.label] = ax.scatter(
+            places[:, 0],
+            places[:, 1],
+            s=LEAST + largest * np.array([float(weight) for weight in weights]),
+            c=style.colour,
+            marker=style.marker,
+            alpha=0.8,  # the same row may stand in both classes
+            edgecolors=BLACK,
+            linewidths=1.3,
+            label=label_words(f"witness of {style.label}") + "\n(area ∝ weight)",
+            zorder=4,
+        )
+        if len(places) <= LINES:
+            segments = [np.array([place, centre]) for place in places]
+            bundle = LineCollection(segments, colors=style.colour, linewidths=1.6, zorder=3.5)
+            bundle.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
+            drawn.lines.append(ax.add_collection(bundle))
+    if sums:
+        ax.plot(*origin, "+", color=BLACK, ms=12, mew=1.6, label="origin", zorder=6)
+    drawn.common = ax.scatter(
+        [common[0]],
+        [common[1]],
+        s=260,
+        marker="*",
+        c=COLOURS[4],
+        edgecolors=BLACK,
+        linewidths=1.0,
+        label="equal weighted sums" if sums else "common point of the hulls",
+        zorder=7,
+    )
+    return drawn
+
+
+def draw_hull(ax: Axes, corners: np.ndarray, style: ClassStyle, line: str) -> Any:
+    """Outline a hull and shade it."""
+    closed = np.vstack([corners, corners[:1]])
+    (outline,) = ax.plot(*closed.T, color=style.colour, lw=1.5, ls=line, zorder=1)
+    if len(corners) > 2:
+        ax.fill(*corners.T, color=style.colour, alpha=0.10, lw=0, zorder=0)
+    return outline
+
+
+def hull(flat: np.ndarray) -> np.ndarray:
+    """The corners of the convex hull of points of the plane, in order: one, two or more."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    centred = flat - flat.mean(axis=0)
+    reach = float(np.abs(centred).max())
+    if reach == 0.0:
+        return flat[:1]
+    _, sizes, directions = np.linalg.svd(centred / reach, full_matrices=False)
+    if len(sizes) > 1 and sizes[1] > 1e-12 * sizes[0]:
+        try:
+            return np.asarray(flat[ConvexHull(flat).vertices])
+        except QhullError:  # too flat for it
+            pass
+    along = centred @ directions[0]
+    return np.asarray(flat[[int(np.argmin(along)), int(np.argmax(along))]])
+
 
 RING = 150.0  # area of a ring around a marked point
 

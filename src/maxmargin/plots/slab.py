@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.plots.box import Frame, box_line, box_strip
+from maxmargin.plots.geometry import Frame, box_line, box_strip
 from maxmargin.plots.marks import draw_crosses, draw_points, draw_slack, ring_sizes, thin_out
 from maxmargin.plots.style import BLACK, ClassStyle, point_size
 

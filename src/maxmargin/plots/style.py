@@ -21,19 +21,28 @@ __all__ = [
     "COLOURS",
     "GREY",
     "MARKERS",
+    "NARROW",
     "TRAINING",
     "VALIDATION",
     "ClassStyle",
     "axes",
     "caption",
     "class_styles",
+    "is_narrow",
+    "key",
+    "key_below",
     "legend",
+    "name_axes",
     "plain",
     "point_size",
     "pyplot",
     "settle",
+    "solid_axes",
+    "solids",
+    "title",
     "wrapped",
 ]
+
 
 # Blue and vermilion first: the largest difference for every kind of eye, and in grey.
 COLOURS = (
@@ -161,3 +170,107 @@ def settle(ax: Axes) -> None:
 def plain(text: str) -> str:
     """Text in which a dollar is a dollar."""
     return text.replace("$", r"\$")
+
+
+# Where the key of a picture stands: beside it, or below it where the figure is narrow.
+#
+# A figure of the width of a telephone has no room beside its axes. So the caller asks for the narrow
+# layout by the width of the figure that the axes are on, and the letters stay readable.
+
+NARROW = 6.0  # inches: in a narrower figure the key is below
+KEYS_LETTERS = 9.5  # of a title in an inch
+ENTRY = 2.1  # inches that an entry of a key takes, about
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether the figure of these axes has no room beside them."""
+    return _width(ax) < NARROW
+
+
+def key(ax: Axes) -> None:
+    """Explain the artists beside the picture, or below it if the figure is narrow."""
+    key_below(ax) if is_narrow(ax) else legend(ax)
+
+
+def key_below(
+    ax: Axes, handles: list[Any] | None = None, *, columns: int | None = None, drop: float = 0.5
+) -> None:
+    """Explain the artists under the picture, ``drop`` inches below it, in as many columns as fit."""
+    from matplotlib.transforms import ScaledTranslation
+
+    if handles is None:
+        handles, _ = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    lines = [line for handle in handles for line in str(handle.get_label()).splitlines()]
+    if columns is None:
+        wide = max(ENTRY, 0.45 + 0.075 * max(map(len, lines)))
+        columns = max(1, min(len(handles), int(_width(ax) / wide)))
+    if ax.get_aspect() != "auto" or ax.name == "3d":
+        ax.set_anchor("S")  # in the middle of its place it would push the key out of the figure
+    shown = ax.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + ScaledTranslation(0.0, -drop, ax.figure.dpi_scale_trans),
+        borderaxespad=0.0,
+        borderpad=0.0,
+        frameon=False,
+        fontsize=9,
+        ncols=columns,
+    )
+    for handle in shown.legend_handles:
+        if handle is not None and hasattr(handle, "set_sizes"):
+            handle.set_sizes([36.0])
+        if handle is not None:
+            handle.set_alpha(1.0)
+
+
+def title(ax: Axes, text: str) -> None:
+    """Write a title, in several lines if the figure is narrow."""
+    letters = int(KEYS_LETTERS * _width(ax)) if is_narrow(ax) else 1_000
+    ax.set_title("\n".join(textwrap.fill(line, letters) for line in text.splitlines()))
+
+
+def _width(ax: Axes) -> float:
+    return float(ax.figure.bbox.width / ax.figure.dpi)
+
+
+# Axes and artists in three dimensions.
+
+SHORT = 4  # letters of a name that needs no room between it and the numbers
+PLAIN = 1e-3, 1e4  # sizes of numbers that are written as they are
+
+
+def solids() -> Any:
+    """Matplotlib's artists in three dimensions, which have no types."""
+    from mpl_toolkits.mplot3d import art3d  # type: ignore[import-untyped]
+
+    return art3d
+
+
+def solid_axes(ax: Axes | None, kind: str, figsize: tuple[float, float]) -> Any:
+    """The axes given, if they are three-dimensional, or new ones."""
+    ax = axes(ax, subplot_kw={"projection": "3d"}, figsize=figsize)
+    if ax.name != "3d":
+        raise InputError(
+            f'ax must be three-dimensional for kind="{kind}". Got flat axes instead. '
+            'Make them with plt.subplots(subplot_kw={"projection": "3d"}).'
+        )
+    return ax
+
+
+def name_axes(ax: Any, names: Sequence[str]) -> None:
+    """Name the three axes; powers of ten of tiny and huge numbers go into the names."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    for axis, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        largest = float(np.abs(axis.get_view_interval()).max())
+        if largest > 0 and not PLAIN[0] <= largest < PLAIN[1]:
+            power = int(np.floor(np.log10(largest)))
+            axis.set_major_formatter(FuncFormatter(lambda v, _, unit=10.0**power: f"{v / unit:.3g}"))
+            name = f"{name}, in 1e{power}".replace("-", "−")
+        axis.set_label_text(name)
+        up = axis is ax.zaxis and not is_narrow(ax)
+        axis.labelpad = 9.0 if len(name) > SHORT or up else 4.0

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maxmargin.core.trace import Trace
-from maxmargin.plots.arrows import draw_arrow, draw_arrows, draw_path
-from maxmargin.plots.box import box_line
-from maxmargin.plots.cone import bounding_rows, draw_cone, find_cone
 from maxmargin.plots.data import Points
-from maxmargin.plots.keys import key, title
-from maxmargin.plots.runs import read_flat, read_path, read_run, trace_path, weight_names
-from maxmargin.plots.style import BLACK, COLOURS, axes
+from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
+from maxmargin.plots.runs import (
+    draw_arrow,
+    draw_arrows,
+    draw_path,
+    read_flat,
+    read_path,
+    read_run,
+    trace_path,
+    weight_names,
+)
+from maxmargin.plots.style import BLACK, COLOURS, axes, key, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

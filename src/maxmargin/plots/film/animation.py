@@ -14,13 +14,11 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.params import check_count, check_number
 from maxmargin.core.trace import Trace
-from maxmargin.plots.data import Points, read_points
+from maxmargin.plots.data import Points, choose_view, read_points
 from maxmargin.plots.film.captions import tell
-from maxmargin.plots.film.film import Animation
+from maxmargin.plots.film.film import Animation, find_writer
 from maxmargin.plots.film.frames import Painter
-from maxmargin.plots.film.writers import find_writer
 from maxmargin.plots.style import pyplot
-from maxmargin.plots.view import choose_view
 
 __all__ = ["Animation", "animate"]
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import base64
 import html
+import io
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.certificates.verdict import Verdict
+from maxmargin.plots.style import key_below, pyplot
 
-__all__ = ["Proofs", "badge", "chips", "facts", "page", "sentences", "table"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Proofs", "badge", "chips", "facts", "gallery", "page", "picture", "sentences", "table"]
+
 
 ROOM = 1 << 21  # bytes of proofs on a page, all together
 CHIPS = 60  # names in a row
@@ -117,3 +128,114 @@ class Proofs:
     def _file(self, name: str) -> str:
         plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
         return f"proof-{plain}.json" if plain else "proof.json"
+
+
+# Pictures on the page: as wide as a telephone, with their key below, so that they are readable there.
+#
+# At desk width they stand side by side. Each is a PNG of few colours inside the page, on white paper,
+# with a sentence that says what is seen.
+
+WIDTH, HEIGHT = 4.2, 3.5  # inches, without the key
+LINE = 0.19  # inches that a line of the key takes
+DPI = 200
+PAD = 0.08  # inches of paper around it
+SPARE = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
+WHITE = 250  # what is darker is ink
+LONG, SHORT = 12, 18  # entries of a long key, and letters in a line of it
+TICKS = 5  # intervals between them, at most
+SHADES = 96  # colours of a picture
+LETTERS = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
+
+
+def picture(
+    draw: Callable[[Axes], Any],
+    name: str,
+    seen: str,
+    *,
+    height: float = HEIGHT,
+    projection: str | None = None,
+) -> str:
+    """Return what ``draw`` draws on axes as a figure of the page, with a name and what is seen."""
+    pyplot()  # or a sentence on how to get it
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    with style.context(["default", LETTERS]):  # the page looks the same everywhere
+        figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+        draw(figure.add_subplot(projection=projection))
+        _fit(figure, height)
+        data = base64.b64encode(_png(figure)).decode()
+    seen = seen.replace(" = ", "\u00a0=\u00a0")  # a formula is not broken
+    alt, caption = html.escape(f"{name}: {seen}"), f"<b>{html.escape(name)}.</b> {html.escape(seen)}"
+    return (
+        f'<figure><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{caption}'
+        "</figcaption></figure>"
+    )
+
+
+def gallery(pictures: list[str]) -> str:
+    """Return pictures one below the other on a telephone, side by side on a desk."""
+    return f'<div class="gallery">{"".join(pictures)}</div>' if pictures else ""
+
+
+def _fit(figure: Figure, height: float) -> None:
+    """Put keys below, make room for them, and take names as they are: a dollar is no formula."""
+    lines = 0
+    for ax in figure.axes:
+        key = _key(ax)
+        entries = [] if key is None else key.get_texts()
+        if key is not None:
+            lines = max(lines, _lines([text.get_text() for text in entries], key._ncols))
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *entries):
+            text.set_parse_math(False)
+            text.set_text(text.get_text().replace(r"\$", "$"))  # escaped or not
+        _thin(ax.xaxis)
+    tall = height + LINE * lines + 2.0 * SPARE
+    figure.set_size_inches(WIDTH, tall)
+    engine: Any = figure.get_layout_engine()
+    engine.set(w_pad=PAD, rect=(0.0, SPARE / tall, 1.0, 1.0 - 2.0 * SPARE / tall))
+
+
+def _lines(entries: list[str], columns: int) -> int:
+    """How many lines the longest column of a key has, about."""
+    each = [entry.count("\n") + 1 for entry in entries] or [0]
+    return max(math.ceil(sum(each) / columns), math.ceil(len(each) / columns) + max(each) - 1)
+
+
+def _thin(axis: Any) -> None:
+    """Fewer ticks along a short axis, where nobody has chosen them."""
+    from matplotlib.ticker import AutoLocator, MaxNLocator
+
+    if type(axis.get_major_locator()) is AutoLocator:
+        axis.set_major_locator(MaxNLocator(TICKS, steps=(1, 2, 5, 10)))
+
+
+def _key(ax: Axes) -> Any:
+    """The key of a picture, brought below it; a long one stands in three columns."""
+    key: Any = ax.get_legend()
+    if key is None:
+        return None
+    corner = ax.transAxes.inverted().transform(key.get_bbox_to_anchor().p0)
+    many = len(key.get_texts()) > LONG
+    if many or corner[0] >= 1.0:
+        key_below(ax, columns=3 if many else None)
+        key = ax.get_legend()
+    for text in key.get_texts() if many else ():
+        text.set_text(textwrap.fill(text.get_text(), SHORT))
+    return key
+
+
+def _png(figure: Figure) -> bytes:
+    """The figure from its highest to its lowest ink."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    inked = np.flatnonzero(np.any(pixels < WHITE, axis=(1, 2)))
+    low, high = inked[[0, -1]] + [-int(PAD * DPI), int(PAD * DPI)]
+    image = Image.fromarray(np.ascontiguousarray(pixels[max(low, 0) : high]))
+    buffer = io.BytesIO()
+    image.quantize(SHADES, dither=Image.Dither.NONE).save(buffer, format="PNG")
+    return buffer.getvalue()

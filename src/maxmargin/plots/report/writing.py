@@ -21,14 +21,14 @@ from maxmargin.core.phrases import count
 from maxmargin.estimators.separability import decide
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.report.gallery import (
+    machine_blocks,
+    machine_text,
     model_pictures,
     path_picture,
     regions_picture,
     verdict_picture,
 )
-from maxmargin.plots.report.images import gallery
-from maxmargin.plots.report.machines import machine_blocks, machine_text
-from maxmargin.plots.report.page import Proofs, badge, chips, page, sentences, table
+from maxmargin.plots.report.page import Proofs, badge, chips, gallery, page, sentences, table
 
 __all__ = ["write_report"]
 

@@ -1,0 +1,412 @@
+"""A few workers for everybody: no request blocks another, and the latest one wins.
+
+Every connection has a desk with channels. On a channel one request runs and one waits, the newest; a
+request that a newer one replaces is answered with "dropped". One that has been running for longer than
+``PATIENCE`` when it is replaced is ended, and its worker with it, as soon as a warm one can take over:
+there is always one to spare, so ending costs nobody a wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from maxmargin.laboratory.messages import dropped, failed, text_of
+from maxmargin.laboratory.worker import ENGINE, HEAD, frame
+
+__all__ = ["Desk", "Job", "Pool", "Staff", "Worker", "WorkerEndedError"]
+
+
+# One worker as the server sees it: a process, a pipe to it and a pipe from it.
+
+# Several workers share the machine: each computes with one thread.
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class WorkerEndedError(Exception):
+    """The process ended before it answered."""
+
+
+class Worker:
+    """A process that answers one request at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self.process, self.requests, self.replies = process, process.stdin, process.stdout
+
+    @classmethod
+    async def start(cls, engine: str = ENGINE) -> Worker:
+        """Start the process; it still has to get warm.
+
+        It runs in a session of its own, so that Ctrl-C reaches the server alone, and looks for modules
+        where they are installed, never in the current directory.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-W", "ignore", "-m", "maxmargin.laboratory.worker", engine),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**dict.fromkeys(THREADS, "1"), **os.environ},
+            start_new_session=True,
+            limit=2**20,
+        )
+        return cls(process)
+
+    async def warm(self) -> None:
+        """Wait until it is ready for requests."""
+        await self._receive()
+
+    async def ask(self, request: str) -> str:
+        """Send a request and wait for its reply."""
+        try:
+            self.requests.write(frame(request.encode()))
+            await self.requests.drain()
+        except (ConnectionError, RuntimeError) as error:  # the pipe is broken, or closed already
+            raise WorkerEndedError from error
+        return (await self._receive()).decode()
+
+    async def _receive(self) -> bytes:
+        try:
+            head = await self.replies.readexactly(HEAD.size)
+            return await self.replies.readexactly(HEAD.unpack(head)[0])
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise WorkerEndedError from error
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self.process.returncode is None
+
+    def end(self) -> None:
+        """End the process at once."""
+        if not self.alive:
+            return
+        with suppress(ProcessLookupError):
+            if sys.platform == "win32":
+                self.process.kill()
+            else:  # not Process.kill: it looks for the exit code itself, which asyncio then misses
+                os.kill(self.process.pid, signal.SIGKILL)
+
+    async def ended(self) -> None:
+        """Wait until the process is gone and its pipes are closed."""
+        await self.process.wait()
+        self.requests.close()
+        with suppress(ConnectionError):
+            await self.requests.wait_closed()
+
+
+# How many workers there are: two at first, more under load that lasts, one to spare whenever possible.
+#
+# A worker takes seconds to get warm. So one is kept in reserve, a lost one is replaced before it is
+# missed, and new ones are started one after the other, lest they take the time from those that work.
+
+FEWEST, MOST = 2, 5
+GROW, SHRINK = 0.2, 60.0  # seconds without a spare worker, and with spare ones to no use
+STARTING = 240.0  # a worker that is not warm by then never will be; the first one ever compiles
+
+
+class Staff:
+    """The workers of a server.
+
+    Parameters
+    ----------
+    engine : str
+        The module whose ``answer`` they call.
+    ready : callable
+        Called when one more worker is warm.
+    give_up : callable
+        Awaited when none can be started.
+    """
+
+    def __init__(
+        self, engine: str, ready: Callable[[], None], give_up: Callable[[], Awaitable[None]]
+    ) -> None:
+        self.engine, self.ready, self.give_up = engine, ready, give_up
+        self.idle: list[Worker] = []
+        self.busy: set[Worker] = set()
+        self.passing: set[Worker] = set()  # not yet warm, or on its way out
+        self.starting = 0
+        self.failures = 0
+        self.closed = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.timers: dict[object, asyncio.TimerHandle] = {}
+
+    @property
+    def warm(self) -> int:
+        """How many can work."""
+        return len(self.idle) + len(self.busy)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether none is there, and the last attempts to start one failed."""
+        return self.failures > 1 and not self.warm
+
+    def open(self) -> None:
+        """Start the first ones."""
+        for _ in range(FEWEST):
+            self._start()
+
+    async def close(self) -> None:
+        """End all, and wait until they are gone."""
+        self.closed = True
+        for timer in self.timers.values():
+            timer.cancel()
+        workers = {*self.idle, *self.busy, *self.passing}
+        self.idle.clear()
+        for worker in workers:
+            worker.end()
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.ended() for worker in workers))
+
+    def take(self) -> Worker | None:
+        """An idle worker for some work, if there is one."""
+        worker = None
+        while self.idle and worker is None:
+            worker = self.idle.pop()
+            self.busy.add(worker)
+            if not worker.alive:
+                self.lose(worker)
+                worker = None
+        if not self.idle:
+            self.later(GROW, self._grow, "grow")
+        return worker
+
+    def give_back(self, worker: Worker) -> None:
+        """A worker has done its work."""
+        self.busy.discard(worker)
+        self.idle.append(worker)
+
+    def lose(self, worker: Worker) -> None:
+        """A worker is of no use any more: see it off, and replace it."""
+        self.busy.discard(worker)
+        self._see_off(worker)
+        self._grow()
+
+    def task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside everything else, until the end of the server at most."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def later(self, seconds: float, act: Callable[[], None], name: object) -> None:
+        """Act once, some time later; a second call under the same name changes nothing until then."""
+
+        def do() -> None:
+            del self.timers[name]
+            act()
+
+        if not self.closed and name not in self.timers:
+            self.timers[name] = asyncio.get_running_loop().call_later(seconds, do)
+
+    def _start(self) -> None:
+        self.starting += 1
+        self.task(self._started())
+
+    async def _started(self) -> None:
+        """Start a worker and put it to the idle ones when it is warm."""
+        worker = None
+        try:
+            worker = await Worker.start(self.engine)
+            self.passing.add(worker)
+            await asyncio.wait_for(worker.warm(), STARTING)
+        except (WorkerEndedError, TimeoutError, OSError):
+            self.starting -= 1
+            self.failures += 1
+            if worker is not None:
+                self._see_off(worker)
+            return await self._failed()
+        self.passing.discard(worker)
+        self.starting -= 1
+        self.failures = 0
+        self.idle.append(worker)
+        self.later(SHRINK, self._shrink, "shrink")
+        return self.ready()
+
+    async def _failed(self) -> None:
+        """A worker did not start. Try again at once; after that, later."""
+        if self.failures == 1:
+            return self._grow()
+        self.later(min(30.0, 2.0**self.failures), self._grow, "again")
+        return await self.give_up() if self.hopeless else None
+
+    def _see_off(self, worker: Worker) -> None:
+        async def wait() -> None:
+            await worker.ended()
+            self.passing.discard(worker)
+
+        self.passing.add(worker)
+        worker.end()
+        self.task(wait())
+
+    def _grow(self) -> None:
+        """One more worker if there is none to spare."""
+        total = self.warm + self.starting
+        few = total < FEWEST or not self.idle
+        if few and not self.closed and not self.starting and total < MOST:
+            self._start()
+
+    def _shrink(self) -> None:
+        """One worker less if several are to spare."""
+        if self.warm > FEWEST:
+            if len(self.idle) > 1:
+                self._see_off(self.idle.pop(0))
+            self.later(SHRINK, self._shrink, "shrink")
+
+
+PATIENCE = 0.25  # seconds a replaced request may go on
+SECONDS = 10.0  # a request may take this long
+PER_DESK = 3  # running at a time for one connection, so that another always finds a worker
+CHANNELS = 32  # per connection
+
+
+TOO_MANY = f"A page has at most {CHANNELS} channels. Wait for replies before asking on a new one."
+TOO_LONG = "This took longer than {:g} seconds and was ended. Use fewer points or updates."
+LOST = "The worker ended before it answered. A new one takes over: ask again."
+NO_WORKER = "The lab could not start its worker. Look at the terminal where it runs for the reason."
+
+
+@dataclass(eq=False)
+class Job:
+    """One request on its way; ``finish`` has the last word on the text of its reply."""
+
+    id: int
+    channel: str
+    text: str
+    finish: Callable[[str], str] | None = None
+    worker: Worker = field(init=False)
+    since: float = 0.0
+    done: bool = False
+
+
+@dataclass(eq=False)
+class Desk:
+    """The requests of one connection, by channel, and the way back to it."""
+
+    send: Callable[[str], Awaitable[None]]
+    waiting: dict[str, Job] = field(default_factory=dict)
+    running: dict[str, Job] = field(default_factory=dict)
+
+    def ready(self, most: int) -> bool:
+        """Whether a request of this connection may start when so many may run."""
+        return len(self.running) < most and not self.waiting.keys() <= self.running.keys()
+
+    def next(self) -> Job:
+        """The request that may start and whose channel has waited longest."""
+        return self.waiting.pop(next(name for name in self.waiting if name not in self.running))
+
+
+class Pool:
+    """Who is served next: the desks take turns."""
+
+    def __init__(self, engine: str = ENGINE, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self.staff = Staff(engine, self._dispatch, self._give_up)
+        self.desks: list[Desk] = []
+        self.stale: set[Job] = set()  # replaced, and running for too long
+        self.ending: set[Job] = set()  # of these, whose worker was told to end
+
+    def open(self) -> None:
+        """Start the first workers; requests that come before they are warm wait."""
+        self.staff.open()
+
+    async def close(self) -> None:
+        """End all workers and wait until they are gone."""
+        await self.staff.close()
+
+    def desk(self, send: Callable[[str], Awaitable[None]]) -> Desk:
+        """A place for a new connection."""
+        self.desks.append(Desk(send))
+        return self.desks[-1]
+
+    def leave(self, desk: Desk) -> None:
+        """A connection is gone: nobody waits for its answers any more."""
+        self.desks.remove(desk)
+        desk.waiting.clear()
+        for job in desk.running.values():
+            self._replace(job)
+
+    async def submit(self, desk: Desk, job: Job) -> None:
+        """Take a request; reply at once to the one it replaces."""
+        channel = job.channel
+        if len({*desk.waiting, *desk.running, channel}) > CHANNELS:
+            return await desk.send(text_of(failed(job.id, TOO_MANY)))
+        if self.staff.hopeless:
+            return await desk.send(text_of(failed(job.id, NO_WORKER)))
+        older = desk.waiting.get(channel)
+        desk.waiting[channel] = job
+        if channel in desk.running:
+            self._replace(desk.running[channel])
+        self._dispatch()
+        if older is not None:
+            await desk.send(text_of(dropped(older.id)))
+        return None
+
+    def _dispatch(self) -> None:
+        """Give idle workers the next requests, the desks in turn; end what is stale for the others."""
+        # One page may use all workers; of several, none takes the last one.
+        most = PER_DESK if len(self.desks) == 1 else min(PER_DESK, max(1, self.staff.warm - 1))
+        while ready := next((desk for desk in self.desks if desk.ready(most)), None):
+            worker = self.staff.take()
+            if worker is None:
+                break
+            self.desks.remove(ready)
+            self.desks.append(ready)
+            self._run(ready, ready.next(), worker)
+        # Without a spare worker, ending one would only mean waiting for a new one.
+        for job in list(self.stale - self.ending)[: max(0, len(self.staff.idle) - len(self.ending))]:
+            self.ending.add(job)
+            job.worker.end()
+
+    def _run(self, desk: Desk, job: Job, worker: Worker) -> None:
+        job.worker, job.since = worker, asyncio.get_running_loop().time()
+        desk.running[job.channel] = job
+        self.staff.task(self._serve(desk, job, worker))
+
+    async def _serve(self, desk: Desk, job: Job, worker: Worker) -> None:
+        """Run a request to its end, whichever it is, and send the reply."""
+        try:
+            reply = await asyncio.wait_for(worker.ask(job.text), self.seconds)
+        except TimeoutError:
+            reply = text_of(failed(job.id, TOO_LONG.format(self.seconds)))
+            self.staff.lose(worker)
+        except WorkerEndedError:
+            reply = text_of(dropped(job.id) if job in self.ending else failed(job.id, LOST))
+            self.staff.lose(worker)
+        else:
+            self.staff.give_back(worker)
+            reply = reply if job.finish is None else job.finish(reply)
+        job.done = True
+        self.stale.discard(job)
+        self.ending.discard(job)
+        self._dispatch()
+        try:
+            await desk.send(reply)
+        finally:  # the channel is free only when the reply is on its way: a slow reader waits for itself
+            del desk.running[job.channel]
+        self._dispatch()
+
+    def _replace(self, job: Job) -> None:
+        """A newer request came, or nobody waits any more: stale if it goes on for too long."""
+
+        def too_long() -> None:
+            if not job.done:
+                self.stale.add(job)
+                self._dispatch()
+
+        spent = asyncio.get_running_loop().time() - job.since
+        self.staff.later(max(0.0, PATIENCE - spent), too_long, job)
+
+    async def _give_up(self) -> None:
+        """No worker starts: say so to all who wait."""
+        for desk in list(self.desks):
+            jobs = list(desk.waiting.values())
+            desk.waiting.clear()
+            for job in jobs:
+                await desk.send(text_of(failed(job.id, NO_WORKER)))
