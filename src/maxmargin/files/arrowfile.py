@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import CHARACTER, check_room_for_labels
+from maxmargin.core.proportion import CHARACTER_BYTES, check_room_for_labels
 from maxmargin.files.layout import Layout, choose
 from maxmargin.files.onehot import Part, find_categories
 from maxmargin.files.options import Options, at_row
@@ -189,7 +189,7 @@ class ArrowReader(TableReader):
             return
         if self._is_text(pa, k):
             codes, words = self._texts(layout, k, batch, before)
-            longest = CHARACTER * max(map(len, words), default=0)
+            longest = CHARACTER_BYTES * max(map(len, words), default=0)
             check_room_for_labels(self.shown, len(codes), longest, batch.num_rows * batch.num_columns)
             self.labels.add_values(np.array(words)[codes])
             return

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import NUMBER, in_proportion
+from maxmargin.core.proportion import NUMBER_BYTES, in_proportion
 from maxmargin.rows.room import allowance
 
 __all__ = ["TURNED", "by_rows"]
@@ -31,7 +31,7 @@ def by_rows(
 ) -> Any:
     """Return a matrix of another form as CSR; ``read`` gives its arrays, of so many bytes each."""
     held = sum(sizes.values())
-    if not in_proportion(NUMBER * max(shape), held):
+    if not in_proportion(NUMBER_BYTES * max(shape), held):
         raise InputError(
             f"{shown}: a sparse matrix stored as {form} must have rows and columns in proportion to its "
             f"numbers. Got {shape[0]:,} × {shape[1]:,} with {held:,} bytes instead. Save X.tocsr()."
