@@ -220,9 +220,9 @@ class _Guard:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        mine = isinstance(error, (self.pa.ArrowException, UnicodeDecodeError))
+        mine = isinstance(error, (self.pa.ArrowException, UnicodeDecodeError, MemoryError))
         if mine or (isinstance(error, OSError) and error.errno is None):  # pyarrow knows no numbers
-            why = " ".join(str(error).split())[:200]
+            why = " ".join(str(error).split())[:200] or "it asks for more memory than there is"
             raise InputError(
                 f"{self.shown}: must be a whole file of this kind. Got one that cannot be read: {why}. "
                 "Write it again."
