@@ -29,6 +29,10 @@ LONG = (  # other files that take long, in the order in which they are begun
     "test_large_margin",
     "test_parted",
     "test_file_rows",
+    "test_damaged_files",
+    "test_damaged_checkpoints",
+    "test_damaged_matrices",
+    "test_out_of_proportion",
 )
 PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
 

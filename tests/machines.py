@@ -89,6 +89,11 @@ MACHINES = (
         "NumPy without AVX2, FMA3 and AVX512 (NPY_DISABLE_CPU_FEATURES)",
         variables={"NPY_DISABLE_CPU_FEATURES": DISPATCHED},
     ),
+    Machine(
+        "blas-threads",
+        "two threads for every matrix product (OPENBLAS_NUM_THREADS)",
+        variables={"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"},
+    ),
     Machine("one-core", "a single core", one_core=True),
     Machine("busy", "two processes that compute beside the tests", busy=2),
     *(

@@ -35,7 +35,8 @@ def test_risk_and_gradient_are_those_of_the_lecture(p):
     for z in rng.standard_normal((5, p.X.shape[1] + 1)):
         value, pull = value_and_pull(risk, z)
         assert value == pytest.approx(twins.risk(p.A.tolist(), z.tolist()), rel=1e-12)
-        np.testing.assert_allclose(-pull, twins.risk_gradient(p.A.tolist(), z.tolist()), rtol=1e-12)
+        gradient = np.array(twins.risk_gradient(p.A.tolist(), z.tolist()))
+        assert np.all(np.abs(pull + gradient) <= 1e-14 * np.abs(p.A).sum(axis=0))  # sums in any order
 
 
 @pytest.mark.parametrize("name", ["pass or fail", "overlap", "gaussian", "tenths"])
@@ -91,7 +92,8 @@ def test_start_from_given_weights():
     model = mm.BatchPerceptron(0.5, max_iter=3)
     with pytest.warns(mm.BudgetWarning):
         model.fit(p.X, p.y, coef_init=start[:4], intercept_init=start[4])
-    np.testing.assert_allclose(z_of(model), twins.batch(p.A.tolist(), start, 0.5, 3)[-1], rtol=1e-12)
+    expected = twins.batch(p.A.tolist(), start, 0.5, 3)[-1]
+    np.testing.assert_allclose(z_of(model), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_from_zero_every_row_pulls():
@@ -157,4 +159,4 @@ def test_class_weight_weighs_the_terms_of_the_risk():
     twice = np.concatenate([np.arange(60), np.flatnonzero(p.y > 0)])
     with pytest.warns(mm.BudgetWarning):
         doubled.fit(p.X[twice], p.y[twice])
-    np.testing.assert_allclose(z_of(weighted), z_of(doubled), rtol=1e-12)
+    np.testing.assert_allclose(z_of(weighted), z_of(doubled), rtol=1e-12, atol=1e-12)

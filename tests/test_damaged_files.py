@@ -401,6 +401,20 @@ def damaged_npz(folder):
             yield f"{form} {seed}", lambda: mm.read_data(place)
 
 
+def ends_that_fall(folder):
+    """Row or column ends that rise far beyond the entries and fall back to none at all."""
+    place = Path(folder) / "matrix.npz"
+    for form in ("csr", "csc", "bsr"):
+        matrix = sparse.coo_array(X).asformat(form)
+        matrix.indptr[-1], matrix.indptr[1:-1] = 0, 10**6
+        sparse.save_npz(place, matrix)
+        yield form, lambda: mm.read_data(place, label=False)
+
+
+def test_ends_that_rise_and_fall(tmp_path):
+    refused_all(children.run("test_damaged_files", "ends_that_fall", tmp_path), 3)
+
+
 def test_any_damage_of_a_sparse_matrix_in_a_file(tmp_path):
     found = children.run("test_damaged_files", "damaged_npz", tmp_path, memory=1 << 30)
     no_other_error(found, 4 * SEEDS)

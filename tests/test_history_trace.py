@@ -140,7 +140,7 @@ def test_trace_of_the_batch_perceptron_has_a_frame_per_step():
     np.testing.assert_allclose(model.trace_.weights, path, rtol=1e-12, atol=1e-12)
     assert [(u.step, u.row) for u in model.trace_] == [(k, -1) for k in range(1, 8)]
     risks = [-twins.risk(p.A.tolist(), z) for z in path[:-1]]
-    np.testing.assert_allclose([u.margin for u in model.trace_], risks, rtol=1e-12)
+    np.testing.assert_allclose([u.margin for u in model.trace_], risks, rtol=1e-12, atol=1e-12)
 
 
 def test_trace_goes_on_in_partial_fit():

@@ -5,6 +5,8 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.svm import SVC
 
 import maxmargin as mm
 from maxmargin.rows import DenseRows
@@ -146,3 +148,13 @@ def test_the_support_is_sparse_whatever_solved_it():
         model = mm.SoftMarginSVC(C=C).fit(X * scale, y)
         assert len(model.support_) < 150
         assert len(model.free_support_) <= 20
+
+
+def test_without_free_multipliers_the_bias_is_in_the_middle():
+    """All multipliers at C: any b of an interval is optimal, and the middle one is that of LIBSVM."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < 2], y[y < 2]
+    model = mm.SoftMarginSVC(C=1e-4).fit(X, y)
+    assert len(model.free_support_) == 0 and len(model.bound_support_) == len(y)
+    theirs = SVC(C=1e-4, kernel="linear", tol=1e-10).fit(X, y)
+    assert model.intercept_[0] == pytest.approx(theirs.intercept_[0], rel=1e-8)

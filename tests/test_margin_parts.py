@@ -54,7 +54,7 @@ def test_a_frame_is_signed_centred_and_scaled(form, pad):
     part = frame.restricted(some)
     np.testing.assert_allclose(part.values(w, b), A[some] @ w + pad * y[some] * b, atol=1e-10)
     inside = frame.scene.inside(*frame.scene.outside(w, b))
-    np.testing.assert_allclose(np.append(*inside), np.append(w, b), rtol=1e-12)
+    np.testing.assert_allclose(np.append(*inside), np.append(w, b), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 5, 30])
@@ -79,7 +79,7 @@ def test_kept_products_are_the_products():
     kept = Products(len(X), 6)
     for band in ([1, 4, 7], [4, 7, 9, 20], [0, 1], [20, 39]):
         A = X[band]
-        np.testing.assert_allclose(kept.among(np.array(band), A), A @ A.T, rtol=1e-14)
+        np.testing.assert_allclose(kept.among(np.array(band), A), A @ A.T, rtol=1e-13, atol=1e-13)
 
 
 def test_clip_and_slope_by_plain_code():
@@ -89,15 +89,16 @@ def test_clip_and_slope_by_plain_code():
     alpha, band = np.empty(50), np.empty(50, dtype=np.int64)
     inside = clip_multipliers(m, a, C, sigma, alpha, band)
     value = a + sigma * (1 - m)
-    np.testing.assert_allclose(alpha, np.clip(value, 0, C), rtol=1e-15)
+    np.testing.assert_allclose(alpha, np.clip(value, 0, C), rtol=1e-14, atol=1e-14)
     assert band[:inside].tolist() == np.flatnonzero((value > 0) & (value < C)).tolist()
     for t in (0.0, 0.4, 3.0):
         value = a + sigma * (1 - m - t * u)
         free = (value > 0) & (value < C)
         pull, curvature = slope(t, m, u, a, C, sigma)
-        assert pull == pytest.approx(np.clip(value, 0, C) @ u, rel=1e-12)
+        assert pull == pytest.approx(np.clip(value, 0, C) @ u, rel=1e-12, abs=1e-12)
         assert curvature == pytest.approx((sigma * u**2)[free].sum(), rel=1e-12)
-        assert hinge_slope(t, m, u, C) == pytest.approx((C * u)[m + t * u < 1].sum(), rel=1e-12)
+        expected = (C * u)[m + t * u < 1].sum()
+        assert hinge_slope(t, m, u, C) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -16,7 +16,7 @@ from scipy import sparse
 import children
 import maxmargin as mm
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import FREE, RATIO, in_proportion
+from maxmargin.core.proportion import GRANTED_BYTES, MAX_EXPANSION, in_proportion
 from maxmargin.rows.store import StoreWriter, read_store
 from maxmargin.saving import LinearModel, from_dict, read_any, seal, to_dict
 from maxmargin.saving.values import decode_labels, encode_labels
@@ -239,7 +239,7 @@ def test_a_table_of_rows_without_bytes_is_refused(tmp_path):
 
 
 def test_what_unpacks_to_more_than_memory_should_hold_is_not_read_into_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.files.memory.MOST", 1_000_000)
+    monkeypatch.setattr("maxmargin.files.memory.MAX_UNPACKED_BYTES", 1_000_000)
     np.savez_compressed(tmp_path / "zeros.npz", X=np.zeros((100_000, 10)), y=np.arange(100_000) % 2)
     with pytest.raises(InputError, match=r"must unpack to at most .* Use maxmargin\.open_rows"):
         mm.read_data(tmp_path / "zeros.npz")
@@ -260,7 +260,7 @@ def test_a_model_of_many_features_and_few_weights_loads(tmp_path):
     again = mm.load(path)
     assert again.coef_.tobytes() == W.tobytes()
     size = sum(p.stat().st_size for p in tmp_path.iterdir())
-    assert W.nbytes / (2 * RATIO) < size < W.nbytes / 10
+    assert W.nbytes / (2 * MAX_EXPANSION) < size < W.nbytes / 10
 
 
 def test_a_perceptron_of_many_hashed_features_is_saved_and_goes_on(tmp_path):
@@ -305,7 +305,7 @@ def test_many_features_can_be_announced(tmp_path):
     ],
 )
 def test_labels_of_any_width_are_saved(labels):
-    for free in (4_096, FREE):
+    for free in (4_096, GRANTED_BYTES):
         again = decode_labels(encode_labels(labels, free=free), free=free)
         assert again.tolist() == labels.tolist()
         if labels.nbytes <= free:
@@ -345,5 +345,7 @@ def test_a_stream_goes_on_with_a_model_of_its_width_alone():
 
 
 def test_proportion():
-    assert in_proportion(FREE, 0) and not in_proportion(FREE + 1, 0)
-    assert in_proportion(RATIO * FREE, FREE) and not in_proportion(RATIO * FREE + 1, FREE)
+    assert in_proportion(GRANTED_BYTES, 0) and not in_proportion(GRANTED_BYTES + 1, 0)
+    assert in_proportion(MAX_EXPANSION * GRANTED_BYTES, GRANTED_BYTES) and not in_proportion(
+        MAX_EXPANSION * GRANTED_BYTES + 1, GRANTED_BYTES
+    )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History
-from maxmargin.core.proportion import RATIO
+from maxmargin.core.proportion import MAX_EXPANSION
 from maxmargin.core.rules import StopReason
 from maxmargin.core.state_forms import StateError, count, each, listed, number, numbers, whole
 from maxmargin.core.trace import Trace, Update
@@ -30,7 +30,7 @@ from maxmargin.solvers.problem import Solution
 __all__ = ["decode", "encode"]
 
 SAMPLE = 1 << 16  # bytes that show whether packing pays
-SHORT = 4_096  # bytes of an array that may be packed to any length
+SHORT_BYTES = 4_096  # bytes of an array that may be packed to any length
 DTYPES = ("<f8", "<i8", "|b1")
 RECORDS = {"solution": Solution, "point": MarginPoint, "iterate": Iterate, "solved": Solved}
 TAGS = {record: tag for tag, record in RECORDS.items()}
@@ -117,7 +117,7 @@ def _tagged(tag: str, content: Any) -> Any:
 def _pack(raw: bytes) -> bytes:
     """Pack bytes, at most so well that :func:`_unpack` takes them: then each byte keeps a bit."""
     packed = zlib.compress(raw, 1)
-    if len(raw) > max(SHORT, RATIO * len(packed)):
+    if len(raw) > max(SHORT_BYTES, MAX_EXPANSION * len(packed)):
         only_codes = zlib.compressobj(1, strategy=zlib.Z_HUFFMAN_ONLY)
         packed = only_codes.compress(raw) + only_codes.flush()
     return packed
@@ -125,7 +125,7 @@ def _pack(raw: bytes) -> bytes:
 
 def _unpack(packed: bytes) -> bytes:
     """Unpack bytes that are in proportion to what is there."""
-    most, unpacking = max(SHORT, RATIO * len(packed)), zlib.decompressobj()
+    most, unpacking = max(SHORT_BYTES, MAX_EXPANSION * len(packed)), zlib.decompressobj()
     raw = unpacking.decompress(packed, most + 1)
     if len(raw) > most or not unpacking.eof or unpacking.unused_data:
         raise ValueError("an array that is cut off, or packed out of proportion")

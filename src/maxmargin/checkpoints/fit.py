@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from maxmargin.checkpoints.codec import decode, encode
 from maxmargin.checkpoints.files import read_sealed, write_sealed
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, MaxMarginError
 from maxmargin.core.keeping import Keeper, Rng, Stage, keeping
 from maxmargin.core.params import check_number
 from maxmargin.core.state_forms import (
@@ -126,6 +126,7 @@ class CheckpointedFit:
         if content is None:
             seed = int(np.random.default_rng().integers(2**31)) if seedless else None
             content = {"task": task, "seed": seed, "elapsed": 0.0, "done": [], "now": None}
+        resumed = content["now"] is not None or bool(content["done"])
         keeper = _FileKeeper(self.path, self.every, content)
         try:
             if seedless:
@@ -134,6 +135,13 @@ class CheckpointedFit:
                 model.fit(X, y, **given)
         except StateError as error:
             raise InputError(f"{self.path}: {error} {REMEDY}") from error
+        except MaxMarginError:
+            raise
+        except (ArithmeticError, ValueError) as error:
+            if not resumed:
+                raise
+            why = f"the fit cannot go on from this state: {error}."
+            raise InputError(f"{self.path}: {why} {REMEDY}") from error
         finally:
             if seedless:
                 model.random_state = None

@@ -102,11 +102,9 @@ def thaw(check: Callable[..., Any], memory: list[Any]) -> None:
 
 
 def _check_memory(content: Any, value: Any) -> None:
-    """Refuse a value of another kind than a rule remembers; what it has not met yet is None."""
-    kinds = [(bool,), (int, float), (str,), (bytes,), (StopReason,)]
-    known = [kind for kind in kinds if type(content) in kind]
-    allowed = known[0] if known else tuple(kind for group in kinds for kind in group)
-    if value is not None and type(value) not in allowed:
+    """Refuse a value of another kind than a rule remembers; a reason may not be there yet."""
+    kinds = (bool,), (int, float), (str,), (bytes,), (type(None), StopReason)
+    if not any(type(content) in kind and type(value) in kind for kind in kinds):
         raise StateError("the memory of a rule must hold what the rule remembers. Got others instead.")
 
 

@@ -10,20 +10,20 @@ from __future__ import annotations
 from maxmargin.core.errors import InputError
 
 __all__ = [
-    "CHARACTER",
-    "FREE",
-    "NUMBER",
-    "RATIO",
+    "CHARACTER_BYTES",
+    "GRANTED_BYTES",
+    "MAX_EXPANSION",
+    "NUMBER_BYTES",
     "check_room_for_labels",
     "check_width",
     "in_proportion",
 ]
 
-FREE = 1 << 24  # bytes that any file may ask for: two million doubles
-RATIO = 64  # beyond that, bytes for each byte that is there
-CHARACTER = 4  # bytes, in arrays of texts
-NUMBER = 8  # bytes of a double
-ENTRY = 12  # bytes of a number in sparse rows, with its column
+GRANTED_BYTES = 1 << 24  # bytes that any file may ask for: two million doubles
+MAX_EXPANSION = 64  # beyond that, bytes for each byte that is there
+CHARACTER_BYTES = 4  # bytes, in arrays of texts
+NUMBER_BYTES = 8  # bytes of a double
+ENTRY_BYTES = 12  # bytes of a number in sparse rows, with its column
 
 
 def in_proportion(asked: int, held: int) -> bool:
@@ -35,7 +35,7 @@ def in_proportion(asked: int, held: int) -> bool:
     >>> in_proportion(10**6, 100), in_proportion(10**9, 100), in_proportion(10**9, 10**8)
     (True, False, True)
     """
-    return asked <= max(FREE, RATIO * held)
+    return asked <= max(GRANTED_BYTES, MAX_EXPANSION * held)
 
 
 def check_width(shown: object, d: int, entries: int, features: int | None) -> None:
@@ -48,9 +48,9 @@ def check_width(shown: object, d: int, entries: int, features: int | None) -> No
             f"{shown}: must have {features:,} features. Got {d:,} instead. Name another file, or say "
             "how many there are (features=…)."
         )
-    if d == features or in_proportion(NUMBER * d, ENTRY * entries):
+    if d == features or in_proportion(NUMBER_BYTES * d, ENTRY_BYTES * entries):
         return
-    most = max(FREE, RATIO * ENTRY * entries) // NUMBER
+    most = max(GRANTED_BYTES, MAX_EXPANSION * ENTRY_BYTES * entries) // NUMBER_BYTES
     raise InputError(
         f"{shown}: rows with {entries:,} numbers may have {most:,} features. Got {d:,} instead, whose "
         "weights would take memory out of proportion. Number the features without gaps, or say how many "
@@ -63,9 +63,9 @@ def check_room_for_labels(shown: object, n: int, size: int, entries: int) -> Non
 
     An array of texts gives each of them as much room as the longest needs.
     """
-    if not in_proportion(n * size, ENTRY * (n + entries)):
+    if not in_proportion(n * size, ENTRY_BYTES * (n + entries)):
         raise InputError(
-            f"{shown}: labels must be short. Got {n:,} labels, one of them with {size // CHARACTER:,} "
-            "characters, and all get as much room. Name the column of the labels (label=…), or shorten "
-            "them."
+            f"{shown}: labels must be short. Got {n:,} labels, one of them with "
+            f"{size // CHARACTER_BYTES:,} characters, and all get as much room. Name the column of the "
+            "labels (label=…), or shorten them."
         )

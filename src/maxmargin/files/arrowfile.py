@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import CHARACTER, check_room_for_labels
+from maxmargin.core.proportion import CHARACTER_BYTES, check_room_for_labels
 from maxmargin.files.layout import Layout, choose
 from maxmargin.files.onehot import Part, find_categories
 from maxmargin.files.options import Options, at_row
@@ -189,7 +189,7 @@ class ArrowReader(TableReader):
             return
         if self._is_text(pa, k):
             codes, words = self._texts(layout, k, batch, before)
-            longest = CHARACTER * max(map(len, words), default=0)
+            longest = CHARACTER_BYTES * max(map(len, words), default=0)
             check_room_for_labels(self.shown, len(codes), longest, batch.num_rows * batch.num_columns)
             self.labels.add_values(np.array(words)[codes])
             return
@@ -220,9 +220,9 @@ class _Guard:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        mine = isinstance(error, (self.pa.ArrowException, UnicodeDecodeError))
+        mine = isinstance(error, (self.pa.ArrowException, UnicodeDecodeError, MemoryError))
         if mine or (isinstance(error, OSError) and error.errno is None):  # pyarrow knows no numbers
-            why = " ".join(str(error).split())[:200]
+            why = " ".join(str(error).split())[:200] or "it asks for more memory than there is"
             raise InputError(
                 f"{self.shown}: must be a whole file of this kind. Got one that cannot be read: {why}. "
                 "Write it again."

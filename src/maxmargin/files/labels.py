@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import CHARACTER, check_room_for_labels
+from maxmargin.core.proportion import CHARACTER_BYTES, check_room_for_labels
 from maxmargin.files.numbers import read_float
 from maxmargin.files.options import at_row
 
@@ -63,7 +63,7 @@ class Labels:
         if not self._codes:
             return None
         longest = max(map(len, self._known))
-        check_room_for_labels(self.path, self._rows, CHARACTER * longest, self.entries)
+        check_room_for_labels(self.path, self._rows, CHARACTER_BYTES * longest, self.entries)
         return np.asarray(typed_labels(list(self._known))[np.concatenate(self._codes)])
 
     def _check(self, count: int) -> None:

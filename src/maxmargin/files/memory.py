@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import NUMBER, RATIO
+from maxmargin.core.proportion import MAX_EXPANSION, NUMBER_BYTES
 from maxmargin.files.guess import guess_kind
 from maxmargin.files.labels import check_length
 from maxmargin.files.opening import in_our_words, make_reader, spooled
@@ -19,7 +19,7 @@ from maxmargin.files.reader import Reader, StartAgain
 
 __all__ = ["Data", "collect", "read_data"]
 
-MOST = 1 << 30  # bytes that a small file may unpack to in memory
+MAX_UNPACKED_BYTES = 1 << 30  # bytes that a small file may unpack to in memory
 
 
 class Data(NamedTuple):
@@ -99,7 +99,7 @@ def collect(reader: Reader) -> Any:
 def _joined(reader: Reader) -> Any:
     data, indices, steps = _Growing(np.float64), _Growing(np.int32), _Growing(np.int64)
     d, is_sparse = 0, False
-    most = max(MOST, RATIO * reader.path.stat().st_size) // NUMBER
+    most = max(MAX_UNPACKED_BYTES, MAX_EXPANSION * reader.path.stat().st_size) // NUMBER_BYTES
     for block in reader.read():
         d, is_sparse = max(d, block.shape[1]), sparse.issparse(block)
         if len(data) + block.size > most:

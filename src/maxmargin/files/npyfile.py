@@ -61,8 +61,8 @@ def read_header(file: Any, shown: object) -> Header:
             (2, 0): np.lib.format.read_array_header_2_0,
         }
         shape, by_columns, dtype = reads[version](file)
-        if min(shape, default=0) < 0:
-            raise ValueError(f"its shape is {shape}")
+        if min(shape, default=0) < 0 or not dtype.itemsize:
+            raise ValueError(f"Its shape is {shape}, its type {dtype}")
     except DAMAGED as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import FREE, RATIO
+from maxmargin.core.proportion import GRANTED_BYTES, MAX_EXPANSION
 from maxmargin.files.labels import check_labels
 from maxmargin.files.npyfile import BLOCK, as_features, check_matrix, read_array, read_header
 from maxmargin.files.npzsparse import TURNED, by_rows
@@ -22,7 +22,7 @@ from maxmargin.rows.structure import ends_fault
 
 __all__ = ["NpzReader"]
 
-PACKED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # a byte of others may unpack to any number
+NUMPY_PACKS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # a byte of others may unpack to any number
 
 
 class NpzReader(Reader):
@@ -33,7 +33,7 @@ class NpzReader(Reader):
         try:
             with zipfile.ZipFile(self.path) as archive:
                 names = {name.removesuffix(".npy") for name in archive.namelist()}
-                if {info.compress_type for info in archive.infolist()} - PACKED:
+                if {info.compress_type for info in archive.infolist()} - NUMPY_PACKS:
                     raise NotImplementedError("It is packed in another way than numpy does")
                 self._read_labels(archive, names)
                 if {"data", "shape", "format"} <= names:
@@ -59,7 +59,7 @@ class NpzReader(Reader):
 
     def _most(self) -> int:
         """How many bytes may be unpacked at a time."""
-        return max(FREE, RATIO * self.path.stat().st_size)
+        return max(GRANTED_BYTES, MAX_EXPANSION * self.path.stat().st_size)
 
     def _take(self, file: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
         """The next numbers of an array."""

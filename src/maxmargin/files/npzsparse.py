@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import NUMBER, in_proportion
+from maxmargin.core.proportion import NUMBER_BYTES, in_proportion
 from maxmargin.rows.room import allowance
+from maxmargin.rows.structure import check_structure
 
 __all__ = ["TURNED", "by_rows"]
 
@@ -31,7 +32,7 @@ def by_rows(
 ) -> Any:
     """Return a matrix of another form as CSR; ``read`` gives its arrays, of so many bytes each."""
     held = sum(sizes.values())
-    if not in_proportion(NUMBER * max(shape), held):
+    if not in_proportion(NUMBER_BYTES * max(shape), held):
         raise InputError(
             f"{shown}: a sparse matrix stored as {form} must have rows and columns in proportion to its "
             f"numbers. Got {shape[0]:,} × {shape[1]:,} with {held:,} bytes instead. Save X.tocsr()."
@@ -48,10 +49,11 @@ def by_rows(
             raise ValueError(f"its arrays are of types {data.dtype} and {places[0].dtype}")
         if form == "coo":
             row, column = places
-            return sparse.coo_array((data, (row, column)), shape).tocsr()
-        kinds = {"csc": sparse.csc_array, "bsr": sparse.bsr_array}
-        matrix = kinds[form]((data, *places), shape)
-        matrix.check_format(full_check=True)
+            matrix = sparse.coo_array((data, (row, column)), shape)
+        else:
+            kinds = {"csc": sparse.csc_array, "bsr": sparse.bsr_array}
+            matrix = kinds[form]((data, *places), shape)
+        check_structure(matrix, "it")
         return matrix.tocsr()
     except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
         why = " ".join(str(error).split())[:200]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import NUMBER, check_width, in_proportion
+from maxmargin.core.proportion import NUMBER_BYTES, check_width, in_proportion
 from maxmargin.files.labels import Labels
 from maxmargin.files.options import Options, at_row
 
@@ -54,7 +54,7 @@ class Reader(ABC):
             n += X.shape[0]
             d, entries = max(d, X.shape[1]), entries + X.size
             self.labels.entries = entries
-            if not in_proportion(NUMBER * n, size):  # every label is kept in memory
+            if not in_proportion(NUMBER_BYTES * n, size):  # every label is kept in memory
                 raise InputError(
                     f"{self.shown}: must have a row for every few bits of the file. Got {n:,} rows and "
                     f"more in {size:,} bytes instead. Write it again, not compressed."

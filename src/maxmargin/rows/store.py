@@ -37,12 +37,12 @@ TAIL = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magi
 CHUNK = 1 << 24  # bytes at a time
 MOST_FEATURES = np.iinfo(np.int32).max  # columns are 32-bit numbers; row ends are 64-bit ones
 NUMBERS = tuple(np.dtype(kind).str for kind in (np.float64, np.float32))
-PLACE, END = np.dtype(np.int32).str, np.dtype(np.int64).str
+PLACE_TYPE, END_TYPE = np.dtype(np.int32).str, np.dtype(np.int64).str
 DENSE = {"X": NUMBERS}  # the arrays of a file, and their types
-SPARSE = {"data": NUMBERS, "indices": (PLACE,), "indptr": (END,)}
-CODES = {"codes": (PLACE,)}
+SPARSE = {"data": NUMBERS, "indices": (PLACE_TYPE,), "indptr": (END_TYPE,)}
+CODES = {"codes": (PLACE_TYPE,)}
 PLACES = ("indices", "codes")  # arrays that say where something is
-MOST = {"n": np.iinfo(np.int64).max - 1, "d": MOST_FEATURES}
+MAX_COUNTS = {"n": np.iinfo(np.int64).max - 1, "d": MOST_FEATURES}
 
 
 def _is_texts(value: Any) -> bool:
@@ -226,7 +226,7 @@ def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
     head = json.loads(text)
     whole = type(head) is dict and head.keys() == {"n", "d", "about", "classes", "arrays"}
     _require(whole, "its description lacks an entry")
-    counts = all(type(head[key]) is int and 1 <= head[key] <= MOST[key] for key in MOST)
+    counts = all(type(head[key]) is int and 1 <= head[key] <= MAX_COUNTS[key] for key in MAX_COUNTS)
     parts = all(type(head[key]) is dict for key in ("about", "arrays"))
     _require(counts and parts, "its description has another form")
     about = head["about"]
@@ -288,7 +288,7 @@ def _check(
             raise _broken(path, "there is something between its arrays")
         place = section.offset + section.nbytes
         words, step, total, highest = section.nbytes // 4, CHUNK // 4, 0, -1
-        flat = Section(section.offset, PLACE if name in PLACES else "<u4", (words,))
+        flat = Section(section.offset, PLACE_TYPE if name in PLACES else "<u4", (words,))
         for start in range(0, words, step):
             values = map_section(file.fileno(), flat.between(start, min(start + step, words)))
             total += _sum(values)

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import FREE, NUMBER, RATIO, in_proportion
+from maxmargin.core.proportion import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
 
 __all__ = ["LARGE", "Parts", "pack", "plain", "read_array"]
 
 LARGE = 100_000  # numbers up to which a model is one file
 SPARSE, SHARE = 10_000, 4  # larger arrays with fewer nonzeros than one in so many also go to the part
 SMALL = 1_000  # arrays that stay in the text in any case
-PLACE = 8  # bytes of the place of a number in a sparse array
-EVERY = RATIO * (NUMBER + PLACE) // NUMBER  # of so many numbers one is written, zero or not
+PLACE_BYTES = 8  # bytes of the place of a number in a sparse array
+# Of so many numbers of large sparse arrays one is written, zero or not.
+NUMBERS_PER_PLACE = MAX_EXPANSION * (NUMBER_BYTES + PLACE_BYTES) // NUMBER_BYTES
 
 KINDS = {float: np.dtype(np.float64), int: np.dtype(np.int64), bool: np.dtype(np.bool_)}
 WORDS = {float: "numbers", int: "integers", bool: "true or false"}
@@ -49,7 +50,7 @@ class Parts:
 
     def allow(self, size: int) -> bool:
         """Whether so many numbers more may be made of these arrays."""
-        self._asked += NUMBER * size
+        self._asked += NUMBER_BYTES * size
         return in_proportion(self._asked, self._held)
 
 
@@ -71,11 +72,11 @@ def pack(tree: Any) -> tuple[Any, dict[str, np.ndarray]]:
     if not large and not any(_is_sparse(a) for a in arrays):
         return plain(tree), {}
     parts: dict[str, np.ndarray] = {}
-    many = NUMBER * sum(a.size for a in arrays if _is_sparse(a)) > FREE
+    many = NUMBER_BYTES * sum(a.size for a in arrays if _is_sparse(a)) > GRANTED_BYTES
 
     def packed(value: Any) -> Any:
         if isinstance(value, np.ndarray) and value.size > SMALL and (large or _is_sparse(value)):
-            return _put(value, parts, EVERY if many else None)
+            return _put(value, parts, NUMBERS_PER_PLACE if many else None)
         if isinstance(value, dict):
             return {key: packed(v) for key, v in value.items()}
         if isinstance(value, list):
@@ -172,9 +173,9 @@ def _from_part(value: dict[str, Any], kind: type, name: str, parts: Parts) -> np
         raise InputError(f"{name} must be a sparse array with ascending places. Got others instead.")
     if not parts.allow(size):
         raise InputError(
-            f"{name} must have a size in proportion to its part: at most {EVERY} zeros for each number "
-            f"there. Got {size:,} numbers, of which {len(where):,} are there, instead. Save the model "
-            "again with this version of maxmargin."
+            f"{name} must have a size in proportion to its part: at most {NUMBERS_PER_PLACE} zeros for "
+            f"each number there. Got {size:,} numbers, of which {len(where):,} are there, instead. Save "
+            "the model again with this version of maxmargin."
         )
     if not np.all(np.isfinite(array)):
         raise InputError(f"{name} must hold finite numbers. Got nan or infinity instead.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.params import check_choice, check_number
-from maxmargin.core.proportion import FREE
+from maxmargin.core.proportion import GRANTED_BYTES
 from maxmargin.saving.linear import LinearModel
 from maxmargin.saving.reading import Reader, bad
 from maxmargin.saving.values import decode, decode_labels, encode, encode_labels
@@ -29,7 +29,7 @@ def encode_linear(model: LinearModel) -> dict[str, Any]:
         "weights": np.column_stack([model.coef_, model.intercept_]),
     }
     if model.classes_ is not None:
-        written["classes"] = encode_labels(model.classes_, free=FREE)
+        written["classes"] = encode_labels(model.classes_, free=GRANTED_BYTES)
     if model.feature_names_in_ is not None:
         written["names"] = [str(name) for name in model.feature_names_in_]
     return written
@@ -48,7 +48,9 @@ def decode_linear(reader: Reader) -> LinearModel:
     model = LinearModel(
         coef_=Z[:, :-1],
         intercept_=Z[:, -1],
-        classes_=decode_labels(reader.take("classes"), free=FREE) if "classes" in reader else None,
+        classes_=decode_labels(reader.take("classes"), free=GRANTED_BYTES)
+        if "classes" in reader
+        else None,
         feature_names_in_=np.array(reader.texts("names"), dtype=object) if "names" in reader else None,
         multi_class=check_choice("multi_class", reader.text("multi_class"), ("ovr", "ovo")),
         loss=reader.text("loss"),

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.proportion import NUMBER, in_proportion
+from maxmargin.core.proportion import NUMBER_BYTES, in_proportion
 from maxmargin.saving.linear import LinearModel
 from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
 
@@ -72,7 +72,7 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
     place = {pair: row for row, pair in enumerate(pairs)}
     coefficients, vectors = _vectors(lines, total, k)
     weights = len(pairs) * vectors.shape[1]
-    if not in_proportion(NUMBER * weights, len(text)):
+    if not in_proportion(NUMBER_BYTES * weights, len(text)):
         lines.fail(
             "a model may have two million weights, or eight for each byte of its file. Got "
             f"{weights:,} instead. Number the features without gaps, and train again."

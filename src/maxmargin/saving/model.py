@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import FREE
+from maxmargin.core.proportion import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.batch import BatchPerceptron
 from maxmargin.estimators.fitting import PerceptronBase
@@ -107,7 +107,7 @@ def describe(model: Any) -> dict[str, Any]:
             "the weights of a model must be finite to be saved. Got nan or infinity instead."
         )
     fitted: dict[str, Any] = {
-        "classes": encode_labels(model.classes_, free=FREE),
+        "classes": encode_labels(model.classes_, free=GRANTED_BYTES),
         "features": {"count": int(model.n_features_in_)},
         "scheme": {name: _plain(value) for name, value in model._fitted_scheme.items()},
         "weights": Z,
@@ -156,7 +156,7 @@ def _restore(reader: Reader) -> Any:
 
 
 def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
-    classes = decode_labels(reader.take("classes"), free=FREE)
+    classes = decode_labels(reader.take("classes"), free=GRANTED_BYTES)
     least = 1 if isinstance(model, PerceptronBase) else 2
     values = classes.tolist()
     if len(values) < least or not all(a < b for a, b in pairwise(values)):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import RATIO
+from maxmargin.core.proportion import MAX_EXPANSION
 from maxmargin.saving.reading import bad
 
 __all__ = ["decode", "decode_labels", "encode", "encode_labels", "from_fraction", "to_fraction"]
@@ -26,7 +26,7 @@ DTYPE = re.compile(
     r"\|b1|\|[iu]1|[<>][iu][248]|[<>]f[248]|[<>]U\d{1,6}|\|S\d{1,6}|[<>][Mm]8(\[\d{0,9}[A-Za-zμ]{1,2}\])?"
 )
 OBJECTS = "objects"
-SHORT = 4_096  # bytes of a vector of texts within other values, also where the texts are few
+SHORT_BYTES = 4_096  # bytes of a vector of texts within other values, also where the texts are few
 FRACTION = re.compile(r"(-?[0-9a-f]+)/([1-9a-f][0-9a-f]*)")
 
 
@@ -113,7 +113,7 @@ TAGS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 }
 
 
-def encode_labels(labels: np.ndarray, name: str = "classes", free: int = SHORT) -> dict[str, Any]:
+def encode_labels(labels: np.ndarray, name: str = "classes", free: int = SHORT_BYTES) -> dict[str, Any]:
     """Return a vector of labels (or of other values) with its type.
 
     An array of texts has room for the longest in every place. If that is more than ``free`` bytes, and
@@ -139,10 +139,10 @@ def _fits(dtype: np.dtype[Any], values: list[Any], free: int) -> bool:
     if dtype.kind not in "US":
         return True
     length = sum(len(v) for v in values if type(v) in (str, bytes))
-    return len(values) * dtype.itemsize <= max(free, RATIO * length)
+    return len(values) * dtype.itemsize <= max(free, MAX_EXPANSION * length)
 
 
-def decode_labels(value: Any, name: str = "classes", free: int = SHORT) -> np.ndarray:
+def decode_labels(value: Any, name: str = "classes", free: int = SHORT_BYTES) -> np.ndarray:
     """Return the vector that :func:`encode_labels` wrote; every value must fit its type."""
     if (
         type(value) is not dict

@@ -45,7 +45,7 @@ TURN = 1_000  # rows that could be visited in the time it takes to begin an epoc
 STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
 WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
 PATIENCE = 200  # epochs until it is tried in any case; each time twice as many,
-LONGEST = PATIENCE << 20  # at most
+MAX_PATIENCE = PATIENCE << 20  # at most
 MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
 RESTING = 20  # epochs without a move
 HOPELESS = 500  # epochs without any plane that separates
@@ -125,7 +125,7 @@ def _check(saved: State, duel: Duel) -> None:
         epochs=count,
         look=count,
         factor=number,
-        patience=whole(0, LONGEST),
+        patience=whole(0, MAX_PATIENCE),
         history=each(number),
         earlier=maybe(numbers(duel.n)),
     )

@@ -138,7 +138,22 @@ def soft_margin(
         elif t < HELD or (len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready):
             which = everything
         goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
+    if frame.pad and not np.any((best.alpha > 0.0) & (best.alpha < C)):
+        m = yield best.w, best.b
+        best = replace(best, b=best.b + _to_the_middle(frame.y, m, best.alpha > 0.0))
     return best
+
+
+def _to_the_middle(y: np.ndarray, m: np.ndarray, bound: np.ndarray) -> float:
+    """How far the bias is from the middle of those that are optimal, if no multiplier is free.
+
+    It may move as long as rows with α_i = C stay at m_i ≤ 1 and those with α_i = 0 at m_i ≥ 1.
+    """
+    room = y * (1.0 - m)  # moving b so far brings the row to its edge
+    rising = np.where(y > 0.0, bound, ~bound)  # rows that end the way up; the others end the way down
+    high = float(np.min(room[rising], initial=math.inf))
+    low = float(np.max(room[~rising], initial=-math.inf))
+    return 0.5 * (low + high) if -math.inf < low < high < math.inf else 0.0
 
 
 def _check(saved: State, frame: Frame) -> None:
