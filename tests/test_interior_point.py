@@ -157,4 +157,4 @@ def test_without_free_multipliers_the_bias_is_in_the_middle():
     model = mm.SoftMarginSVC(C=1e-4).fit(X, y)
     assert len(model.free_support_) == 0 and len(model.bound_support_) == len(y)
     theirs = SVC(C=1e-4, kernel="linear", tol=1e-10).fit(X, y)
-    assert model.intercept_[0] == pytest.approx(theirs.intercept_[0], rel=1e-8)
+    assert model.intercept_[0] == pytest.approx(theirs.intercept_[0], rel=1e-6)
