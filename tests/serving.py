@@ -17,10 +17,10 @@ from websockets.sync.client import connect
 HERE = Path(__file__).parent
 CALL = """
 import json, sys
-from maxmargin.laboratory import worker_pool as workers
+from maxmargin.laboratory import worker_pool
 from maxmargin.laboratory.server import serve
 options = json.loads(sys.argv[1])
-workers.PATIENCE = options.pop("patience", workers.PATIENCE)
+worker_pool.PATIENCE = options.pop("patience", worker_pool.PATIENCE)
 sys.exit(serve(**options))
 """
 

@@ -11,8 +11,7 @@ from scipy import sparse
 
 import maxmargin as mm
 from commands import run
-from maxmargin.cli import inputs as progress
-from maxmargin.cli import samples
+from maxmargin.cli import inputs, samples
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.options import Source
 from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay
@@ -179,24 +178,24 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.skipif(not progress.OPEN.is_dir(), reason="only Linux tells how far a file is read")
+@pytest.mark.skipif(not inputs.OPEN.is_dir(), reason="only Linux tells how far a file is read")
 def test_how_far_a_file_is_read(tmp_path):
     (tmp_path / "d").write_bytes(b"x" * 100_000)
-    assert progress.bytes_read(str(tmp_path / "d")) == 0
+    assert inputs.bytes_read(str(tmp_path / "d")) == 0
     with (tmp_path / "d").open("rb", buffering=0) as file:
         file.read(40_000)
-        assert progress.bytes_read(str(tmp_path / "d")) == 40_000
-    assert progress.bytes_read(str(tmp_path / "none")) == 0
+        assert inputs.bytes_read(str(tmp_path / "d")) == 40_000
+    assert inputs.bytes_read(str(tmp_path / "none")) == 0
 
 
 def test_progress_is_for_terminals(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "OFTEN", 0.001)
+    monkeypatch.setattr(inputs, "PATIENCE", 0.0)
+    monkeypatch.setattr(inputs, "OFTEN", 0.001)
     (tmp_path / "d.csv").write_bytes(b"x" * 100_000)
     for kind in (io.StringIO, Terminal):
         monkeypatch.setattr(sys, "stderr", kind())
         end = time.monotonic() + (120 if kind is Terminal else 0)
-        with progress.reading(str(tmp_path / "d.csv")), (tmp_path / "d.csv").open("rb") as file:
+        with inputs.reading(str(tmp_path / "d.csv")), (tmp_path / "d.csv").open("rb") as file:
             file.read(50_000)
             while "reading d.csv" not in sys.stderr.getvalue() and time.monotonic() < end:
                 pass

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
     from maxmargin.certificates.certificate import Certificate
 
-__all__ = [
-    "CertificateDisplay",
-    "GapArtists",
-    "SlacknessArtists",
-    "bounds_on",
-    "draw_gap",
-    "draw_residuals",
-    "draw_slackness",
-]
+__all__ = ["CertificateDisplay"]
 
 
 # The gap of a margin machine, pass by pass: the dual value comes from below, the primal from above.
@@ -37,7 +29,7 @@ __all__ = [
 # The optimum lies between them. On a logarithmic axis the relative gap is a straight way down, until it
 # is rounding; a gap of 0, or below 0 by rounding, has no logarithm and is marked at the lower edge.
 
-FLOOR = 0.1 * float(np.finfo(np.float64).eps)  # where a gap is drawn that has no logarithm
+SMALLEST_GAP = 0.1 * float(np.finfo(np.float64).eps)  # where a gap is drawn that has no logarithm
 STEPS = 60  # passes that have a marker each
 
 
@@ -79,7 +71,7 @@ def _draw_relative(ax: Axes, passes: np.ndarray, primal: np.ndarray, dual: np.nd
     size = np.where(primal == 0.0, 1.0, np.abs(primal))
     gap = (primal - dual) / size
     zero = gap <= 0.0
-    shown = np.where(zero, FLOOR, gap)
+    shown = np.where(zero, SMALLEST_GAP, gap)
     (line,) = ax.plot(passes, shown, color=BLACK, ls=":", lw=1.4, label="relative gap (right)")
     if _marker("D", gap):
         line.set(marker="D", ms=4, markevery=np.flatnonzero(~zero).tolist())
@@ -89,7 +81,7 @@ def _draw_relative(ax: Axes, passes: np.ndarray, primal: np.ndarray, dual: np.nd
         closed = ax.scatter(passes[zero], shown[zero], s=40, c=BLACK, marker="v", zorder=3)
         closed.set_label(f"relative gap {why}:\nno logarithm, drawn at the lower edge")
     ax.set_yscale("log")
-    low = float(shown.min(initial=FLOOR))
+    low = float(shown.min(initial=SMALLEST_GAP))
     ax.set_ylim(0.1 * low, 10.0 * max(1.0, float(shown.max(initial=1.0))))
     ax.set_ylabel("relative gap")
     return line, closed
@@ -116,7 +108,7 @@ def _window(primal: np.ndarray, dual: np.ndarray) -> tuple[float, float]:
 # The residuals of the KKT conditions as bars on a logarithmic axis, beside the machine epsilon.
 
 EPSILON = float(np.finfo(np.float64).eps)
-RESIDUALS_FLOOR = 1e-18  # where the axis begins: a residual of 0 has no bar
+SMALLEST_RESIDUAL = 1e-18  # where the axis begins: a residual of 0 has no bar
 
 
 def draw_residuals(ax: Axes, proof: Certificate) -> tuple[Any, list[Any]]:
@@ -131,17 +123,17 @@ def draw_residuals(ax: Axes, proof: Certificate) -> tuple[Any, list[Any]]:
     size = np.array(list(table.values()))
     finite = size[np.isfinite(size)]
     high = 100.0 * max(1.0, float(finite.max(initial=0.0)))
-    ends = np.clip(np.nan_to_num(size, posinf=high), RESIDUALS_FLOOR, high)
+    ends = np.clip(np.nan_to_num(size, posinf=high), SMALLEST_RESIDUAL, high)
     places = range(len(table))
     bars = ax.barh(
-        list(places), ends - RESIDUALS_FLOOR, left=RESIDUALS_FLOOR, height=0.6, color=COLOURS[0]
+        list(places), ends - SMALLEST_RESIDUAL, left=SMALLEST_RESIDUAL, height=0.6, color=COLOURS[0]
     )
     texts = [
         _number(ax, end, place, value, inside=bool(end > 1e-3 * high))
         for place, end, value in zip(places, ends, table.values(), strict=True)
     ]
     ax.set_xscale("log")
-    ax.set_xlim(RESIDUALS_FLOOR, high)
+    ax.set_xlim(SMALLEST_RESIDUAL, high)
     line = ax.axvline(EPSILON, color=COLOURS[1], lw=1.4, ls="--", zorder=3)
     line.set_label("machine epsilon, 2.2e−16")
     ax.set_yticks(list(places), list(table))
@@ -264,7 +256,7 @@ def _draw_levels(ax: Axes, levels: Sequence[float], top: float, *, reached: bool
 
 
 PANELS = ("gap", "slackness", "residuals")
-LETTERS = 50  # in a line of the heading over a column of panels
+HEADING_LETTERS = 50  # in a line of the heading over a column of panels
 
 
 @dataclass(repr=False)
@@ -403,7 +395,7 @@ class CertificateDisplay:
             self.residuals_, self.values_ = draw_residuals(self.axes_["residuals"], self.certificate)
         if ax is None and panel is None:
             heading = f"{self.title}: {self.certificate.problem}"
-            self.figure_.suptitle(textwrap.fill(heading, LETTERS) if stacked else heading)
+            self.figure_.suptitle(textwrap.fill(heading, HEADING_LETTERS) if stacked else heading)
         return self
 
     def _draw_gap(self, ax: Axes | None) -> None:

@@ -24,7 +24,6 @@ __all__ = [
     "box_strip",
     "cut_body",
     "cut_polygon",
-    "cut_ring",
     "draw_cone",
     "find_cone",
     "frame_points",

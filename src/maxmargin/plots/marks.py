@@ -26,7 +26,6 @@ __all__ = [
     "label_words",
     "off_cut",
     "ring_sizes",
-    "said_in_cut",
     "thin_out",
 ]
 

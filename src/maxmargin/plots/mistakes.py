@@ -21,7 +21,7 @@ from maxmargin.plots.style import COLOURS, axes, key, title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MistakesDisplay", "run_bound"]
+__all__ = ["MistakesDisplay"]
 
 
 # The bound on the mistakes of one run, or the reason why it has none.

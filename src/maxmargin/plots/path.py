@@ -15,7 +15,7 @@ from maxmargin.plots.style import BLACK, TRAINING, VALIDATION, axes, key, title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PathDisplay", "scale_errors"]
+__all__ = ["PathDisplay"]
 
 
 # An axis of errors that begins at 0, and shows small ones also where one of them is large.

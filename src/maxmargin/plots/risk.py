@@ -37,14 +37,7 @@ from maxmargin.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Landscape",
-    "ReliefArtists",
-    "RiskDisplay",
-    "draw_contours",
-    "draw_surface",
-    "perceptron_risk",
-]
+__all__ = ["RiskDisplay", "perceptron_risk"]
 
 
 # The perceptron risk R(w) = Σ −y_i x_i·w over the misclassified points, as a function on the plane.

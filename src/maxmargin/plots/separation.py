@@ -31,16 +31,7 @@ from maxmargin.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "SeparabilityDisplay",
-    "Sides",
-    "WitnessArtists",
-    "draw_hull",
-    "draw_witness",
-    "hull",
-    "read_sides",
-    "through_origin",
-]
+__all__ = ["SeparabilityDisplay", "hull"]
 
 
 # The two sides of a verdict, ready to be drawn: which rows they are, and where they are seen.

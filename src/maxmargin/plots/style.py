@@ -21,7 +21,6 @@ __all__ = [
     "COLOURS",
     "GREY",
     "MARKERS",
-    "NARROW",
     "TRAINING",
     "VALIDATION",
     "ClassStyle",
@@ -178,7 +177,7 @@ def plain(text: str) -> str:
 # layout by the width of the figure that the axes are on, and the letters stay readable.
 
 NARROW = 6.0  # inches: in a narrower figure the key is below
-KEYS_LETTERS = 9.5  # of a title in an inch
+TITLE_LETTERS_PER_INCH = 9.5  # of a title in an inch
 ENTRY = 2.1  # inches that an entry of a key takes, about
 
 
@@ -228,7 +227,7 @@ def key_below(
 
 def title(ax: Axes, text: str) -> None:
     """Write a title, in several lines if the figure is narrow."""
-    letters = int(KEYS_LETTERS * _width(ax)) if is_narrow(ax) else 1_000
+    letters = int(TITLE_LETTERS_PER_INCH * _width(ax)) if is_narrow(ax) else 1_000
     ax.set_title("\n".join(textwrap.fill(line, letters) for line in text.splitlines()))
 
 

@@ -38,14 +38,7 @@ from maxmargin.plots.wspace import WAYS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "PlaneArtists",
-    "SectionArtists",
-    "WeightSpace",
-    "WeightSpaceDisplay",
-    "draw_planes",
-    "draw_section",
-]
+__all__ = ["WeightSpaceDisplay"]
 
 
 # The hard-margin problem as a region in (w₁, w₂, b): its constraints, which matter, its optimum.

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from PIL import Image
 
-__all__ = ["Painter", "WPanel", "XPanel"]
+__all__ = ["Painter"]
 
 
 # w-space in a film: rows are lines; w walks among them into the cone where all rows are right.
 
 LINES = 200  # rows drawn as lines, at most
-ROOM = 1.12  # half the side of the picture against the longest w
+WIDTH_AROUND_W = 1.12  # half the side of the picture against the longest w
 
 
 class WPanel:
@@ -107,7 +107,7 @@ class WPanel:
 
     def grow(self, reach: float) -> None:
         """Make room for a w of length ``reach``."""
-        side = ROOM * reach
+        side = WIDTH_AROUND_W * reach
         self.side = side
         place(self.ax, np.array([[-side, side], [-side, side]]), equal=True)
         self.lines.set_segments(list(4 * side * self.along))
@@ -133,7 +133,7 @@ class WPanel:
 FAR = 2.5  # times its size that the picture may grow to show zero
 UNLIKE = 20.0  # ratio of the features' ranges beyond which lengths cannot be true both ways
 CROSSES = 2_000  # points among which the misclassified ones are marked, at most
-XPANEL_ROOM = 0.08  # share of the picture left free around the points
+EMPTY_BORDER = 0.08  # share of the picture left free around the points
 LONGEST = 0.38  # of the picture: the longest w so far
 ABOVE = 0.2  # of the picture: how far above its one line of points w is drawn
 WAYS = "→↗↑↖←↙↓↘"  # by eighths of a turn
@@ -174,7 +174,7 @@ class XPanel:
             wide = np.maximum(high, 0.0) - np.minimum(low, 0.0)
             if not bias or np.all(wide <= FAR * size):
                 low, high, size = np.minimum(low, 0.0), np.maximum(high, 0.0), np.maximum(wide, size)
-        middle, half = 0.5 * (low + high), (0.5 + XPANEL_ROOM) * size
+        middle, half = 0.5 * (low + high), (0.5 + EMPTY_BORDER) * size
         equal = not self.view.sliced and size.max() <= UNLIKE * size.min()
         return place(self.ax, np.stack([middle - half, middle + half], axis=1), equal)
 
