@@ -73,7 +73,7 @@ def test_a_foreign_origin_is_refused(lab, origin):
 
 
 def test_the_length_of_a_refusal_is_told_once():
-    """The server tells it for a websocket: some versions of uvicorn would send both, which is malformed."""
+    """By the server, for a websocket: some versions of uvicorn would send both, which is malformed."""
     sent = []
 
     async def send(message):
