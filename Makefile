@@ -23,7 +23,7 @@ test: browser               ## lint, types, layers, and the whole suite
 test-all: lint warm browser ## the same with seventy-five times as many examples per property
 	$(ONE_THREAD) MAXMARGIN_TESTS=thorough $(PYTEST)
 
-test-machines: $(STAMP)     ## as on other processors, Pythons and versions; MACHINES="one-core lowest" takes some
+test-machines: $(STAMP)     ## as on other processors, Pythons and versions, in an hour or two; MACHINES="one-core lowest" takes some
 	$(BIN)/python -m tests.machines $(MACHINES)
 
 browser: $(STAMP)           ## Chromium for the tests of the lab: found, or installed where that is possible

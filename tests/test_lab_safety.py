@@ -1,12 +1,13 @@
 """Who gets into the lab, and what a message may be: a real server, its files and its websocket."""
 
+import asyncio
 import sys
 from contextlib import ExitStack, suppress
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from maxmargin.laboratory.server import CONNECTIONS, MESSAGE, Guard, Throttle, guard_for
+from maxmargin.laboratory.server import CONNECTIONS, MESSAGE, Guard, Guarded, Throttle, guard_for
 from serving import ask, hear, served
 from serving import lab as lab
 from serving import own_lab as own_lab
@@ -69,6 +70,27 @@ def test_a_foreign_host_is_refused(lab, host):
 def test_a_foreign_origin_is_refused(lab, origin):
     assert lab.get("/truth.js", Origin=origin)[0].status == 403
     assert refused(lab, origin=origin) == 403
+
+
+def test_the_length_of_a_refusal_is_told_once():
+    """By the server, for a websocket: some versions of uvicorn would send both, which is malformed."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "websocket",
+        "path": "/ws",
+        "query_string": b"",
+        "headers": [(b"host", b"evil.example")],
+        "extensions": {"websocket.http.response": {}},
+    }
+    asyncio.run(Guarded(None, guard_for("127.0.0.1"))(scope, None, send))
+    start, *_ = sent
+    assert start["type"] == "websocket.http.response.start" and start["status"] == 421
+    names = [name for name, _ in start["headers"]]
+    assert b"x-content-type-options" in names and b"content-length" not in names
 
 
 def test_a_connection_must_say_its_origin(lab):
