@@ -57,9 +57,9 @@ __all__ = ["BASE", "ROUGH", "THIN", "UNBALANCED", "WIDE", "soft_margin"]
 
 THIN = 16  # a sample holds one row in so many
 BASE = 2_000  # rows that are solved as they are
-# Without a start the method of multipliers is quicker than interior points (digits: 10 ms against 16)
-# with more than so many features, as long as C times the mean of ‖a_i‖² is not larger than this.
-FEW_FEATURES, TAME = 20, 200.0
+# Without a start the method of multipliers is quicker than interior points (digits: 10 ms against 16) as
+# long as C times the mean of ‖a_i‖² is not larger than this.
+TAME = 200.0
 MAX_STEPS = 100  # Newton steps from a start: where more are needed, interior points are quicker
 AT_ONCE = 1 << 16  # entries of data that is, however many rows there are
 NARROW = 150  # features up to which a sample tells where the margin lies
@@ -285,7 +285,7 @@ def _solve(
 
 def _is_tame(frame: Frame, C: np.ndarray) -> bool:
     """Whether the method of multipliers may begin at zero, and is the quicker one."""
-    return frame.d > FEW_FEATURES and float(C.max()) * frame.mean_square <= TAME
+    return float(C.max()) * frame.mean_square <= TAME
 
 
 def _from_inside(
