@@ -71,7 +71,7 @@ def nothing(X: Any, y: Any) -> int:
 
 def latency(X: Any, y: Any, client: Any) -> float:
     """Seconds of a round in which nothing is computed."""
-    from maxmargin.cluster.running import DaskExecutor
+    from maxmargin.cluster.dask import DaskExecutor
 
     executor = DaskExecutor(X, y, client)
     run = partial(executor.run, nothing, range(executor.parts), [()] * executor.parts)

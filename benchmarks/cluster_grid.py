@@ -17,8 +17,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.cluster import cluster, collection
-from maxmargin.cluster.running import DaskExecutor
-from maxmargin.cluster.tree import bundle_size
+from maxmargin.cluster.dask import DaskExecutor, bundle_size
 
 D = 20
 WORKERS, PARTS, ROWS = (1, 2), (10, 100, 1_000), (10**5, 10**6, 10**7)

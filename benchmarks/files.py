@@ -21,7 +21,7 @@ from benchmarks.data import noisy, separable
 from benchmarks.timing import Row, at_least, at_most, best_of
 from maxmargin.files import read_data
 from maxmargin.rows import as_rows
-from maxmargin.rows.filerows import FileRows
+from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
 
 BLOCK = 50_000

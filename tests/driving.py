@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.kernels.decision import count_errors, decide, inverse_lengths
-from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
-from maxmargin.kernels.sketch import with_sketch
+from maxmargin.kernels.perceptron import (
+    LEFT,
+    MADE,
+    READ,
+    SEEN,
+    Rule,
+    count_errors,
+    decide,
+    inverse_lengths,
+    sweep,
+)
+from maxmargin.kernels.rows import with_sketch
 from maxmargin.rows import as_rows
 
 __all__ = ["decisions", "drive", "errors", "lengths"]

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from distributed import Client, LocalCluster
 
-from maxmargin.cluster.serial import Serial
-from maxmargin.rows.block import Weighted
+from maxmargin.cluster.simulated import Serial
+from maxmargin.rows.partitions import Weighted
 
 __all__ = ["blocks", "cluster", "noisy", "weighted"]
 

@@ -16,7 +16,7 @@ import maxmargin as mm
 from bank import problem
 from certified import exact_dual, exact_least, exact_primal
 from maxmargin.certificates.measure import Point, certificate
-from maxmargin.cluster.serial import Serial
+from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.rows import as_rows
 from maxmargin.rows.survey import survey

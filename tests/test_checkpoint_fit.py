@@ -17,11 +17,10 @@ from sklearn.datasets import load_iris
 import maxmargin as mm
 from maxmargin import stopping
 from maxmargin.checkpoints import checkpoint, fit
-from maxmargin.checkpoints.codec import decode, encode
-from maxmargin.checkpoints.files import read_sealed, write_sealed
+from maxmargin.checkpoints.fit import decode, encode, read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
-from maxmargin.solvers.margin import hardmargin, machines, multipliers, passes, softmargin
+from maxmargin.solvers.margin import augmented_lagrangian, hard_margin, passes, soft_margin, solve
 from maxmargin.solvers.perceptron import running
 from thorough import THOROUGH
 
@@ -92,12 +91,12 @@ def many_states(monkeypatch):
     made = []
     measure = passes._measure
     monkeypatch.setattr(passes, "_measure", lambda *args: (made.append(0), measure(*args))[1])
-    monkeypatch.setattr(multipliers, "OFFER", -1.0)
+    monkeypatch.setattr(augmented_lagrangian, "OFFER", -1.0)
     for name in ("LEAST", "POOL"):
-        monkeypatch.setattr(hardmargin, name, 30)
-    monkeypatch.setattr(softmargin, "BASE", 60)
-    monkeypatch.setattr(softmargin, "AT_ONCE", 0)
-    monkeypatch.setattr(softmargin, "is_affordable", lambda rows: False)
+        monkeypatch.setattr(hard_margin, name, 30)
+    monkeypatch.setattr(soft_margin, "BASE", 60)
+    monkeypatch.setattr(soft_margin, "AT_ONCE", 0)
+    monkeypatch.setattr(soft_margin, "is_affordable", lambda rows: False)
     monkeypatch.setattr(os, "fsync", lambda file: None)
     return made
 
@@ -147,12 +146,12 @@ def test_a_fit_ended_again_and_again_gives_the_same_bits(name, tmp_path, monkeyp
 @pytest.mark.parametrize("name", MARGINS)
 def test_a_margin_machine_goes_on_from_every_state(name, many_states, tmp_path, monkeypatch):
     if name == "hard, in n coordinates and again":
-        outside = machines._outside
+        outside = solve._outside
 
         def doubted(frame, task, point, combined):
             return replace(outside(frame, task, point, combined), doubtful=combined)
 
-        monkeypatch.setattr(machines, "_outside", doubted)
+        monkeypatch.setattr(solve, "_outside", doubted)
     model, rows, labels = MARGINS[name]()
     expected = state(model.fit(rows, labels))
     left = [len(many_states)]
@@ -314,7 +313,7 @@ def test_the_digest_does_not_depend_on_how_rows_are_cut(tmp_path, monkeypatch):
     thin = sparse.csr_array(np.where(TALL > 1, TALL, 0.0))
     whole = [fit._digest(rows), fit._digest(thin)]
     monkeypatch.setattr(type(rows), "block_length", lambda self, entries: 77)
-    monkeypatch.setattr("maxmargin.rows.csr.CsrRows.block_length", lambda self, entries: 77)
+    monkeypatch.setattr("maxmargin.rows.sparse.CsrRows.block_length", lambda self, entries: 77)
     assert [fit._digest(rows), fit._digest(thin)] == whole
 
 

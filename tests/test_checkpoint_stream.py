@@ -17,7 +17,7 @@ from maxmargin.cli.stream import run
 from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
 from maxmargin.stream import run as run_examples
-from maxmargin.stream.state import read_state
+from maxmargin.stream.session import read_state
 from streaming import Pieces, example, svmlight
 from thorough import THOROUGH
 

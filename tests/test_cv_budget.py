@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.estimators import softmargincv
+from maxmargin.estimators import soft_margin_cv as softmargincv
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4_000, 30)) * np.logspace(0, 2, 30)

@@ -18,11 +18,10 @@ import children
 import maxmargin as mm
 from maxmargin import stopping
 from maxmargin.checkpoints import checkpoint, fit
-from maxmargin.checkpoints.codec import decode, encode
-from maxmargin.checkpoints.files import read_sealed, write_sealed
+from maxmargin.checkpoints.fit import decode, encode, read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.core.state_forms import StateError
-from maxmargin.solvers.margin import hardmargin, multipliers, softmargin
+from maxmargin.solvers.margin import augmented_lagrangian, hard_margin, soft_margin
 from thorough import THOROUGH
 
 SEEDS = 600 if THOROUGH else 40  # for each model
@@ -82,9 +81,9 @@ def resume(name, path):
 
 def many_states():
     """Several rounds on little data, and a state in each; short pieces."""
-    multipliers.OFFER = -1.0
-    hardmargin.LEAST = hardmargin.POOL = 30
-    softmargin.BASE = 20
+    augmented_lagrangian.OFFER = -1.0
+    hard_margin.LEAST = hard_margin.POOL = 30
+    soft_margin.BASE = 20
     os.fsync = lambda file: None
 
 

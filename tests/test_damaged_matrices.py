@@ -9,8 +9,8 @@ from scipy import sparse
 import children
 import maxmargin as mm
 from maxmargin.core.errors import InputError
-from maxmargin.rows.block import rows_of
-from maxmargin.rows.structure import check_structure, compressed_fault
+from maxmargin.rows.partitions import rows_of
+from maxmargin.rows.sparse import check_structure, compressed_fault
 from maxmargin.saving import LinearModel, audit, from_sklearn
 
 N, D = 40, 6

@@ -15,13 +15,13 @@ import maxmargin as mm
 from maxmargin.checkpoints import checkpoint, fit
 from maxmargin.rows import as_rows
 from maxmargin.saving import to_dict
-from maxmargin.solvers.margin import activeset, descent, factorised, large, multipliers
-from maxmargin.solvers.margin.descent import Descent
-from maxmargin.solvers.margin.duel import Duel, square_lengths
-from maxmargin.solvers.margin.frame import NotFiniteError
+from maxmargin.solvers.margin import active_set, augmented_lagrangian, coordinate_descent
+from maxmargin.solvers.margin.coordinate_descent import Descent
+from maxmargin.solvers.margin.coordinates import NotFiniteError
+from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
 from maxmargin.solvers.margin.passes import Budget
-from maxmargin.solvers.margin.sidebyside import THREAD, HaltedError
 from maxmargin.solvers.margin.witness import growing_rows
+from maxmargin.solvers.threads import THREAD, HaltedError
 from texts import one_hot, text
 
 X, Y = text(80, 150, 8, flips=0.1)
@@ -134,8 +134,10 @@ def plain_epoch(order, alpha, w, bounds, rho, q, balance, b, above, below):
 @pytest.mark.parametrize("pad", [1.0, 0.0])
 def test_epochs_are_those_of_the_paper(form, C, pad, monkeypatch):
     walk = Descent(duel(form, C=C, pad=pad))
-    orders, inner = [], descent.descend
-    monkeypatch.setattr(descent, "descend", lambda *a: (orders.append(a[2].copy()), inner(*a))[1])
+    orders, inner = [], coordinate_descent.descend
+    monkeypatch.setattr(
+        coordinate_descent, "descend", lambda *a: (orders.append(a[2].copy()), inner(*a))[1]
+    )
     bounds = np.full(len(y), math.inf if C is None else C)
     alpha, w = np.zeros(len(y)), np.zeros(X.shape[1])
     rho, q = walk._rho, walk._q
@@ -192,17 +194,17 @@ def test_the_estimate_is_near_the_gap_when_nothing_moves():
 
 
 def by_residuals(one, x, w, F):
-    activeset._solve(one, x, w, F, 1e-6, 1e-12)
+    active_set._solve(one, x, w, F, 1e-6, 1e-12)
 
 
 def by_factors(one, x, w, F):
-    assert factorised.Factorised(one).solve(x, w, F)
+    assert active_set.Factorised(one).solve(x, w, F)
 
 
 @pytest.mark.parametrize("solve", [by_residuals, by_factors])
 @pytest.mark.parametrize("pad", [1.0, 0.0])
 def test_the_rows_on_the_margin_are_solved_for(pad, solve, monkeypatch):
-    monkeypatch.setattr(activeset, "LESS", 0.0)  # to the end
+    monkeypatch.setattr(active_set, "RESIDUAL_SHARE", 0.0)  # to the end
     one = duel(C=5.0, pad=pad)
     rng = np.random.default_rng(1)
     x = np.where(rng.random(len(y)) < 0.3, 5.0, 0.0)
@@ -232,23 +234,23 @@ def test_the_active_set_reaches_the_last_digits():
         walk.epoch()
     first, _ = one.measure(walk.w, walk.alpha)
     alpha, w = walk.alpha.copy(), walk.w.copy()
-    best, done = activeset.settle(one, walk.alpha, walk.w, first, 1e-12, Budget())
+    best, done = active_set.settle(one, walk.alpha, walk.w, first, 1e-12, Budget())
     assert done and best.gap <= 1e-12 < first.gap
     np.testing.assert_array_equal(walk.alpha, alpha)  # its arguments are left alone
     np.testing.assert_array_equal(walk.w, w)
 
 
 def test_factors_go_on_where_conjugate_residuals_lead_nowhere(monkeypatch):
-    monkeypatch.setattr(activeset, "STEPS", 0)
+    monkeypatch.setattr(active_set, "STEPS", 0)
     one = duel(C=3.0)
     walk = Descent(one)
     for _ in range(60):
         walk.epoch()
     first, _ = one.measure(walk.w, walk.alpha)
     given = one, walk.alpha, walk.w, first, 1e-12, Budget()
-    stuck, done = activeset.settle(*given)
+    stuck, done = active_set.settle(*given)
     assert not done and stuck.gap > 1e-12
-    best, done = activeset.settle(*given, factorise=True)
+    best, done = active_set.settle(*given, factorise=True)
     assert done and best.gap <= 1e-12
 
 
@@ -262,7 +264,7 @@ def test_factors_of_rows_that_depend_on_each_other(form):
     rows = as_rows(form(A))
     one = Duel(rows, signs, None, 1.0, square_lengths(rows))
     x, w, F = np.zeros(40), np.zeros(12), np.arange(40)
-    assert factorised.Factorised(one).solve(x, w, F)
+    assert active_set.Factorised(one).solve(x, w, F)
     b = float(np.mean(signs - A @ w))
     np.testing.assert_allclose(signs * (A @ w + b), 1.0, atol=1e-9)
     assert abs(float(x @ signs)) < 1e-9
@@ -270,12 +272,12 @@ def test_factors_of_rows_that_depend_on_each_other(form):
 
 def test_inner_products_are_kept_and_forgotten(monkeypatch):
     """Rows come and go; of a matrix that is full only those of the moment stay."""
-    monkeypatch.setattr(factorised, "MOST", 20)
-    kept, rng = factorised.Factorised(duel(C=5.0)), np.random.default_rng(3)
+    monkeypatch.setattr(active_set, "MOST", 20)
+    kept, rng = active_set.Factorised(duel(C=5.0)), np.random.default_rng(3)
     for size in (8, 12, 20, 5, 19, 20):
         F = np.sort(rng.permutation(len(y))[:size])
         ways = []
-        for system in (kept, factorised.Factorised(kept.duel)):
+        for system in (kept, active_set.Factorised(kept.duel)):
             x, w = np.zeros(len(y)), np.zeros(DENSE.shape[1])
             assert system.solve(x, w, F)
             ways.append(x)
@@ -289,7 +291,7 @@ def test_a_halt_ends_the_work():
     budget = Budget()
     budget.halt.set()
     with pytest.raises(HaltedError):
-        next(large.large_margin(duel(), 1e-6, budget))
+        next(coordinate_descent.large_margin(duel(), 1e-6, budget))
 
 
 # --- rows that cancel ------------------------------------------------------------------------------
@@ -331,8 +333,8 @@ class Killed(BaseException):
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_goes_on_from_every_state(name, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda file: None)
-    monkeypatch.setattr(multipliers, "OFFER", -1.0)
-    monkeypatch.setattr("maxmargin.solvers.margin.sidebyside.MOMENT", 0.001)
+    monkeypatch.setattr(augmented_lagrangian, "OFFER", -1.0)
+    monkeypatch.setattr("maxmargin.solvers.threads.MOMENT", 0.001)
     model, rows, labels = FITS[name]()
     expected = to_dict(model.fit(rows, labels))
     epochs, inner = [], Descent.epoch

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from maxmargin.rows import as_rows
 from maxmargin.solvers.exact import signs as module
+from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.signs import signs
-from maxmargin.solvers.exact.whole import ExactRows
 
 
 def exact_rows(X, y, pad=1.0):

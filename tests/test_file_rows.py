@@ -15,9 +15,8 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
-from maxmargin.kernels.decision import decide
-from maxmargin.rows.filerows import FileRows
-from maxmargin.rows.mapping import Section
+from maxmargin.kernels.perceptron import decide
+from maxmargin.rows.on_disk import FileRows, Section
 from maxmargin.rows.store import StoreWriter, read_store
 
 X, y = load_iris(return_X_y=True)
@@ -167,7 +166,7 @@ def test_sparse_rows_of_any_form_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indices: Any, indptr: Any, kind: Any, windows: bool
 ) -> None:
     if windows:
-        monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda: 0)
+        monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda: 0)
     A = holes(indices, indptr, kind)
     before = [a.copy() for a in (A.data, A.indices, A.indptr)]
     dense = A.toarray()
@@ -188,7 +187,7 @@ def test_rows_behind_more_than_2_to_the_31_entries_are_found(
 ) -> None:
     """The file is a hole, which takes no space, with two rows at its end."""
     if windows:
-        monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda: 0)
+        monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda: 0)
     many = 3_000_000_000
     indptr = np.array([0, many // 2, many, many + 2, many + 3])
     values, columns = np.array([1.5, -2.0, 3.0]), np.array([0, 2, 1], np.int32)
@@ -284,7 +283,7 @@ def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path:
 
 def test_digits_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Window by window, as when there is no room for the addresses of the whole file."""
-    monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda: 0)
+    monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda: 0)
     A, labels = load_digits(return_X_y=True)
     for kind in KINDS[:2]:
         rows = read_store(stored(tmp_path / "digits", kind(A), labels, None), largest=5_000)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.core.errors import InputError
-from maxmargin.files import open_rows, read_data, textsource
+from maxmargin.files import open_rows, read_data
+from maxmargin.files import text as text_files
 from thorough import THOROUGH
 
 CSV = b"a,b,y\n1,2,x\n3,4,z\n5,6,x\n"
@@ -129,7 +130,7 @@ def test_no_permission_as_the_system_says_it(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied", str(tmp_path / "d.csv"))
 
-    monkeypatch.setattr(textsource.TextSource, "__init__", refuse)
+    monkeypatch.setattr(text_files.TextSource, "__init__", refuse)
     check_refused(tmp_path / "d.csv", "Permission denied. Name a file that can be read")
 
 
@@ -180,12 +181,12 @@ mixtures = st.one_of(st.binary(max_size=80), st.lists(pieces, max_size=60).map(b
 @given(st.sampled_from(["d.csv", "d.tsv", "d.svm"]), mixtures, st.sampled_from([1, 9, 1 << 20]))
 @settings(max_examples=3000 if THOROUGH else 100)
 def test_random_text(tmp_path_factory, name, content, chunk):
-    before, textsource.CHUNK = textsource.CHUNK, chunk
+    before, text_files.CHUNK = text_files.CHUNK, chunk
     try:
         survives(tmp_path_factory.mktemp("t"), name, content)
         survives(tmp_path_factory.mktemp("t"), name + ".gz", gzip.compress(content))
     finally:
-        textsource.CHUNK = before
+        text_files.CHUNK = before
 
 
 tables = st.lists(st.lists(pieces, min_size=3, max_size=3).map(b",".join), min_size=1, max_size=6)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.files import npyfile, npzfile, npzsparse, open_rows, read_data
+from maxmargin.files import numpy_files, open_rows, read_data
 
 X = np.array([[0.0, 1.5], [2.0, -3.0], [4.0, 0.0]])
 Y = np.array(["a", "b", "a"])
@@ -142,7 +142,7 @@ def test_a_matrix_is_used_as_it_is(tmp_path, dtype):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i8", "i4", "u1", "b1"])
 def test_other_matrices_are_converted(tmp_path, monkeypatch, dtype, order):
-    monkeypatch.setattr(npyfile, "BLOCK", 4)
+    monkeypatch.setattr(numpy_files, "BLOCK", 4)
     matrix = np.array([[0, 3, 0], [1, 1, 1], [1, 0, 1]]).astype(dtype, order=order)
     np.save(tmp_path / "m.npy", matrix)
     rows, data = open_rows(tmp_path / "m.npy"), read_data(tmp_path / "m.npy")
@@ -188,7 +188,7 @@ def test_broken_matrices(tmp_path):
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_archives(tmp_path, monkeypatch, save):
-    monkeypatch.setattr(npzfile, "BLOCK", 4)
+    monkeypatch.setattr(numpy_files, "BLOCK", 4)
     save(tmp_path / "d.npz", X=X, y=Y, z=np.array([1, 2, 3]))
     rows, data = open_rows(tmp_path / "d.npz"), read_data(tmp_path / "d.npz")
     assert np.array_equal(whole(rows), X) and np.array_equal(data.X, X)
@@ -206,7 +206,7 @@ def test_archives(tmp_path, monkeypatch, save):
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_sparse_archives(tmp_path, monkeypatch, compressed):
-    monkeypatch.setattr(npzfile, "BLOCK", 2)
+    monkeypatch.setattr(numpy_files, "BLOCK", 2)
     dense = np.random.default_rng(0).normal(size=(20, 7))
     dense[np.abs(dense) < 1] = 0
     dense[3] = 0
@@ -224,7 +224,7 @@ def test_sparse_archives(tmp_path, monkeypatch, compressed):
 
 @pytest.mark.parametrize("form", ["csc", "coo", "bsr"])
 def test_sparse_archives_of_other_forms(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(npzfile, "BLOCK", 5)
+    monkeypatch.setattr(numpy_files, "BLOCK", 5)
     dense = np.random.default_rng(0).integers(-2, 3, size=(12, 6)) * 0.5
     dense[3] = 0
     sparse.save_npz(tmp_path / "d.npz", sparse.csr_array(dense).asformat(form))
@@ -235,7 +235,7 @@ def test_sparse_archives_of_other_forms(tmp_path, monkeypatch, form):
     sparse.save_npz(tmp_path / "e.npz", sparse.csr_array(dense).asformat(form))
     with pytest.raises(InputError, match=r"e.npz, row 7: feature 4 must be a finite"):
         open_rows(tmp_path / "e.npz", label=False)
-    monkeypatch.setattr(npzsparse, "allowance", lambda: 1000)
+    monkeypatch.setattr(numpy_files, "allowance", lambda: 1000)
     with pytest.raises(InputError, match=rf"stored as {form} must fit into memory.*Save X.tocsr\(\)"):
         open_rows(tmp_path / "e.npz", label=False)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numba import njit
 
 from maxmargin.core.errors import InputError
-from maxmargin.files.numbers import read_number
+from maxmargin.files.text import read_number
 from maxmargin.kernels.decimal import EASY, read_decimal
-from maxmargin.kernels.instructions import pointer
+from maxmargin.kernels.jit import pointer
 
 
 def bits(value):

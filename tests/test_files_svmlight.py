@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from maxmargin.core.errors import InputError
-from maxmargin.files import read_data, textsource, write_svmlight
-from maxmargin.files.scratch import Scratch
+from maxmargin.files import read_data, write_svmlight
+from maxmargin.files import text as text_files
 from maxmargin.files.svmlight import Parsed, parse_line
-from maxmargin.kernels.svmlight import read_svmlight
-from maxmargin.kernels.text import number_texts
+from maxmargin.files.text import Scratch
+from maxmargin.kernels.text import number_texts, read_svmlight
 
 TEXT = """# made by hand
 +1 qid:3 1:0.5 7:-2 # a comment
@@ -45,7 +45,7 @@ def write(path, text):
 @pytest.mark.parametrize("name", ["d.svm", "d.libsvm", "d.txt", "d.dat", "d.svmlight", "d.svm.gz"])
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_the_same_rows_as_the_plain_parser(tmp_path, monkeypatch, name, chunk):
-    monkeypatch.setattr(textsource, "CHUNK", chunk)
+    monkeypatch.setattr(text_files, "CHUNK", chunk)
     content = TEXT.encode()
     data = read_data(write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content))
     expected = plain(TEXT)
@@ -60,7 +60,7 @@ def test_the_same_rows_as_the_plain_parser(tmp_path, monkeypatch, name, chunk):
 
 def test_index_zero_is_refused_unless_said(tmp_path, monkeypatch):
     late = "1 1:5 3:1\n" * 100 + "-1 0:2\n"
-    monkeypatch.setattr(textsource, "CHUNK", 64)
+    monkeypatch.setattr(text_files, "CHUNK", 64)
     write(tmp_path / "a.svm", late)
     with pytest.raises(InputError, match=r"a.svm:101: indices must run from 1\. Got 0 instead"):
         read_data(tmp_path / "a.svm")
@@ -268,12 +268,12 @@ def test_the_first_line_with_a_feature_too_many_is_told(tmp_path):
 
 
 def test_the_thread_that_reads_ahead_passes_errors_on_and_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(textsource, "CHUNK", 64)
+    monkeypatch.setattr(text_files, "CHUNK", 64)
     content = gzip.compress("".join(f"1 {k + 1}:{k}.5\n" for k in range(2000)).encode())
     before = threading.active_count()
     path = write(tmp_path / "d.svm.gz", content[:-500])
     with pytest.raises(InputError, match=r"the compressed file is broken or cut off"):
         read_data(path)
-    with textsource.TextSource(tmp_path / "d.svm.gz", "d") as source:  # given up early
+    with text_files.TextSource(tmp_path / "d.svm.gz", "d") as source:  # given up early
         assert source.advance() and source.advance()
     assert threading.active_count() == before

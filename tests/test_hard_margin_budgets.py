@@ -13,8 +13,8 @@ from scipy import sparse
 import maxmargin as mm
 from exact import hard_margin
 from hardmargins import assert_optimal, assert_refused, bounds, cloud
-from maxmargin.core.deadline import Deadline, OutOfTimeError
-from maxmargin.solvers.exact.dependence import solve
+from maxmargin.core.parameters import Deadline, OutOfTimeError
+from maxmargin.solvers.exact.linear_algebra import solve
 from thorough import further
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import maxmargin as mm
 from lab_library import held_out, preset
-from maxmargin.core.trace import Trace
+from maxmargin.core.history import Trace
 from maxmargin.laboratory.engine import answer
 
 OVERLAPPING, THREE = preset("overlapping", n=40, noise=1.0), preset("three blobs", n=40, noise=1.0)

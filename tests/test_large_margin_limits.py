@@ -24,7 +24,7 @@ from largemargins import (
     soft,
 )
 from maxmargin.core.errors import InputError
-from maxmargin.solvers.margin.descent import Descent
+from maxmargin.solvers.margin.coordinate_descent import Descent
 from texts import text
 
 # --- forms of the matrix ---------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from largemargins import MANY, SMALL, bits, hard, soft
 from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
-from maxmargin.solvers.margin.choice import choose_solver
-from maxmargin.solvers.margin.sidebyside import THREAD
+from maxmargin.solvers.margin.solve import choose_solver
+from maxmargin.solvers.threads import THREAD
 from texts import text
 
 # --- which solver ----------------------------------------------------------------------------------

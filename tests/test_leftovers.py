@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import maxmargin as mm
-from maxmargin.core import workplace
-from maxmargin.core.workplace import Workplace, sweep
+from maxmargin.core import atomic_write as workplace
+from maxmargin.core.atomic_write import Workplace, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks are those of POSIX")
 

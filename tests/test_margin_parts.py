@@ -6,13 +6,11 @@ from scipy import sparse
 
 import maxmargin as mm
 from bank import FORMS, as_form
-from maxmargin.kernels.descent import descend
-from maxmargin.kernels.multipliers import clip_multipliers, hinge_slope, slope
+from maxmargin.kernels.margin import clip_multipliers, descend, hinge_slope, slope
 from maxmargin.rows import as_rows
-from maxmargin.solvers.margin import newton, softmargin
-from maxmargin.solvers.margin.balance import balanced
-from maxmargin.solvers.margin.frame import Frame, set_scene
-from maxmargin.solvers.margin.products import Products
+from maxmargin.solvers.margin import augmented_lagrangian, soft_margin
+from maxmargin.solvers.margin.coordinates import Frame, Products, set_scene
+from maxmargin.solvers.margin.tasks import balanced
 
 
 def data(n=40, d=6, seed=0):
@@ -67,10 +65,10 @@ def test_three_ways_to_the_same_direction(k, pad, monkeypatch):
     Z = np.column_stack([frame.take(band), frame.bias[band]])
     H = Z.T @ (sigma[:, None] * Z) + np.diag(np.append(np.ones(6), 0.0 if pad else 1.0))
     wanted = np.linalg.solve(H, -np.append(gw, gb))
-    for way in (newton._primal, newton._gram):
+    for way in (augmented_lagrangian._primal, augmented_lagrangian._gram):
         np.testing.assert_allclose(np.append(*way(frame, band, sigma, gw, gb)), wanted, rtol=1e-8)
-    monkeypatch.setattr(newton, "LARGE", 1)
-    got = np.append(*newton.direction(frame, band, sigma, gw, gb))
+    monkeypatch.setattr(augmented_lagrangian, "LARGE", 1)
+    got = np.append(*augmented_lagrangian.direction(frame, band, sigma, gw, gb))
     assert np.linalg.norm(H @ got - H @ wanted) <= 1e-2 * np.linalg.norm(np.append(gw, gb))
 
 
@@ -205,7 +203,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(softmargin, "_solve", interrupted)
+    monkeypatch.setattr(soft_margin, "_solve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(C=2.0).fit(X[:, :3], y)
     assert vars(model) == before | {"C": 2.0}

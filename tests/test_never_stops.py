@@ -151,7 +151,7 @@ def test_all_of_several_rules_wait_for_the_last(patience, epochs):
 
 
 def test_the_verdict_is_asked_for_once(monkeypatch):
-    from maxmargin.estimators import judging
+    from maxmargin.estimators import separability as judging
 
     asked = []
     judge = judging.judge

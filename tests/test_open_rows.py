@@ -16,7 +16,8 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.core.errors import InputError
-from maxmargin.files import cache, open_rows, read_data, textsource, write_svmlight
+from maxmargin.files import cache, open_rows, read_data, write_svmlight
+from maxmargin.files import text as text_files
 from thorough import further
 
 CSV = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
@@ -330,7 +331,7 @@ def test_chunks_do_not_matter(tmp_path, monkeypatch, separated):
     write_svmlight(X, y, tmp_path / "d.svm")
     expected = read_data(tmp_path / "d.svm")
     for chunk in (1, 100, 4096):
-        monkeypatch.setattr(textsource, "CHUNK", chunk)
+        monkeypatch.setattr(text_files, "CHUNK", chunk)
         found = read_data(tmp_path / "d.svm")
         assert found.X.data.tobytes() == expected.X.data.tobytes()
         assert np.array_equal(found.X.toarray(), X) and np.array_equal(found.y, y)

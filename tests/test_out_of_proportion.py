@@ -16,10 +16,10 @@ from scipy import sparse
 import children
 import maxmargin as mm
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import GRANTED_BYTES, MAX_EXPANSION, in_proportion
+from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, in_proportion
 from maxmargin.rows.store import StoreWriter, read_store
 from maxmargin.saving import LinearModel, from_dict, read_any, seal, to_dict
-from maxmargin.saving.values import decode_labels, encode_labels
+from maxmargin.saving.codec import decode_labels, encode_labels
 from maxmargin.stream.learner import Learner
 
 MEMORY = 600 << 20  # bytes that each of these may take
@@ -239,7 +239,7 @@ def test_a_table_of_rows_without_bytes_is_refused(tmp_path):
 
 
 def test_what_unpacks_to_more_than_memory_should_hold_is_not_read_into_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.files.memory.MAX_UNPACKED_BYTES", 1_000_000)
+    monkeypatch.setattr("maxmargin.files.open.MAX_UNPACKED_BYTES", 1_000_000)
     np.savez_compressed(tmp_path / "zeros.npz", X=np.zeros((100_000, 10)), y=np.arange(100_000) % 2)
     with pytest.raises(InputError, match=r"must unpack to at most .* Use maxmargin\.open_rows"):
         mm.read_data(tmp_path / "zeros.npz")

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import maxmargin as mm
-from maxmargin.rows import PartedRows, as_rows, room
+from maxmargin.rows import PartedRows, as_rows, free_memory
 
 PERCEPTRONS = [
     mm.Perceptron(),
@@ -46,8 +46,8 @@ def parted(X: Any, largest: int = 100) -> PartedRows:
 def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With and without room for copies of the rows at hand."""
     if request.param == "no room":
-        monkeypatch.setattr(room, "allowance", lambda: 0)
-        monkeypatch.setattr(room, "LEAST", 8)
+        monkeypatch.setattr(free_memory, "allowance", lambda: 0)
+        monkeypatch.setattr(free_memory, "LEAST", 8)
 
 
 def fitted(model: Any, X: Any, y: Any) -> Any:
@@ -99,7 +99,7 @@ def test_verdicts_are_proven_on_the_whole(
     data: Any, positive: int, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if data is CANCER:
-        monkeypatch.setattr(room, "LEAST", 512)  # 33 parts
+        monkeypatch.setattr(free_memory, "LEAST", 512)  # 33 parts
     X, y = kind(data[0]), data[1] == positive
     verdict = mm.separability(parted(X, 500), y)
     assert verdict.kind == mm.separability(X, y).kind

@@ -8,7 +8,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.files import partitioned
+from maxmargin.files import partitions as partitioned
 from partitions import noisy
 
 X, Y = noisy(900, 4)

@@ -17,7 +17,7 @@ from PIL import Image
 
 import maxmargin as mm
 from maxmargin import datasets
-from maxmargin.core.trace import Trace, Update
+from maxmargin.core.history import Trace, Update
 from maxmargin.plots.arithmetic import number, vector
 from maxmargin.plots.both import both_spaces
 from maxmargin.plots.data import choose_view, read_points

@@ -8,11 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from maxmargin.rows import ahead, as_rows
-from maxmargin.rows.ahead import in_turn
-from maxmargin.rows.filerows import FileRows
-from maxmargin.rows.mapping import Section
-from maxmargin.rows.parted import PartedRows
+from maxmargin.rows import as_rows, on_disk
+from maxmargin.rows.on_disk import FileRows, PartedRows, Section, in_turn
 
 PLACES = [(0, 2), (2, 4), (4, 6), (6, 7)]
 
@@ -20,8 +17,8 @@ PLACES = [(0, 2), (2, 4), (4, 6), (6, 7)]
 @pytest.fixture(autouse=True)
 def _always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """With a thread however small the parts; none is left at the end."""
-    monkeypatch.setattr(ahead, "WORTH", 0)
-    monkeypatch.setattr(ahead, "allowance", lambda: None)
+    monkeypatch.setattr(on_disk, "WORTH", 0)
+    monkeypatch.setattr(on_disk, "allowance", lambda: None)
     yield
     assert readers() == []
 
@@ -75,7 +72,7 @@ def test_a_pass_given_up_leaves_no_thread(reason: type[BaseException]) -> None:
 def test_little_memory_or_small_parts_need_no_thread(
     monkeypatch: pytest.MonkeyPatch, left: int | None, numbers: int
 ) -> None:
-    monkeypatch.setattr(ahead, "allowance", lambda: left)
+    monkeypatch.setattr(on_disk, "allowance", lambda: left)
     for _ in in_turn(lambda start, stop: start, PLACES, numbers):
         assert readers() == []
 
@@ -85,12 +82,12 @@ def test_a_pass_over_a_file_has_the_same_bits(tmp_path, monkeypatch: pytest.Monk
     X.tofile(tmp_path / "X")
     V, C = X[:2].T, X[:, :2].T
     for left in (None, 0):  # mapped whole, and in windows
-        monkeypatch.setattr("maxmargin.rows.mapping._addresses_left", lambda left=left: left)
+        monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda left=left: left)
         rows = FileRows(tmp_path / "X", 7, [Section(0, "<f8", X.shape)], largest=5_000)
         with_thread = rows.times(V), rows.combine(C)
         doubled = rows.mapped(lambda block: as_rows(2 * block.X)).combine(C)
         with monkeypatch.context() as without:
-            without.setattr(ahead, "allowance", lambda: 0)
+            without.setattr(on_disk, "allowance", lambda: 0)
             assert np.array_equal(rows.times(V), with_thread[0])
             assert np.array_equal(rows.combine(C), with_thread[1])
         assert np.array_equal(doubled, 2 * with_thread[1])

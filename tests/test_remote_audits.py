@@ -10,8 +10,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.svm import LinearSVC
 
 import maxmargin as mm
-from maxmargin.cluster.serial import Serial
-from maxmargin.estimators.audit import audit
+from maxmargin.cluster.simulated import Serial
+from maxmargin.estimators.certify import audit
 from maxmargin.estimators.remote import audit as remoteaudit
 from maxmargin.rows.survey import survey
 from partitions import blocks

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.cluster import tree
-from maxmargin.cluster.serial import Serial
-from maxmargin.cluster.simulated import Costs, Simulated
-from maxmargin.estimators.door import check_survey
+from maxmargin.cluster import dask as tree
+from maxmargin.cluster.simulated import Costs, Serial, Simulated
 from maxmargin.estimators.remote.margin import fit_surveyed
-from maxmargin.kernels.sorting import residuals, sort_out, weigh
+from maxmargin.estimators.validation import check_survey
+from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import machines as remote_machines
 from maxmargin.solvers.remote import soft as remote_soft

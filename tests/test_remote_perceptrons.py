@@ -10,19 +10,17 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.cluster.serial import Serial
-from maxmargin.cluster.simulated import Costs, Simulated
-from maxmargin.estimators import pocket as pocket_estimator
+from maxmargin.cluster.simulated import Costs, Serial, Simulated
+from maxmargin.estimators import pocket_perceptron as pocket_estimator
 from maxmargin.estimators.remote.perceptron import fit_surveyed
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
-from maxmargin.solvers.perceptron.linesearch import breaks, lowest
-from maxmargin.solvers.perceptron.orders import epochs
+from maxmargin.solvers.perceptron.line_search import breaks, lowest
+from maxmargin.solvers.perceptron.running import epochs
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote import lines
+from maxmargin.solvers.remote import risk as lines
 from maxmargin.solvers.remote import risk as remote_risk
-from maxmargin.solvers.remote.examples import Form
-from maxmargin.solvers.remote.online import partitions_in_turn
+from maxmargin.solvers.remote.online import Form, partitions_in_turn
 from maxmargin.solvers.remote.risk import RemoteRisk
 from maxmargin.stopping import (
     MaxSeconds,

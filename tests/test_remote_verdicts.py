@@ -11,8 +11,8 @@ from scipy import sparse
 
 import maxmargin as mm
 from bank import BANK
-from maxmargin.certificates.resumable import Resumable
-from maxmargin.cluster.serial import Serial
+from maxmargin.certificates.proof import Resumable
+from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators.remote import separability as remote
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.remote import separation

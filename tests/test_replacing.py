@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import maxmargin as mm
-from maxmargin.core import atomic
+from maxmargin.core import atomic_write as atomic
 from maxmargin.plots import animate, write_report
 
 X, y = [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [3.0, 2.0]], [-1, -1, 1, 1]

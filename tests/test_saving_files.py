@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.core import atomic
+from maxmargin.core import atomic_write as atomic
 from maxmargin.core.errors import InputError
 from maxmargin.saving import LinearModel, from_dict, load, save, to_dict
 from thorough import THOROUGH

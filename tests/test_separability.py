@@ -9,7 +9,7 @@ from scipy import sparse
 
 import maxmargin as mm
 from exact import meeting_weights
-from maxmargin.solvers.exact import verdict as ladder
+from maxmargin.solvers.exact import separability as ladder
 from separation import check_verdict, decide, exactly, signed
 from thorough import THOROUGH, further
 

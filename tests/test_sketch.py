@@ -9,7 +9,7 @@ import maxmargin as mm
 import twins
 from bank import BANK, problem
 from driving import drive
-from maxmargin.kernels import sketch
+from maxmargin.kernels import rows as sketch
 from maxmargin.rows import DenseRows
 
 

@@ -17,7 +17,7 @@ from maxmargin.stream import hashed
 from maxmargin.stream import run as run_examples
 from maxmargin.stream.hashing import bucket
 from maxmargin.stream.learner import Learner
-from maxmargin.stream.svmlight import read_lines
+from maxmargin.stream.text_input import read_svmlight_lines
 from streaming import Pieces, example, svmlight
 
 PARAMETERS = [
@@ -32,7 +32,7 @@ def in_blocks(lines, model, cuts, **options):
     """Predictions of a learner that gets the lines in blocks."""
     learner, predictions = Learner(model, **options), []
     for low, high in zip([0, *cuts], [*cuts, len(lines)], strict=True):
-        block = read_lines(("\n".join(lines[low:high]) + "\n").encode(), low + 1)
+        block = read_svmlight_lines(("\n".join(lines[low:high]) + "\n").encode(), low + 1)
         for predicted, _, labels in learner.take(block):
             predictions += [None if p < 0 else labels[p] for p in predicted.tolist()]
     return predictions
@@ -123,7 +123,7 @@ def test_hashing_adds_what_meets_with_signs():
 
 
 def test_a_wide_row_is_sorted_by_comparing(monkeypatch):
-    from maxmargin.stream import features
+    from maxmargin.stream import learner as features
 
     lines = svmlight(100, d=300, k=90)
     one, other = (mm.Perceptron(random_state=0) for _ in range(2))
@@ -176,7 +176,7 @@ def test_numbers_are_read_as_python_reads_them(seed):
         power = f"e{rng.integers(-30, 30)}" if rng.random() < 0.2 else ""
         texts.append(rng.choice(["", "-", "+"]) + whole + point + power)
     text = "".join(f"1 {k + 1}:{value}\n" for k, value in enumerate(texts)).encode()
-    block = read_lines(text, 1)
+    block = read_svmlight_lines(text, 1)
     assert block.error is None
     assert block.data.tobytes() == np.array([float(t) for t in texts]).tobytes()
     assert block.numbers.tolist() == list(range(1, 301))
@@ -187,7 +187,7 @@ def test_lines_of_all_kinds_are_told_apart():
     text = (
         b"\n# nothing\n 1 1:2 # end\r\n2:3 4:5\n-1\n  \n?  7:1e2\nlong-label-here 1:.5\ncaf\xc3\xa9 2:1"
     )
-    block = read_lines(text, 10)
+    block = read_svmlight_lines(text, 10)
     assert block.error is None
     assert block.lines.tolist() == [12, 13, 14, 16, 17, 18]
     labels = [None if c < 0 else block.labels[c] for c in block.codes]

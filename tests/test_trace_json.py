@@ -6,7 +6,7 @@ import pytest
 
 import maxmargin as mm
 from bank import problem
-from maxmargin.core.trace import Trace
+from maxmargin.core.history import Trace
 
 
 def test_json_keeps_every_bit(tmp_path):

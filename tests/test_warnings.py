@@ -100,4 +100,4 @@ def test_all_warnings_go_the_same_way():
         for path in PACKAGE.rglob("*.py")
         if re.search(r"^[^>\n]*\bwarnings\.warn\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert found == ["core/warning.py"]
+    assert found == ["core/errors.py"]

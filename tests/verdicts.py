@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.solvers.exact import verdict as ladder
+from maxmargin.solvers.exact import separability as ladder
 from separation import check_verdict
 
 __all__ = ["HUGE", "SHAPES", "TINY", "UP", "both", "judge", "path"]

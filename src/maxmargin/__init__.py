@@ -18,9 +18,8 @@ from maxmargin._version import __version__
 if TYPE_CHECKING:
     from maxmargin import datasets, plots, saving, stopping, stream
     from maxmargin.certificates.certificate import Certificate
-    from maxmargin.certificates.optimum import ExactOptimum
     from maxmargin.certificates.proof import Proof
-    from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+    from maxmargin.certificates.verdict import ExactOptimum, MulticlassVerdict, Verdict
     from maxmargin.checkpoints.fit import checkpoint
     from maxmargin.core.errors import (
         BudgetWarning,
@@ -29,62 +28,60 @@ if TYPE_CHECKING:
         MaxMarginError,
         NotSeparableError,
     )
-    from maxmargin.core.history import Epoch, History
-    from maxmargin.core.trace import Trace, Update
+    from maxmargin.core.history import Epoch, History, Trace, Update
     from maxmargin.core.witness import Witness
-    from maxmargin.estimators.audit import certify
-    from maxmargin.estimators.batch import BatchPerceptron
-    from maxmargin.estimators.bound import MistakeBound, mistake_bound
-    from maxmargin.estimators.errorbounds import ErrorBounds, error_bounds
-    from maxmargin.estimators.hardmargin import HardMarginSVC
+    from maxmargin.estimators.batch_perceptron import BatchPerceptron
+    from maxmargin.estimators.certify import certify
+    from maxmargin.estimators.error_bounds import ErrorBounds, error_bounds
+    from maxmargin.estimators.hard_margin import HardMarginSVC
+    from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
     from maxmargin.estimators.perceptron import Perceptron
-    from maxmargin.estimators.pocket import PocketPerceptron
+    from maxmargin.estimators.pocket_perceptron import PocketPerceptron
     from maxmargin.estimators.separability import separability
-    from maxmargin.estimators.softmargin import SoftMarginSVC
-    from maxmargin.estimators.softmargincv import SoftMarginSVCCV
-    from maxmargin.files.memory import read_data
-    from maxmargin.files.opening import open_rows
-    from maxmargin.files.writing import write_svmlight
+    from maxmargin.estimators.soft_margin import SoftMarginSVC
+    from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
+    from maxmargin.files.open import open_rows, read_data
+    from maxmargin.files.svmlight import write_svmlight
     from maxmargin.laboratory.notebook import lab
-    from maxmargin.rows.filerows import FileRows
-    from maxmargin.saving.files import load, save
+    from maxmargin.rows.on_disk import FileRows
+    from maxmargin.saving.model_file import load, save
 
 _HOME = {
-    "BatchPerceptron": "maxmargin.estimators.batch",
+    "BatchPerceptron": "maxmargin.estimators.batch_perceptron",
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
     "ClusterError": "maxmargin.core.errors",
     "Epoch": "maxmargin.core.history",
-    "ErrorBounds": "maxmargin.estimators.errorbounds",
-    "ExactOptimum": "maxmargin.certificates.optimum",
-    "FileRows": "maxmargin.rows.filerows",
-    "HardMarginSVC": "maxmargin.estimators.hardmargin",
+    "ErrorBounds": "maxmargin.estimators.error_bounds",
+    "ExactOptimum": "maxmargin.certificates.verdict",
+    "FileRows": "maxmargin.rows.on_disk",
+    "HardMarginSVC": "maxmargin.estimators.hard_margin",
     "History": "maxmargin.core.history",
     "InputError": "maxmargin.core.errors",
     "MaxMarginError": "maxmargin.core.errors",
-    "MistakeBound": "maxmargin.estimators.bound",
+    "MistakeBound": "maxmargin.estimators.mistake_bound",
     "MulticlassVerdict": "maxmargin.certificates.verdict",
     "NotSeparableError": "maxmargin.core.errors",
     "Perceptron": "maxmargin.estimators.perceptron",
-    "PocketPerceptron": "maxmargin.estimators.pocket",
+    "PocketPerceptron": "maxmargin.estimators.pocket_perceptron",
     "Proof": "maxmargin.certificates.proof",
-    "SoftMarginSVC": "maxmargin.estimators.softmargin",
-    "SoftMarginSVCCV": "maxmargin.estimators.softmargincv",
-    "Trace": "maxmargin.core.trace",
-    "Update": "maxmargin.core.trace",
+    "SoftMarginSVC": "maxmargin.estimators.soft_margin",
+    "SoftMarginSVCCV": "maxmargin.estimators.soft_margin_cv",
+    "Trace": "maxmargin.core.history",
+    "Update": "maxmargin.core.history",
     "Verdict": "maxmargin.certificates.verdict",
     "Witness": "maxmargin.core.witness",
-    "certify": "maxmargin.estimators.audit",
+    "certify": "maxmargin.estimators.certify",
     "checkpoint": "maxmargin.checkpoints.fit",
-    "error_bounds": "maxmargin.estimators.errorbounds",
+    "error_bounds": "maxmargin.estimators.error_bounds",
     "lab": "maxmargin.laboratory.notebook",
-    "load": "maxmargin.saving.files",
-    "mistake_bound": "maxmargin.estimators.bound",
-    "open_rows": "maxmargin.files.opening",
-    "read_data": "maxmargin.files.memory",
-    "save": "maxmargin.saving.files",
+    "load": "maxmargin.saving.model_file",
+    "mistake_bound": "maxmargin.estimators.mistake_bound",
+    "open_rows": "maxmargin.files.open",
+    "read_data": "maxmargin.files.open",
+    "save": "maxmargin.saving.model_file",
     "separability": "maxmargin.estimators.separability",
-    "write_svmlight": "maxmargin.files.writing",
+    "write_svmlight": "maxmargin.files.svmlight",
 }
 
 _MODULES = ("datasets", "plots", "saving", "stopping", "stream")

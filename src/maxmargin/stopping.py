@@ -6,10 +6,20 @@
 ValidationErrorStalls(patience=3, tol=0.0, fraction=0.1) | MaxSeconds(seconds=60)
 """
 
-from maxmargin.core.budgets import MaxEpochs, MaxSeconds, MaxUpdates
-from maxmargin.core.rules import Progress, StoppingRule, StopReason
-from maxmargin.core.stalls import TrainingErrorStalls, ValidationErrorStalls, WeightsSettle
-from maxmargin.core.stopping import AllCorrect, Cycle, NeverStops
+from maxmargin.core.stopping_rules import (
+    AllCorrect,
+    Cycle,
+    MaxEpochs,
+    MaxSeconds,
+    MaxUpdates,
+    NeverStops,
+    Progress,
+    StoppingRule,
+    StopReason,
+    TrainingErrorStalls,
+    ValidationErrorStalls,
+    WeightsSettle,
+)
 
 __all__ = [
     "AllCorrect",

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.kernels.certificate import measure, square_in_two
-from maxmargin.kernels.primitives import UNDERFLOW, UNIT_ROUNDOFF
+from maxmargin.kernels.margin import measure, square_in_two
+from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
 from maxmargin.rows import Rows
 
 __all__ = ["Measured", "Point", "Summary", "certificate", "factor", "judge", "summary", "total"]

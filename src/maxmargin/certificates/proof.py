@@ -1,4 +1,16 @@
-"""A proof as a value: it can be saved, loaded, and checked against data by the independent checker."""
+"""A proof as a value: it can be saved, loaded, and checked against data by the independent checker.
+
+A fingerprint of labelled rows that does not depend on how they are stored.
+
+SHA-256 of four streams: the sides, the number of nonzero features of each row, their columns, and their
+values as doubles. Dense, sparse, single and double precision forms of the same numbers have the same
+fingerprint; the checker computes it in its own way. The partitions of rows elsewhere compute it one
+after the other, and hand on its state.
+
+SHA-256 whose state can be handed on: that of ``hashlib`` cannot leave its process.
+
+See FIPS 180-4 (National Institute of Standards and Technology 2015).
+"""
 
 from __future__ import annotations
 
@@ -7,19 +19,21 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from struct import pack
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin import checker
-from maxmargin.core.atomic import replacing
+from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import InputError, unwritable
+from maxmargin.kernels.sha256 import FIRST, absorb
 from maxmargin.rows import CsrRows, Rows
-from maxmargin.rows.sources import brought_here, is_parted
-from maxmargin.rows.structure import check_structure
+from maxmargin.rows.partitions import brought_here, is_parted
+from maxmargin.rows.sparse import check_structure
 
-__all__ = ["Proof", "label_text"]
+__all__ = ["Proof", "Resumable", "Streams", "continued", "fingerprint", "fingerprint_of", "label_text"]
 
 
 def label_text(label: Any) -> str:
@@ -185,3 +199,104 @@ def _rows(matrix: Any, labels: list[Any]) -> Iterator[checker.Row]:
         else:
             row = {j: v for j, v in enumerate(matrix[i].tolist()) if v}
         yield str(label), row
+
+
+BLOCK = 64  # bytes
+
+
+class Resumable(NamedTuple):
+    """The digest of the bytes so far."""
+
+    state: np.ndarray  # eight words, of all whole blocks
+    rest: np.ndarray  # bytes that do not fill a block yet
+    length: int  # bytes in all
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No bytes yet."""
+        return cls(FIRST.copy(), np.empty(0, np.uint8), 0)
+
+    def grown(self, data: np.ndarray) -> Self:
+        """The digest after more bytes."""
+        state, first = self.state.copy(), 0
+        rest = self.rest
+        if len(rest):
+            first = min(BLOCK - len(rest), len(data))
+            rest = np.concatenate([rest, data[:first]])
+            if len(rest) == BLOCK:
+                absorb(state, rest)
+                rest = rest[:0]
+        last = first + (len(data) - first) // BLOCK * BLOCK
+        absorb(state, data[first:last])
+        rest = np.concatenate([rest, data[last:]])
+        return type(self)(state, rest, self.length + len(data))
+
+    def digest(self) -> bytes:
+        """The digest of all bytes: after a one, zeros, and their number in bits."""
+        zeros = -(len(self.rest) + 9) % BLOCK
+        end = b"\x80" + bytes(zeros) + pack(">Q", 8 * self.length)
+        state = self.grown(np.frombuffer(bytearray(end), np.uint8)).state
+        return state.astype(">u4").tobytes()
+
+
+class Streams(NamedTuple):
+    """The four streams as far as rows have been read: small, and can travel."""
+
+    sides: Resumable
+    counts: Resumable
+    columns: Resumable
+    values: Resumable
+
+    @classmethod
+    def empty(cls) -> Streams:
+        """Before the first row."""
+        return cls(*(Resumable.empty() for _ in range(4)))
+
+
+def fingerprint(rows: Rows, y: np.ndarray) -> str:
+    """Return the fingerprint of rows with sides ±1, in hexadecimal digits."""
+    streams = [sha256() for _ in range(4)]
+    for parts in _parts(rows, y):
+        for stream, part in zip(streams, parts, strict=True):
+            stream.update(part.data)
+    return _whole([stream.digest() for stream in streams], rows.n, rows.d)
+
+
+def continued(streams: Streams, rows: Rows, y: np.ndarray) -> Streams:
+    """The streams with more rows at their end."""
+    for parts in _parts(rows, y):
+        pairs = zip(streams, parts, strict=True)
+        streams = Streams(*(stream.grown(part.view(np.uint8)) for stream, part in pairs))
+    return streams
+
+
+def fingerprint_of(streams: Streams, n: int, d: int) -> str:
+    """The fingerprint of all rows that went through the streams."""
+    return _whole([stream.digest() for stream in streams], n, d)
+
+
+def _whole(digests: list[bytes], n: int, d: int) -> str:
+    return sha256(b"maxmargin rows 1\n%d %d\n" % (n, d) + b"".join(digests)).hexdigest()
+
+
+def _parts(rows: Rows, y: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Sides, counts, columns and values of the nonzero features, row by row, for one block at a time."""
+    for where, block in rows.blocks():
+        signs = np.where(y[where] > 0, ord("+"), ord("-")).astype(np.uint8)
+        yield [np.ascontiguousarray(part) for part in (signs, *_features(block))]
+
+
+def _features(block: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts, columns and values of the nonzero features, row by row."""
+    if isinstance(block, CsrRows):
+        a = block.arrays
+        stored = a.data != 0
+        row = np.repeat(np.arange(block.n), np.diff(a.indptr))[stored]
+        counts = np.bincount(row, minlength=block.n)
+        columns, values = a.indices[stored], a.data[stored]
+    else:
+        X = block.arrays.X  # type: ignore[union-attr]
+        stored = X != 0
+        counts = np.count_nonzero(stored, axis=1)
+        columns, values = np.nonzero(stored)[1], X[stored]
+    return counts.astype("<u8"), columns.astype("<u4"), values.astype("<f8")

@@ -4,46 +4,205 @@ The perceptrons are kept piece by piece (some 20 ms of work), the batch perceptr
 margin machines pass by pass and between the rounds within a pass: a fit that was killed and is started
 again with the same data and parameters takes the same way, bit for bit, from the last state on. A fit
 that came to its end is not repeated.
+
+States of solvers as JSON: plain values are themselves, all others are objects with one tag.
+
+Arrays are written in base64, the lowest byte first, and packed if that makes them much shorter (most
+multipliers are at a bound), but never so much that a small file unpacks to a large state; nothing in a
+state is ever run.
+
+JSON files with a checksum and a format, replaced whole or not at all.
 """
 
 from __future__ import annotations
 
+import base64
+import math
 import os
 import time
+import zlib
 from collections.abc import Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from maxmargin.checkpoints.codec import decode, encode
-from maxmargin.checkpoints.files import read_sealed, write_sealed
-from maxmargin.core.errors import InputError, MaxMarginError
+from maxmargin._version import __version__
+from maxmargin.core.atomic_write import sweep, write_atomically
+from maxmargin.core.errors import InputError, MaxMarginError, warn
+from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.keeping import Keeper, Rng, Stage, keeping
-from maxmargin.core.params import check_number
+from maxmargin.core.parameters import check_number
+from maxmargin.core.size_limits import MAX_EXPANSION
 from maxmargin.core.state_forms import (
     GENERATOR,
     StateError,
     anything,
+    count,
     each,
     entries,
     instance,
+    listed,
     maybe,
     number,
+    numbers,
     whole,
 )
-from maxmargin.core.warning import warn
+from maxmargin.core.stopping_rules import StopReason
 from maxmargin.estimators.base import LinearClassifier
-from maxmargin.estimators.door import read_X
+from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.arrays import Csr
-from maxmargin.saving.arrays import plain
+from maxmargin.rows.base import Csr
+from maxmargin.saving.arrays import plain, seal, unseal
+from maxmargin.saving.codec import Reader
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.parameters import encode_parameters
+from maxmargin.saving.verdicts import decode_reason, encode_reason
+from maxmargin.solvers.margin.augmented_lagrangian import Iterate
+from maxmargin.solvers.margin.passes import MarginPoint
+from maxmargin.solvers.margin.tasks import Solved
+from maxmargin.solvers.problem import Solution
 
-__all__ = ["CheckpointedFit", "checkpoint"]
+__all__ = ["CheckpointedFit", "checkpoint", "decode", "encode", "read_sealed", "write_sealed"]
+
+SAMPLE = 1 << 16  # bytes that show whether packing pays
+SHORT_BYTES = 4_096  # bytes of an array that may be packed to any length
+DTYPES = ("<f8", "<i8", "|b1")
+RECORDS = {"solution": Solution, "point": MarginPoint, "iterate": Iterate, "solved": Solved}
+TAGS = {record: tag for tag, record in RECORDS.items()}
+
+
+def encode(value: Any) -> Any:
+    """Return a value as plain JSON."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if isinstance(value, float):
+        number = float(value)
+        return number if math.isfinite(number) else {"float": repr(number)}
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return [encode(v) for v in value]
+    if type(value) is dict:
+        return {"dict": {k: encode(v) for k, v in value.items()}}
+    if type(value) is bytes:
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, np.ndarray):
+        raw = np.ascontiguousarray(value).tobytes()
+        packed = 2 * len(zlib.compress(raw[:SAMPLE], 1)) < len(raw[:SAMPLE])
+        data = base64.b64encode(_pack(raw) if packed else raw).decode("ascii")
+        return {"packed" if packed else "array": [value.dtype.str, list(value.shape), data]}
+    if isinstance(value, StopReason):
+        return {"reason": plain(encode_reason(value))}
+    if isinstance(value, History):
+        return {"history": [encode(list(epoch)) for epoch in value]}
+    if isinstance(value, Trace):
+        updates = [encode([u.step, u.row, u.margin, u.weights]) for u in value]
+        return {"trace": [encode(value.start), updates]}
+    if type(value) in TAGS:
+        return {TAGS[type(value)]: {k: encode(v) for k, v in vars(value).items()}}
+    raise TypeError(f"no state holds a {type(value).__name__}")
+
+
+def decode(value: Any) -> Any:
+    """Return what :func:`encode` wrote; :class:`StateError` if it wrote no such thing."""
+    if type(value) is list:
+        return [decode(v) for v in value]
+    if type(value) is not dict:
+        return value
+    if len(value) != 1:
+        raise StateError("a state must hold values with one tag. Got another instead.")
+    ((tag, content),) = value.items()
+    try:
+        return _tagged(tag, content)
+    except StateError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError, zlib.error) as error:
+        raise StateError(f"a state must hold values with known tags. Got {tag!r}: {error}.") from None
+
+
+def _tagged(tag: str, content: Any) -> Any:
+    if tag == "float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if tag == "dict":
+        return {k: decode(v) for k, v in content.items()}
+    if tag == "bytes":
+        return base64.b64decode(content, validate=True)
+    if tag in ("array", "packed"):
+        dtype, shape, data = content
+        if dtype not in DTYPES:
+            raise ValueError(f"arrays of type {dtype!r}")
+        raw = base64.b64decode(data, validate=True)
+        raw = _unpack(raw) if tag == "packed" else raw
+        return np.frombuffer(raw, dtype).reshape([int(n) for n in shape]).copy()
+    if tag == "reason":
+        return decode_reason(Reader(content, "reason"))
+    if tag == "history":
+        lines = [decode(epoch) for epoch in content]
+        each(listed(count, count, *[number] * (len(Epoch._fields) - 2)))(lines, "history")
+        return History([Epoch(*line) for line in lines])
+    if tag == "trace":
+        start, updates = decode(content[0]), [decode(update) for update in content[1]]
+        numbers(None)(start, "trace")
+        update = listed(count, whole(-1, 2**63 - 1), number, numbers(len(start)))
+        each(update)(updates, "trace")
+        return Trace(start, [Update(*update) for update in updates])
+    if tag in RECORDS:
+        return RECORDS[tag](**{k: decode(v) for k, v in content.items()})
+    raise ValueError("it is none")
+
+
+def _pack(raw: bytes) -> bytes:
+    """Pack bytes, at most so well that :func:`_unpack` takes them: then each byte keeps a bit."""
+    packed = zlib.compress(raw, 1)
+    if len(raw) > max(SHORT_BYTES, MAX_EXPANSION * len(packed)):
+        only_codes = zlib.compressobj(1, strategy=zlib.Z_HUFFMAN_ONLY)
+        packed = only_codes.compress(raw) + only_codes.flush()
+    return packed
+
+
+def _unpack(packed: bytes) -> bytes:
+    """Unpack bytes that are in proportion to what is there."""
+    most, unpacking = max(SHORT_BYTES, MAX_EXPANSION * len(packed)), zlib.decompressobj()
+    raw = unpacking.decompress(packed, most + 1)
+    if len(raw) > most or not unpacking.eof or unpacking.unused_data:
+        raise ValueError("an array that is cut off, or packed out of proportion")
+    return raw
+
+
+def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content: dict[str, Any]) -> None:
+    """Replace a file; if that fails, the old one is as it was, and :class:`InputError` says so."""
+    head = {"format": kind, "version": version, "library": __version__}
+    write_atomically(path, seal({**head, **content}))
+
+
+def read_sealed(
+    path: str | os.PathLike[str], kind: str, version: int, oldest: int = 1
+) -> dict[str, Any] | None:
+    """Return the content of a file of this kind; None if there is no file."""
+    target = Path(os.path.realpath(path))
+    sweep(target.parent, target.name)
+    try:
+        text = Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: the checkpoint cannot be read: {error.strerror or error}.") from error
+    content = unseal(text, str(path), "checkpoint")
+    found = content.pop("format", None), content.pop("version", None)
+    content.pop("library", None)
+    if found[0] != kind:
+        raise InputError(f"{path}: must be a file of format {kind!r}. Got {found[0]!r} instead.")
+    if type(found[1]) is not int or not oldest <= found[1] <= version:
+        known = f"{oldest} to {version}" if oldest < version else f"{version}"
+        old = type(found[1]) is int and found[1] < oldest
+        raise InputError(
+            f"{path}: maxmargin {__version__} reads format version {known}. Got {found[1]!r} instead. "
+            f"{'Remove the file to begin anew.' if old else 'Update maxmargin.'}"
+        )
+    return content
+
 
 FORMAT, VERSION = "maxmargin-fit", 3
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on

@@ -14,7 +14,7 @@ from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import certificate_content, finite, key, spoken
 from maxmargin.core.errors import InputError, NotSeparableError
-from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.saving import audit
 
 __all__ = ["run"]

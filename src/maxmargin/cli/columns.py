@@ -15,8 +15,7 @@ import numpy as np
 from maxmargin.cli.inputs import Table
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import SOME
-from maxmargin.core.errors import InputError
-from maxmargin.core.phrases import count, some
+from maxmargin.core.errors import InputError, count, some
 
 __all__ = ["check_columns", "columns_used"]
 

@@ -19,10 +19,9 @@ from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import SOME, as_seconds, describe, finite, key, sentences, share, spoken
 from maxmargin.cli.separable import verdict_content
-from maxmargin.core.errors import BudgetWarning, NotSeparableError
-from maxmargin.core.phrases import count, some
+from maxmargin.core.errors import BudgetWarning, NotSeparableError, count, some
 from maxmargin.saving import save, to_liblinear, to_onnx
-from maxmargin.saving.files import check_model_name
+from maxmargin.saving.model_file import check_model_name
 
 __all__ = ["run"]
 

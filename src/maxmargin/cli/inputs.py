@@ -14,10 +14,9 @@ import numpy as np
 
 from maxmargin.cli.options import Source
 from maxmargin.core.errors import InputError
-from maxmargin.files.memory import read_data
-from maxmargin.files.opening import open_rows
+from maxmargin.files.open import open_rows, read_data
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.room import allowance
+from maxmargin.rows.free_memory import allowance
 
 __all__ = [
     "Table",

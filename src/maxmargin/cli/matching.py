@@ -14,15 +14,13 @@ import numpy as np
 from maxmargin.cli.inputs import Table, check_labelled, open_table
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import SOME
-from maxmargin.core.errors import InputError
-from maxmargin.core.phrases import some
-from maxmargin.files.guess import guess_kind
-from maxmargin.files.npyfile import check_matrix, read_header
-from maxmargin.files.opening import in_our_words, make_reader, spooled
+from maxmargin.core.errors import InputError, some
+from maxmargin.files.numpy_files import check_matrix, read_header
+from maxmargin.files.open import guess_kind, in_our_words, make_reader, spooled
 from maxmargin.files.options import find_kind, read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.saving import read_any
-from maxmargin.saving.anyfile import is_model
+from maxmargin.saving.model_file import is_model
 
 __all__ = ["match", "read_for", "read_model", "read_validation"]
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.budgets import MaxSeconds
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
-from maxmargin.estimators.batch import BatchPerceptron
-from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.core.stopping_rules import MaxSeconds
+from maxmargin.estimators.batch_perceptron import BatchPerceptron
+from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.estimators.pocket import PocketPerceptron
-from maxmargin.estimators.softmargin import SoftMarginSVC
-from maxmargin.estimators.softmargincv import SoftMarginSVCCV
+from maxmargin.estimators.pocket_perceptron import PocketPerceptron
+from maxmargin.estimators.soft_margin import SoftMarginSVC
+from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
 __all__ = ["Wishes", "estimator", "fit_by_name"]
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from maxmargin.checker import canonical
 from maxmargin.cli.inputs import check_labelled
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, count, some
 from maxmargin.core.labels import find_classes
-from maxmargin.core.phrases import count, some
 
 __all__ = ["FILM", "NEEDS", "Need", "check_need", "check_rows_to_hold_out", "find_label", "labels_of"]
 

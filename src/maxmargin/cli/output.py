@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.core.errors import InputError
-from maxmargin.core.phrases import count
-from maxmargin.estimators.margin import shortfall
-from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
-from maxmargin.estimators.pocket import PocketPerceptron
-from maxmargin.estimators.softmargincv import SoftMarginSVCCV
+from maxmargin.core.errors import InputError, count
+from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachine, shortfall
+from maxmargin.estimators.pocket_perceptron import PocketPerceptron
+from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
 __all__ = [
     "SOME",

@@ -141,7 +141,7 @@ class Picture:
         return SeparabilityDisplay.from_verdict(found, X, y, **self.shown)
 
     def _path(self) -> Any:
-        from maxmargin.estimators.softmargin import SoftMarginSVC
+        from maxmargin.estimators.soft_margin import SoftMarginSVC
         from maxmargin.plots import PathDisplay
 
         y = self.sides

@@ -12,7 +12,7 @@ from maxmargin.cli.inputs import check_target
 from maxmargin.cli.matching import read_for, read_model
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import finite, share
-from maxmargin.estimators.machines import chosen
+from maxmargin.estimators.multiclass import chosen
 from maxmargin.saving import write_atomically
 
 __all__ = ["run"]

@@ -18,9 +18,9 @@ from scipy import sparse
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.marginmachine import MarginAttributes, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachine
 from maxmargin.rows import Rows
-from maxmargin.rows.room import room
+from maxmargin.rows.free_memory import room
 
 __all__ = [
     "Sample",

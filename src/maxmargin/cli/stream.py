@@ -16,15 +16,13 @@ from maxmargin.checker import canonical
 from maxmargin.cli.output import as_seconds
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.files.labels import typed_labels
+from maxmargin.files.reader import typed_labels
 from maxmargin.saving import save
-from maxmargin.saving.files import check_model_name
+from maxmargin.saving.model_file import check_model_name
 from maxmargin.stream.hashing import check_bits
 from maxmargin.stream.learner import Learner
-from maxmargin.stream.session import Session
-from maxmargin.stream.source import Lines
-from maxmargin.stream.state import StreamState, read_state
-from maxmargin.stream.writing import open_predictions
+from maxmargin.stream.session import Session, StreamState, open_predictions, read_state
+from maxmargin.stream.text_input import Lines
 
 __all__ = ["fixed_labels", "run"]
 

@@ -7,8 +7,7 @@ import sys
 from typing import Any
 
 from maxmargin.core.errors import InputError
-from maxmargin.rows.joined import cut
-from maxmargin.rows.sources import Sources
+from maxmargin.rows.partitions import Sources, cut
 
 __all__ = ["executor_of", "is_remote", "labelled", "names_of"]
 
@@ -34,7 +33,7 @@ def executor_of(X: Any, y: Any = None, weight: Any = None) -> Any:
     """The partitions of X, y and weights, in those of X, and where they are computed."""
     if isinstance(X, Sources):
         return _executor_of_files(X, y, weight)
-    from maxmargin.cluster.running import DaskExecutor
+    from maxmargin.cluster.dask import DaskExecutor
 
     if getattr(X, "ndim", 0) != 2 or not hasattr(X, "to_delayed"):
         raise InputError(
@@ -60,7 +59,7 @@ def labelled(X: Any, y: Any, weight: Any = None) -> Any:
 
 
 def _executor_of_files(X: Sources, y: Any, weight: Any) -> Any:
-    from maxmargin.cluster.running import DaskExecutor
+    from maxmargin.cluster.dask import DaskExecutor
 
     for name, given in (("y", y), ("sample_weight", weight)):
         if given is not None:
@@ -101,7 +100,7 @@ def _lengths(collection: Any) -> tuple[int, ...] | None:
 
 def _counted(collection: Any) -> tuple[int, ...]:
     """The lengths of partitions, from one pass over them."""
-    from maxmargin.cluster.running import DaskExecutor
+    from maxmargin.cluster.dask import DaskExecutor
 
     executor = DaskExecutor(collection, client=_client())
     return tuple(executor.run(_length, range(executor.parts), [()] * executor.parts))

@@ -6,14 +6,21 @@ MaxMarginError
 └── ClusterError (also a RuntimeError)      partitions of the data could not be reached or computed
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
+
+Warnings that point at the line of the caller, wherever in the package they are raised.
+
+Words that several sentences share: how many of a thing, and the first of a list.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -25,7 +32,10 @@ __all__ = [
     "InputError",
     "MaxMarginError",
     "NotSeparableError",
+    "count",
+    "some",
     "unwritable",
+    "warn",
 ]
 
 
@@ -136,3 +146,29 @@ def unwritable(path: str | os.PathLike[str], reason: OSError | str, name: str = 
     """Return the error of a file that cannot be written; ``name`` is what the caller calls its path."""
     why = reason if isinstance(reason, str) else reason.strerror or str(reason)
     return InputError(f"{name} must name a file that can be written. Got {os.fspath(path)!r}: {why}.")
+
+
+# Who may stand between a caller and us: wrappers of scikit-learn, its pipelines and searches.
+BETWEEN = {"maxmargin", "sklearn", "joblib"}
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the first frame that is neither of this package nor of those that call it for others."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame.f_globals) in BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]
+
+
+def count(n: int, thing: str, form: str = "") -> str:
+    """1 epoch, 2 epochs; ``form`` says how to write n, as in 1,000 rows."""
+    return f"{n:{form}} {thing}" if n == 1 else f"{n:{form}} {thing}s"
+
+
+def some(values: Sequence[Any] | np.ndarray, most: int, write: Callable[[Any], str] = str) -> str:
+    """The first few of a list: 3, 8, 9, …."""
+    return ", ".join(map(write, values[:most])) + (", …" if len(values) > most else "")

@@ -1,13 +1,23 @@
-"""What happened, epoch by epoch: the table behind every learning curve."""
+"""What happened, epoch by epoch: the table behind every learning curve.
+
+Every update of a run, in order: the film from which animations are cut.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-__all__ = ["Epoch", "History"]
+from maxmargin.core.atomic_write import write_atomically
+from maxmargin.core.errors import InputError
+
+__all__ = ["Epoch", "History", "Trace", "Update"]
 
 MOST = 100_000  # lines of a history
 
@@ -121,3 +131,135 @@ class History(Sequence[Epoch]):
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict per epoch, ready for ``pandas.DataFrame`` or JSON."""
         return [e._asdict() for e in self._epochs]
+
+
+FORMAT = "maxmargin-trace-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One update: which row, when, how wrong, and the weights afterwards.
+
+    Attributes
+    ----------
+    step : int
+        How many rows had been looked at, this one included (batch perceptron: the step number).
+    row : int
+        Index of the training row (batch perceptron: −1, all misclassified rows together).
+    margin : float
+        y·f(x) before the update, scaled as the run scales its rows (batch: −R, minus the risk).
+    weights : numpy.ndarray
+        z = (w, b) after the update.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Perceptron(record=True).fit([[90, 80], [40, 30]], [1, -1])
+    >>> for update in model.trace_[:3]:
+    ...     print(update.step, update.row, update.margin)
+    1 0 0.0
+    2 1 -6001.0
+    4 1 -3500.0
+    """
+
+    step: int
+    row: int
+    margin: float
+    weights: np.ndarray
+
+
+class Trace(Sequence[Update]):
+    """The updates of a run, and the weights it started from: ``trace_`` of a run with ``record=True``.
+
+    A sequence of :class:`Update`; a slice of it is a shorter trace.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> trace = mm.Perceptron(record=True).fit([[90, 80], [40, 30]], [1, -1]).trace_
+    >>> trace[0].row, trace[0].weights.tolist()
+    (0, [90.0, 80.0, 1.0])
+    >>> mm.Trace.from_json(trace.to_json())
+    Trace(17 updates, 3 weights with the bias)
+    """
+
+    def __init__(self, start: np.ndarray, updates: Sequence[Update] = ()) -> None:
+        self.start = start
+        self._updates = list(updates)
+
+    def append(self, update: Update) -> None:
+        """Add one update."""
+        self._updates.append(update)
+
+    @overload
+    def __getitem__(self, key: int) -> Update: ...
+    @overload
+    def __getitem__(self, key: slice) -> Trace: ...
+
+    def __getitem__(self, key: int | slice) -> Update | Trace:
+        if isinstance(key, slice):
+            return Trace(self.start, self._updates[key])
+        return self._updates[key]
+
+    def __len__(self) -> int:
+        return len(self._updates)
+
+    def __iter__(self) -> Iterator[Update]:
+        return iter(self._updates)
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} updates, {len(self.start)} weights with the bias)"
+
+    def negated(self) -> Trace:
+        """Return the trace of the same run with the two classes exchanged."""
+        turned = [Update(u.step, u.row, u.margin, 0.0 - u.weights) for u in self._updates]
+        return Trace(0.0 - self.start, turned)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """All weights (w, b): the start in row 0, then one row per update."""
+        return np.array([self.start, *(u.weights for u in self._updates)])
+
+    def animate(self, X: Any, y: Any, path: str | PathLike[str] | None = None, **options: Any) -> Any:
+        """Show the run on its data X, y: ten updates slowly, a hundred fast; saved to ``path`` if given.
+
+        See :func:`maxmargin.plots.animate` for the options; it needs matplotlib.
+        """
+        return import_module("maxmargin.plots.film.animation").animate(self, X, y, path, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trace as plain lists and numbers; floats keep every bit as decimal text."""
+        return {
+            "format": FORMAT,
+            "start": self.start.tolist(),
+            "updates": [
+                {"step": u.step, "row": u.row, "margin": u.margin, "weights": u.weights.tolist()}
+                for u in self._updates
+            ],
+        }
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the trace as JSON text, written to ``path`` if one is given."""
+        text = json.dumps(self.to_dict(), allow_nan=False)
+        if path is not None:
+            write_atomically(path, text.encode())
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> Trace:
+        """Read back what :meth:`to_json` wrote."""
+        try:
+            body = json.loads(text)
+            if body["format"] != FORMAT:
+                raise KeyError(body["format"])
+            start = np.array(body["start"], dtype=np.float64)
+            updates = [
+                Update(u["step"], u["row"], u["margin"], np.array(u["weights"], dtype=np.float64))
+                for u in body["updates"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"a trace must be JSON text of format {FORMAT!r}, as Trace.to_json writes it. "
+                f"Got text that fails with {error!r} instead."
+            ) from error
+        return cls(start, updates)

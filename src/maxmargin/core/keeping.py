@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from maxmargin.core.rules import StoppingRule, StopReason
 from maxmargin.core.state_forms import StateError, anything, each
+from maxmargin.core.stopping_rules import StoppingRule, StopReason
 
 __all__ = ["Keeper", "Rng", "Stage", "freeze", "is_kept", "keeping", "next_stage", "thaw"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.core.phrases import count
+from maxmargin.core.errors import count
 
 __all__ = ["Witness"]
 

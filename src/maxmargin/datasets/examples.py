@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from maxmargin.core.params import check_choice
-from maxmargin.core.phrases import count
+from maxmargin.core.errors import count
+from maxmargin.core.parameters import check_choice
 
 __all__ = ["Dataset", "load", "names"]
 

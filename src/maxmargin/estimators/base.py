@@ -1,4 +1,7 @@
-"""What all linear classifiers share: prediction, and the way from (X, y) to machines and back."""
+"""What all linear classifiers share: prediction, and the way from (X, y) to machines and back.
+
+What a linear model of another library says of its training: its loss, and whether b was penalised.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.cluster.collections import is_remote
-from maxmargin.estimators.door import read_X, remote
-from maxmargin.estimators.machines import chosen, combined
+from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.progress import CallbackSupportMixin
+from maxmargin.estimators.validation import read_X, remote
 from maxmargin.solvers.examples import Examples
 
-__all__ = ["LinearClassifier", "unchanged_on_error"]
+__all__ = ["LinearClassifier", "loss_of", "scaling_of", "unchanged_on_error"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -118,3 +121,39 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+LIBLINEAR = "liblinear"
+ONLY = {
+    "LogisticRegression": "log_loss",
+    "LogisticRegressionCV": "log_loss",
+    "Perceptron": "perceptron",
+    "SVC": "hinge",
+    "NuSVC": "hinge",
+    "LinearSVC": "squared_hinge",
+}  # losses of estimators that have only one
+
+
+def loss_of(model: Any) -> str:
+    """The loss that a model minimised; the hinge if nothing else is known."""
+    if getattr(model, "multi_class", None) == "crammer_singer":
+        return "crammer_singer"
+    loss = getattr(model, "loss", None)
+    if isinstance(loss, str):
+        return loss
+    name = type(model).__name__
+    return ONLY.get(name, f"that of {name}") if _of_scikit_learn(model) else "hinge"
+
+
+def scaling_of(model: Any) -> float | None:
+    """The constant feature whose weight is b, if b was penalised with w; else None."""
+    if not getattr(model, "fit_intercept", True):
+        return None
+    # LogisticRegression has the parameter, which only one of its solvers uses.
+    used = type(model).__name__ == "LinearSVC" or getattr(model, "solver", None) == LIBLINEAR
+    scaling = getattr(model, "intercept_scaling", None)
+    return None if scaling is None or (_of_scikit_learn(model) and not used) else float(scaling)
+
+
+def _of_scikit_learn(model: Any) -> bool:
+    return type(model).__module__.startswith("sklearn.")

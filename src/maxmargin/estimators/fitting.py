@@ -11,17 +11,14 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from maxmargin.cluster.collections import is_remote
-from maxmargin.core.budgets import MaxEpochs
-from maxmargin.core.errors import BudgetWarning, InputError
+from maxmargin.core.errors import BudgetWarning, InputError, warn
 from maxmargin.core.labels import class_weights, encode, find_classes
-from maxmargin.core.params import check_bool, check_choice, check_count, random_generator
-from maxmargin.core.rules import StoppingRule, StopReason
-from maxmargin.core.stopping import AllCorrect, Cycle
-from maxmargin.core.warning import warn
+from maxmargin.core.parameters import check_bool, check_choice, check_count, random_generator
+from maxmargin.core.stopping_rules import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
-from maxmargin.estimators.door import read_start, read_X, read_Xy, remote
-from maxmargin.estimators.machines import BinaryMachine, Log, build_machines, summarise
+from maxmargin.estimators.multiclass import BinaryMachine, Log, build_machines, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.estimators.validation import read_start, read_X, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.examples import Examples, HeldOut
 from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution
@@ -29,7 +26,7 @@ from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solu
 if TYPE_CHECKING:
     from maxmargin.certificates.verdict import Verdict
     from maxmargin.rows.survey import Surveyed
-    from maxmargin.solvers.remote.examples import RemoteExamples
+    from maxmargin.solvers.remote.online import RemoteExamples
 
 __all__ = ["PerceptronBase"]
 
@@ -171,8 +168,7 @@ class PerceptronBase(LinearClassifier):
 
         def verdict(machine: Machine) -> Verdict:
             # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-            from maxmargin.estimators.judging import judge
-            from maxmargin.estimators.question import ask, feature_names
+            from maxmargin.estimators.separability import ask, feature_names, judge
 
             whole = len(machine.members) == rows.n
             part = rows if whole else rows.select(machine.members)

@@ -9,22 +9,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.params import check_bool, check_choice, check_number
-from maxmargin.core.rules import StoppingRule
-from maxmargin.estimators.door import read_X
-from maxmargin.estimators.stream import StreamPerceptron
+from maxmargin.core.parameters import check_bool, check_choice, check_number
+from maxmargin.core.stopping_rules import StoppingRule
+from maxmargin.estimators.online import StreamPerceptron
+from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.online import online_perceptron
-from maxmargin.solvers.perceptron.orders import ORDERS
-from maxmargin.solvers.perceptron.recorder import Recorder
-from maxmargin.solvers.perceptron.running import Running, Settings, State, in_groups
-from maxmargin.solvers.perceptron.voting import vote
+from maxmargin.solvers.perceptron.logbook import Recorder
+from maxmargin.solvers.perceptron.online import online_perceptron, vote
+from maxmargin.solvers.perceptron.running import ORDERS, Running, Settings, State, in_groups
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
-    from maxmargin.solvers.remote.examples import RemoteExamples
+    from maxmargin.solvers.remote.online import RemoteExamples
 
 __all__ = ["Perceptron"]
 
@@ -213,8 +211,7 @@ class Perceptron(StreamPerceptron):
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        from maxmargin.solvers.remote.examples import sizes
-        from maxmargin.solvers.remote.online import Mixing, Sequential
+        from maxmargin.solvers.remote.online import Mixing, Sequential, sizes
 
         if start is None:
             start = np.zeros((len(machines), data.rows.d + 1))

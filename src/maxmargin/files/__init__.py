@@ -4,8 +4,7 @@ A reader yields a file block by block, and every mistake in it with its place. :
 rows that need not fit into memory, :func:`read_data` arrays in memory, :func:`write_svmlight` text.
 """
 
-from maxmargin.files.memory import Data, read_data
-from maxmargin.files.opening import open_rows
-from maxmargin.files.writing import write_svmlight
+from maxmargin.files.open import Data, open_rows, read_data
+from maxmargin.files.svmlight import write_svmlight
 
 __all__ = ["Data", "open_rows", "read_data", "write_svmlight"]

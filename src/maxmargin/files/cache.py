@@ -18,12 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from maxmargin.core.atomic_write import Workplace, sweep
 from maxmargin.core.errors import InputError
-from maxmargin.core.workplace import Workplace, sweep
-from maxmargin.files.labels import check_length
 from maxmargin.files.options import Options
-from maxmargin.files.reader import Reader, StartAgain
-from maxmargin.rows.filerows import FileRows
+from maxmargin.files.reader import Reader, StartAgain, check_length
+from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
 
 __all__ = ["cached", "convert"]

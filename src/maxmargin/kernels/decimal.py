@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.kernels.instructions import (
+from maxmargin.kernels.jit import (
     double_of_bits,
     eight_bytes,
     high_half,
+    jit,
     leading_zeros,
     trailing_zeros,
 )
-from maxmargin.kernels.jit import jit
 
 __all__ = ["EASY", "HARD", "leading_digits", "read_decimal"]
 

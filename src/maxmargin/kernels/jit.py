@@ -1,13 +1,29 @@
-"""Compile with Numba: cached on disk where a directory is writable, in memory where none is."""
+"""Compile with Numba: cached on disk where a directory is writable, in memory where none is.
+
+Single instructions of the processor that Python has no word for, and addresses in place of arrays.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
-__all__ = ["jit", "jit_any_order"]
+__all__ = [
+    "double_of_bits",
+    "eight_bytes",
+    "high_half",
+    "jit",
+    "jit_any_order",
+    "leading_zeros",
+    "multiply_add",
+    "pointer",
+    "trailing_zeros",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,3 +46,87 @@ def _compile(function: F, **options: Any) -> F:
         return njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no writable directory for the cache
         return njit(nogil=True, **options)(function)
+
+
+BYTES: Any = types.CPointer(types.uint8)  # type: ignore[no-untyped-call]
+
+
+def _intrinsic(function: Any) -> Callable[..., Any]:
+    """Mark a function that writes instructions; what it returns is called in kernels alone."""
+    found: Callable[..., Any] = intrinsic(function)
+    return found
+
+
+@_intrinsic
+def high_half(_context: Any, a: Any, b: Any) -> Any:
+    """The upper 64 bits of a product of two 64-bit numbers."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        x, y = (builder.zext(argument, wide) for argument in arguments)
+        return builder.trunc(builder.lshr(builder.mul(x, y), ir.Constant(wide, 64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@_intrinsic
+def multiply_add(_context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return a b + c, rounded once."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.fma(*arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
+@_intrinsic
+def leading_zeros(_context: Any, a: Any) -> Any:
+    """How many leading bits of a number other than zero are zero."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@_intrinsic
+def trailing_zeros(_context: Any, a: Any) -> Any:
+    """How many of the last bits of a number are zero; 64 for zero."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@_intrinsic
+def double_of_bits(_context: Any, a: Any) -> Any:
+    """The double that these 64 bits are."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), generate
+
+
+@_intrinsic
+def pointer(_context: Any, array: Any) -> Any:
+    """Where the bytes of an array begin; it is indexed like the array, and costs nothing to pass on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return BYTES(array), generate
+
+
+@_intrinsic
+def eight_bytes(_context: Any, text: Any, k: Any) -> Any:
+    """Bytes k … k + 7 of a text as one number, the first of them the lowest."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        place = builder.gep(arguments[0], [arguments[1]])
+        address = builder.bitcast(place, ir.IntType(64).as_pointer())
+        found = builder.load(address, align=1)
+        return found if sys.byteorder == "little" else builder.bswap(found)
+
+    return types.uint64(text, k), generate

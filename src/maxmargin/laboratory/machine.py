@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.marginmachine import MarginMachine
+from maxmargin.estimators.margin_classifier import MarginMachine
 from maxmargin.laboratory.messages import plain, quantity
 from maxmargin.laboratory.problem import Side, Task
 from maxmargin.laboratory.recipe import Fitted

@@ -12,7 +12,7 @@ from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.laboratory.state import LARGEST, LIMITS, NAME
 from maxmargin.laboratory.tables import draw_rows, pad, project
-from maxmargin.rows.structure import check_structure
+from maxmargin.rows.sparse import check_structure
 
 __all__ = ["opening"]
 

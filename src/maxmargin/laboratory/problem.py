@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.machines import build_machines
+from maxmargin.estimators.multiclass import build_machines
 from maxmargin.laboratory.state import State
 from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples

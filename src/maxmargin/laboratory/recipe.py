@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.budgets import MaxEpochs, MaxUpdates
 from maxmargin.core.errors import BudgetWarning, InputError
-from maxmargin.estimators.batch import BatchPerceptron
-from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.core.stopping_rules import MaxEpochs, MaxUpdates
+from maxmargin.estimators.batch_perceptron import BatchPerceptron
+from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.estimators.pocket import PocketPerceptron
-from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.estimators.pocket_perceptron import PocketPerceptron
+from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.state import LIMITS
 from maxmargin.laboratory.verdicts import find_verdict

@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.state import (
     LARGEST,
     LIMITS,

@@ -16,8 +16,8 @@ import numpy as np
 
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import MaxMarginError
-from maxmargin.estimators.bound import MistakeBound, mistake_bound
-from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.estimators.hard_margin import HardMarginSVC
+from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
 from maxmargin.estimators.separability import separability
 from maxmargin.laboratory.messages import finite, quantity
 from maxmargin.laboratory.problem import Side

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.trace import Trace
+from maxmargin.core.history import Trace
 from maxmargin.plots.geometry import box_line
 from maxmargin.plots.runs import draw_arrow, read_flat, read_run, trace_path
 from maxmargin.plots.style import BLACK, COLOURS, MARKERS, legend, point_size, pyplot

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.door import read_Xy
+from maxmargin.estimators.validation import read_Xy
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
 from maxmargin.plots.style import BLACK, COLOURS, GREY, axes, key_below, point_size, pyplot
 

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.estimators.door import check_finite, read_Xy
-from maxmargin.estimators.question import feature_names
+from maxmargin.estimators.separability import feature_names
+from maxmargin.estimators.validation import check_finite, read_Xy
 
 __all__ = ["Points", "View", "choose_view", "lanes", "not_linear", "read_points"]
 

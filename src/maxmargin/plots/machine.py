@@ -17,9 +17,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.history import Trace, Update
 from maxmargin.core.labels import class_weights, encode
-from maxmargin.core.trace import Trace, Update
-from maxmargin.estimators.marginmachine import MarginMachine
+from maxmargin.estimators.margin_classifier import MarginMachine
 
 __all__ = ["REST", "find_machine", "machine_name", "machine_title", "rows_of", "stand_in"]
 

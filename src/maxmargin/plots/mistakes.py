@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.bound import MistakeBound, mistake_bound
+from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
 from maxmargin.estimators.separability import decide
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
 from maxmargin.plots.style import COLOURS, axes, key, title
@@ -26,7 +26,7 @@ __all__ = ["MistakesDisplay"]
 
 # The bound on the mistakes of one run, or the reason why it has none.
 #
-# The bound R²/γ² is Novikoff's (1962); its proof is in two lines in :mod:`maxmargin.estimators.bound`.
+# The bound R²/γ² is Novikoff's (1962); its proof is in :mod:`maxmargin.estimators.mistake_bound`.
 # Whether there is a γ > 0 at all is decided exactly where floating point finds none.
 
 LARGE = 1 << 25  # n d min(n, d) up to which the exact verdict is asked for: about a second

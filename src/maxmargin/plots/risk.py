@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from maxmargin.core.params import check_choice
-from maxmargin.core.trace import Trace
+from maxmargin.core.history import Trace
+from maxmargin.core.parameters import check_choice
 from maxmargin.plots.data import Points
 from maxmargin.plots.geometry import CONE, draw_cone, find_cone
 from maxmargin.plots.runs import (

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.errors import InputError
-from maxmargin.core.phrases import count
-from maxmargin.core.trace import Trace
+from maxmargin.core.errors import InputError, count
+from maxmargin.core.history import Trace
 from maxmargin.plots.data import Points, not_linear, read_points
 from maxmargin.plots.style import BLACK
 

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.params import check_choice, check_number
-from maxmargin.estimators.hardmargin import HardMarginSVC
+from maxmargin.core.parameters import check_choice, check_number
+from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.geometry import CONE, NEAR, Face, box_line, cut_body, cut_polygon, least_first
 from maxmargin.plots.runs import weight_names

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maxmargin.core.trace import Trace
+from maxmargin.core.history import Trace
 from maxmargin.plots.data import Points
 from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
 from maxmargin.plots.runs import (

@@ -5,11 +5,10 @@ weights, take some rows by index; and they hand the compiled kernels their array
 :class:`Dense` or :class:`Csr`.
 """
 
-from maxmargin.rows.arrays import Csr, Dense
-from maxmargin.rows.base import Rows
-from maxmargin.rows.csr import CsrRows
+from maxmargin.rows.base import Csr, Dense, Rows
 from maxmargin.rows.dense import DenseRows
-from maxmargin.rows.form import as_rows
-from maxmargin.rows.parted import PartedRows
+from maxmargin.rows.on_disk import PartedRows
+from maxmargin.rows.partitions import as_rows
+from maxmargin.rows.sparse import CsrRows
 
 __all__ = ["Csr", "CsrRows", "Dense", "DenseRows", "PartedRows", "Rows", "as_rows"]

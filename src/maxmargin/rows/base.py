@@ -1,16 +1,34 @@
-"""The interface between data and algorithms."""
+"""The interface between data and algorithms.
+
+The two forms in which compiled kernels read rows.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from maxmargin.rows.arrays import Csr, Dense
+__all__ = ["Csr", "Dense", "Rows"]
 
-__all__ = ["Rows"]
+
+class Dense(NamedTuple):
+    """A C-ordered matrix, and optionally its 16-bit sketch (see ``kernels.sketch``)."""
+
+    X: np.ndarray  # (n, d) float64 or float32, read-only
+    sketch: np.ndarray  # (n, d) int16, or (0, 0) if there is none
+    unit: np.ndarray  # (d,) float64: x_ij = unit_j · sketch_ij up to half a unit
+
+
+class Csr(NamedTuple):
+    """Compressed sparse rows in canonical form: indices sorted, no duplicates."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
 
 T = TypeVar("T")
 

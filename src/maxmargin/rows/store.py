@@ -21,13 +21,11 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.atomic import put_in_place
+from maxmargin.core.atomic_write import Workplace, put_in_place
 from maxmargin.core.errors import InputError
-from maxmargin.core.proportion import check_room_for_labels, check_width
-from maxmargin.core.workplace import Workplace
-from maxmargin.rows.filerows import FileRows
-from maxmargin.rows.mapping import Section, map_section
-from maxmargin.rows.structure import ends_fault
+from maxmargin.core.size_limits import check_room_for_labels, check_width
+from maxmargin.rows.on_disk import FileRows, Section, map_section
+from maxmargin.rows.sparse import ends_fault
 
 __all__ = ["StoreWriter", "read_store"]
 

@@ -7,14 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, some
 from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
-from maxmargin.core.phrases import some
-from maxmargin.rows.arrays import Csr
-from maxmargin.rows.base import Rows
-from maxmargin.rows.block import block_of, rows_of
-from maxmargin.rows.doubles import not_doubles
-from maxmargin.rows.remote import Executor, RemoteRows, moved
+from maxmargin.rows.base import Csr, Rows
+from maxmargin.rows.dense import not_doubles
+from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of
 
 __all__ = ["Surveyed", "first_not_finite", "survey"]
 

@@ -5,17 +5,15 @@
 elsewhere come in as a :class:`LinearModel`, to predict with and to :func:`audit`.
 """
 
-from maxmargin.core.atomic import write_atomically
-from maxmargin.saving.anyfile import read_any
-from maxmargin.saving.coefcsv import from_coef_csv
-from maxmargin.saving.files import load, save
+from maxmargin.core.atomic_write import write_atomically
+from maxmargin.saving.arrays import seal, unseal
+from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear import from_liblinear, to_liblinear
 from maxmargin.saving.libsvm import from_libsvm
-from maxmargin.saving.linear import LinearModel, audit
+from maxmargin.saving.linear_model import LinearModel, audit, from_sklearn
 from maxmargin.saving.model import from_dict, to_dict
-from maxmargin.saving.onnxfile import to_onnx
-from maxmargin.saving.sealed import seal, unseal
-from maxmargin.saving.sklearnmodels import from_sklearn
+from maxmargin.saving.model_file import load, read_any, save
+from maxmargin.saving.onnx import to_onnx
 
 __all__ = [
     "LinearModel",

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.atomic import write_atomically
+from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError
-from maxmargin.saving.linear import LinearModel
-from maxmargin.saving.planes import planes
-from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
+from maxmargin.saving.linear_model import LinearModel, planes
+from maxmargin.saving.text_file import MOST, Lines, label_vector, read_text
 
 __all__ = ["from_liblinear", "to_liblinear"]
 

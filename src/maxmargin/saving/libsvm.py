@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.proportion import NUMBER_BYTES, in_proportion
-from maxmargin.saving.linear import LinearModel
-from maxmargin.saving.textfile import MOST, Lines, label_vector, read_text
+from maxmargin.core.size_limits import NUMBER_BYTES, in_proportion
+from maxmargin.saving.linear_model import LinearModel
+from maxmargin.saving.text_file import MOST, Lines, label_vector, read_text
 
 __all__ = ["from_libsvm"]
 

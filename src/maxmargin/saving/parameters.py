@@ -10,9 +10,8 @@ from sklearn import model_selection
 
 from maxmargin import stopping
 from maxmargin.core.errors import InputError
-from maxmargin.core.rules import AllOf, AnyOf, StoppingRule
-from maxmargin.saving.reading import Reader, bad
-from maxmargin.saving.values import decode, encode
+from maxmargin.core.stopping_rules import AllOf, AnyOf, StoppingRule
+from maxmargin.saving.codec import Reader, bad, decode, encode
 
 __all__ = ["decode_generator", "decode_parameters", "encode_generator", "encode_parameters"]
 

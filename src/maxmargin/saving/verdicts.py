@@ -11,10 +11,18 @@ from maxmargin import checker
 from maxmargin.certificates.proof import Proof
 from maxmargin.certificates.verdict import Verdict, Work
 from maxmargin.core.errors import InputError
-from maxmargin.core.rules import StopReason
+from maxmargin.core.stopping_rules import StopReason
 from maxmargin.core.witness import Witness
-from maxmargin.saving.reading import Reader, bad, from_extended, to_extended
-from maxmargin.saving.values import decode, encode, from_fraction, to_fraction
+from maxmargin.saving.codec import (
+    Reader,
+    bad,
+    decode,
+    encode,
+    from_extended,
+    from_fraction,
+    to_extended,
+    to_fraction,
+)
 
 __all__ = ["decode_reason", "encode_reason"]
 

@@ -9,9 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from maxmargin.kernels.decision import count_errors, decide, inverse_lengths
-from maxmargin.kernels.ordered import combine, products
-from maxmargin.kernels.sketch import with_sketch, worth_sketching
+from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
+from maxmargin.kernels.rows import combine, products, with_sketch, worth_sketching
 from maxmargin.rows import Csr, Dense, Rows
 from maxmargin.solvers.problem import Machine
 

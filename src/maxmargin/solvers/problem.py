@@ -15,10 +15,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from maxmargin.core.history import History
-from maxmargin.core.rules import StopReason
+from maxmargin.core.history import History, Trace
 from maxmargin.core.state_forms import Form, count, instance, maybe, number, numbers, record
-from maxmargin.core.trace import Trace
+from maxmargin.core.stopping_rules import StopReason
 
 __all__ = [
     "Machine",

@@ -6,7 +6,7 @@ same to lines of text, many at a time.
 """
 
 from maxmargin.stream.hashing import hashed
-from maxmargin.stream.riverside import as_river
-from maxmargin.stream.running import run
+from maxmargin.stream.river import as_river
+from maxmargin.stream.run import run
 
 __all__ = ["as_river", "hashed", "run"]

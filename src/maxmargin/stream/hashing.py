@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.kernels.columns import hash_text
+from maxmargin.kernels.hashing import hash_text
 
 __all__ = ["bucket", "check_bits", "hashed"]
 

@@ -2,24 +2,276 @@
 
 What is learned does not depend on how the lines arrive, nor on when checkpoints are written: a stream
 that was killed and is fed the same input again ends in the same state, bit for bit.
+
+Predictions as they are made: one line each, to standard output or to a file that can be resumed.
+
+Progressive validation: every example is a test before it is a lesson.
+
+The state of a stream as a file: the model, the counts, and how far the input has been read.
+
+It is JSON with a checksum, replaced whole or not at all; arrays of many numbers are written in base64
+(doubles and integers of 64 bits, the lowest byte first), so that one file holds everything.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any, BinaryIO
 
+import numpy as np
+
+from maxmargin.checkpoints.fit import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
-from maxmargin.files.textsource import LINE
-from maxmargin.stream import jsonlines, svmlight
-from maxmargin.stream.block import Block
+from maxmargin.files.text import LINE
+from maxmargin.saving.arrays import Parts, pack
+from maxmargin.saving.codec import Reader
+from maxmargin.saving.model import describe, restore
 from maxmargin.stream.learner import Learner
-from maxmargin.stream.source import Lines
-from maxmargin.stream.state import StreamState, write_state
-from maxmargin.stream.writing import Predictions
+from maxmargin.stream.text_input import (
+    NO_LABEL,
+    Block,
+    Lines,
+    line_reader,
+    read_json_lines,
+    text_of_label,
+)
 
-__all__ = ["Session"]
+__all__ = [
+    "Predictions",
+    "Session",
+    "StreamState",
+    "Tally",
+    "open_predictions",
+    "read_state",
+    "write_state",
+]
+
+NOTHING = "?"  # what is written when no label is known yet
+
+
+class Predictions:
+    """Lines of predictions.
+
+    Parameters
+    ----------
+    file : binary stream
+        Where they go.
+    as_json : bool
+        Write objects with prediction, label and mistake, instead of the prediction alone.
+    lasting : bool
+        It is a file whose length counts.
+    ours : bool
+        It was opened here, and is closed here.
+    """
+
+    def __init__(self, file: BinaryIO, as_json: bool, lasting: bool, ours: bool = True) -> None:
+        self.file, self.as_json, self.lasting, self.ours = file, as_json, lasting, ours
+
+    def add(self, predicted: np.ndarray, codes: np.ndarray, labels: list[Any]) -> None:
+        """Write some predictions; codes stand for labels."""
+        width = len(labels) + 1  # NO_LABEL is the last
+        if self.as_json:
+            table = [_object(p, c, labels) for c in _codes(labels) for p in _codes(labels)]
+            chosen = (codes % width) * width + predicted % width
+        else:
+            table = [NOTHING if p == NO_LABEL else text_of_label(labels[p]) for p in _codes(labels)]
+            chosen = predicted % width
+        lines = [(line + "\n").encode("utf-8") for line in table]
+        lengths = np.array(list(map(len, lines)))
+        letters = np.array(lines).view(np.uint8).reshape(len(lines), -1)
+        used = np.arange(letters.shape[1]) < lengths[:, None]
+        self.file.write(letters[chosen][used[chosen]].tobytes())
+
+    def __enter__(self) -> Predictions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.ours:
+            self.file.close()
+
+    def flush(self) -> None:
+        """Pass on what was written."""
+        self.file.flush()
+
+    def secure(self) -> int | None:
+        """Bring what was written to the disk; return its length, if this is a file."""
+        self.file.flush()
+        if not self.lasting:
+            return None
+        os.fsync(self.file.fileno())
+        return self.file.tell()
+
+
+def _codes(labels: list[Any]) -> list[int]:
+    return [*range(len(labels)), NO_LABEL]
+
+
+def _object(predicted: int, code: int, labels: list[Any]) -> str:
+    # Before the first label is learned nothing is predicted, and the label is not among the classes.
+    label = None if code == NO_LABEL else labels[code]
+    content = {
+        "prediction": None if predicted == NO_LABEL else labels[predicted],
+        "label": label,
+        "mistake": None if code == NO_LABEL else predicted != code,
+    }
+    return json.dumps(content, ensure_ascii=False)
+
+
+def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: int) -> Predictions:
+    """Write to a file, of which the first ``length`` bytes are kept, or to standard output."""
+    if path is None:
+        return Predictions(stdout, as_json, lasting=False, ours=False)
+    try:
+        there = os.path.getsize(path) if length else 0
+        if there < length:
+            raise InputError(
+                f"{path}: must hold the {length:,} bytes of predictions that the checkpoint knows of. "
+                f"Got {there:,} instead. Restore the file, or begin anew with --resume never."
+            )
+        file = open(path, "r+b" if length else "wb")  # noqa: SIM115  (open until the stream ends)
+        lasting = os.path.isfile(path)  # a device or a pipe keeps nothing
+        if lasting:
+            file.truncate(length)
+            file.seek(length)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the predictions cannot be written: {error.strerror or error}. "
+            "Choose another place."
+        ) from error
+    return Predictions(file, as_json, lasting=lasting)
+
+
+@dataclass
+class Tally:
+    """Counts of a stream so far; an example for which nothing could be predicted is a mistake."""
+
+    examples: int = 0
+    labelled: int = 0
+    mistakes: int = 0
+    marked: int = 0  # mistakes up to the last report
+
+    def add(self, predicted: np.ndarray, codes: np.ndarray, every: int = 0) -> list[str]:
+        """Count some examples; return the reports that are due after every so many labelled ones."""
+        self.examples += len(codes)
+        wrong = (predicted != codes)[codes != NO_LABEL]
+        if not every or (self.labelled % every) + len(wrong) < every:
+            self.labelled += len(wrong)
+            self.mistakes += int(np.count_nonzero(wrong))
+            return []
+        total = self.mistakes + np.cumsum(wrong)
+        reports: list[str] = []
+        for at in range(every - self.labelled % every, len(wrong) + 1, every):
+            self._report(reports, self.labelled + at, int(total[at - 1]), every)
+        self.labelled += len(wrong)
+        self.mistakes = int(total[-1])
+        return reports
+
+    def _report(self, reports: list[str], labelled: int, mistakes: int, every: int) -> None:
+        recent = (mistakes - self.marked) / every
+        self.marked = mistakes
+        reports.append(
+            f"{labelled:,} examples: {mistakes:,} mistakes, error {mistakes / labelled:.5f}, "
+            f"of the last {every:,} {recent:.5f}"
+        )
+
+    def summary(self) -> str:
+        """The final line; examples that taught nothing, for want of a label, are counted."""
+        error = f"error {self.mistakes / self.labelled:.5f}" if self.labelled else "no labels"
+        learned = f"{self.labelled:,} examples learned: {self.mistakes:,} mistakes, {error}"
+        rest = self.examples - self.labelled
+        if not rest:
+            return learned
+        said = f"{learned}. {rest:,} more without a label, only predicted"
+        if self.labelled:
+            return said
+        return f'{said}: a label is the first word of an svmlight line, or "y" of a JSON line'
+
+
+FORMAT, VERSION = "maxmargin-stream", 1
+DTYPES = {"<f8": np.float64, "<i8": np.int64}
+
+
+@dataclass
+class StreamState:
+    """All that a stream needs to go on as if it had never ended."""
+
+    model: Any
+    tally: Tally = field(default_factory=Tally)
+    bits: int | None = None  # of hashed feature names
+    read: int = 0  # bytes of the input learned from,
+    checksum: int = 0  # and their checksum
+    written: int | None = None  # bytes of the file of predictions
+
+
+def write_state(state: StreamState, path: str | os.PathLike[str]) -> None:
+    """Replace the file by the present state; if that fails, the old one is as it was."""
+    model, arrays = pack(describe(state.model))
+    parts = {
+        name: {
+            "dtype": a.dtype.str,
+            "shape": list(a.shape),
+            "data": base64.b64encode(np.ascontiguousarray(a).tobytes()).decode("ascii"),
+        }
+        for name, a in arrays.items()
+    }
+    content = {
+        "counts": asdict(state.tally),
+        "input": {"bytes": state.read, "checksum": state.checksum},
+        "written": state.written,
+        "bits": state.bits,
+        "model": model,
+        "parts": parts,
+    }
+    write_sealed(path, FORMAT, VERSION, content)
+
+
+def read_state(path: str | os.PathLike[str]) -> StreamState | None:
+    """Return the state in a file; None if there is no file, :class:`InputError` if it is not whole."""
+    content = read_sealed(path, FORMAT, VERSION)
+    if content is None:
+        return None
+    try:
+        return _decode(Reader(content, ""))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _decode(reader: Reader) -> StreamState:
+    counts, place = reader.reader("counts"), reader.reader("input")
+    tally = Tally(**{name: counts.count(name) for name in asdict(Tally())})
+    bits, written = reader.take("bits"), reader.take("written")
+    for value in (bits, written):
+        if value is not None and (type(value) is not int or value < 0):
+            raise InputError(f"bits and written must be null or integers ≥ 0. Got {value!r} instead.")
+    arrays = {name: _array(name, value) for name, value in dict(reader.take("parts")).items()}
+    state = StreamState(
+        model=restore(reader.take("model"), Parts(arrays)),
+        tally=tally,
+        bits=bits,
+        read=place.count("bytes"),
+        checksum=place.count("checksum"),
+        written=written,
+    )
+    for part in (counts, place, reader):
+        part.done()
+    return state
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    reader = Reader(value, f"parts.{name}")
+    dtype, shape = reader.text("dtype"), reader.items("shape")
+    try:
+        data = base64.b64decode(reader.text("data"), validate=True)
+        return np.frombuffer(data, DTYPES[dtype]).reshape(shape).copy()
+    except (ValueError, TypeError, KeyError):
+        raise InputError(f"parts.{name} must hold an array in base64. Got something else.") from None
+
 
 WORTH = 1 << 16  # bytes from which on a thread is worth its start
 
@@ -135,7 +387,7 @@ class Session:
             start = text.lstrip()
             if start:
                 self._refuse_table(start.partition(b"\n")[0])
-                self._read = jsonlines.read_lines if start[:1] == b"{" else svmlight.line_reader()
+                self._read = read_json_lines if start[:1] == b"{" else line_reader()
         return self._read
 
     def _refuse_table(self, first: bytes) -> None:

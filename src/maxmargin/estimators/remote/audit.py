@@ -13,15 +13,13 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import judge
 from maxmargin.cluster.collections import labelled
 from maxmargin.core.labels import class_weights
-from maxmargin.estimators.auditing import Bench, Plane, Sides, first_to_reach, no_solution, with_column
-from maxmargin.estimators.door import check_survey
-from maxmargin.estimators.remote.machine import summaries
-from maxmargin.estimators.remote.margin import exactly
+from maxmargin.estimators.certify import Bench, Plane, Sides, first_to_reach, no_solution, with_column
+from maxmargin.estimators.remote.margin import exactly, summaries
+from maxmargin.estimators.validation import check_survey
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
-from maxmargin.solvers.remote.point import Limits
-from maxmargin.solvers.remote.rounds import Query, View, ask_all
+from maxmargin.solvers.remote.rounds import Limits, Query, View, ask_all
 
 __all__ = ["RemoteGround", "ground_of"]
 

@@ -10,11 +10,9 @@ import numpy as np
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import unlabelled
-from maxmargin.estimators.door import Features, check_reach, known_features
-from maxmargin.estimators.machines import chosen, combined
-from maxmargin.rows.block import block_of, rows_of
-from maxmargin.rows.remote import Executor
-from maxmargin.rows.sources import Source, Sources
+from maxmargin.estimators.multiclass import chosen, combined
+from maxmargin.estimators.validation import Features, check_reach, known_features
+from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
 from maxmargin.solvers.examples import Examples
 
 __all__ = ["decide_blocks", "predict_blocks", "score_blocks", "score_partitions"]

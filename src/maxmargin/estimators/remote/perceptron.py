@@ -11,13 +11,13 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import class_weights, encode
-from maxmargin.core.params import random_generator
-from maxmargin.estimators.door import check_survey, known_features
+from maxmargin.core.parameters import random_generator
 from maxmargin.estimators.fitting import PerceptronBase
-from maxmargin.estimators.machines import build_machines
+from maxmargin.estimators.multiclass import build_machines
+from maxmargin.estimators.validation import check_survey, known_features
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.problem import Machine, Problem
-from maxmargin.solvers.remote.examples import Form, RemoteExamples
+from maxmargin.solvers.remote.online import Form, RemoteExamples
 
 __all__ = ["fit_perceptron", "fit_surveyed", "validation_of"]
 
@@ -103,8 +103,8 @@ def _with_classes(data: Surveyed, classes: np.ndarray) -> Surveyed:
 def _verdict(model: PerceptronBase, data: Surveyed, machine: Machine) -> Verdict:
     """Whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-    from maxmargin.estimators.question import feature_names
     from maxmargin.estimators.remote.separability import decide_surveyed
+    from maxmargin.estimators.separability import feature_names
 
     classes = data.rows.classes
     assert classes is not None

@@ -9,24 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificates.digest import Streams, continued, fingerprint_of
-from maxmargin.certificates.proof import Proof
+from maxmargin.certificates.proof import Proof, Streams, continued, fingerprint_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
-from maxmargin.estimators.door import check_exact_survey
-from maxmargin.estimators.judging import put_into_words
-from maxmargin.estimators.question import Labelled, Question, ask, distinct_labels
-from maxmargin.estimators.separability import answered, asked, decide_labelled
-from maxmargin.rows.remote import Part, RemoteRows
+from maxmargin.estimators.separability import (
+    Labelled,
+    Question,
+    answered,
+    ask,
+    asked,
+    decide_labelled,
+    distinct_labels,
+    put_into_words,
+)
+from maxmargin.estimators.validation import check_exact_survey
+from maxmargin.rows.partitions import Part, RemoteRows
 from maxmargin.rows.survey import Surveyed, survey
-from maxmargin.solvers.exact.verdict import Finding
-from maxmargin.solvers.exact.whole import exponents_of
-from maxmargin.solvers.margin.frame import Scene
-from maxmargin.solvers.margin.hardmargin import LEAST
+from maxmargin.solvers.exact.integer_rows import exponents_of
+from maxmargin.solvers.exact.separability import Finding
+from maxmargin.solvers.margin.coordinates import Scene
+from maxmargin.solvers.margin.hard_margin import LEAST
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote.machines import CARRIED, pool_of
+from maxmargin.solvers.remote.machines import CARRIED, pool_of, sample
 from maxmargin.solvers.remote.rounds import Side, run_rounds
-from maxmargin.solvers.remote.sampling import sample
 from maxmargin.solvers.remote.separation import Columns, Decided, remote_verdict
 
 __all__ = ["decide_remote", "decide_surveyed"]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.params import check_count, check_number
-from maxmargin.core.trace import Trace
+from maxmargin.core.history import Trace
+from maxmargin.core.parameters import check_count, check_number
 from maxmargin.plots.data import Points, choose_view, read_points
 from maxmargin.plots.film.captions import tell
 from maxmargin.plots.film.film import Animation, find_writer

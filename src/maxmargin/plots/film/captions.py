@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
-from maxmargin.core.phrases import count
-from maxmargin.core.trace import Trace, Update
+from maxmargin.core.errors import InputError, count
+from maxmargin.core.history import Trace, Update
 from maxmargin.plots.arithmetic import factor_of, number, rounded, row_step, same, sum_step, vector
 from maxmargin.plots.data import Points
 from maxmargin.rows import as_rows

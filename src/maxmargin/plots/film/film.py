@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxmargin.core.atomic import replacing
+from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import InputError, unwritable
 from maxmargin.plots.film.captions import Still
 from maxmargin.plots.film.frames import Painter

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.errors import BudgetWarning
-from maxmargin.estimators.hardmargin import HardMarginSVC
-from maxmargin.estimators.softmargin import SoftMarginSVC
+from maxmargin.estimators.hard_margin import HardMarginSVC
+from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.plots.both import both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.learning import ErrorDisplay

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.core.atomic import replacing
-from maxmargin.core.errors import unwritable
-from maxmargin.core.phrases import count
+from maxmargin.core.atomic_write import replacing
+from maxmargin.core.errors import count, unwritable
 from maxmargin.estimators.separability import decide
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.report.gallery import (

@@ -24,10 +24,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
-from maxmargin.rows.room import room
-from maxmargin.solvers.exact.dependence import PRIMES, cancel, independent, pivots, solve
+from maxmargin.rows.free_memory import room
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
+from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
-from maxmargin.solvers.exact.whole import ExactRows, Number, Whole, primitive, spread
 
 __all__ = ["Face"]
 

@@ -15,11 +15,10 @@ from itertools import islice
 
 import numpy as np
 
-from maxmargin.solvers.exact.equal import contradictions
-from maxmargin.solvers.exact.verdict import find_witness
-from maxmargin.solvers.exact.whole import ExactRows, exponents_of
+from maxmargin.solvers.exact.integer_rows import ExactRows, contradictions, exponents_of
+from maxmargin.solvers.exact.separability import find_witness
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.margin.frame import draw
+from maxmargin.solvers.margin.coordinates import draw
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["pack", "unavoidable"]

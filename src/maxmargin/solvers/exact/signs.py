@@ -5,23 +5,47 @@ than γ_{k+4} Σ|z_j|, where k is the number of terms, γ_k = ku/(1 − ku) and 
 of the sum (Higham 2002, section 3.1), plus what underflow may take. Rows nearer to the plane than that
 are decided in integers: all at once where the numbers are so small that sums of doubles are exact, else
 one by one.
+
+Bounds on the largest margin, exactly: what a plane attains, and what no plane exceeds.
+
+A plane attains min_i a_i·z/‖w‖. Convex combinations p and q of the two classes are 2γ apart at least,
+γ being the largest margin: γ ≤ ½‖p − q‖. Through the origin γ ≤ ‖Σ λ_i a_i‖ with λ ≥ 0, Σ λ_i = 1.
+
+A plane of whole numbers as a plane of doubles, if there is one near it that does as well.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.solvers.exact.whole import ExactRows, Number
+from maxmargin.rows import CsrRows, DenseRows, Rows
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 
-__all__ = ["Signs", "error_bound", "ratio", "rounded", "signs", "size"]
+__all__ = [
+    "DoublePlane",
+    "Signs",
+    "attained",
+    "error_bound",
+    "from_doubles",
+    "nearest",
+    "not_exceeded",
+    "ratio",
+    "root",
+    "rounded",
+    "signs",
+    "size",
+    "to_doubles",
+]
 
 UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
-TINY = 2.0**-900
+ROUNDED_SIZE = 2.0**-900
 LIMIT = 1 << 53  # whole numbers below it are doubles
 CHUNK = 4_096
 FEW = 50  # rows with fewer than one entry in so many are not made dense
@@ -112,7 +136,7 @@ def _small_integers(
     A = rows.block(which)[:, used]
     features = [j for j in used if j < rows.d]
     size = np.abs(rows.given.take(which)[:, features])
-    if np.any((size > 0.0) & (size * rows.fold[features] < TINY)):  # rounded, perhaps to zero
+    if np.any((size > 0.0) & (size * rows.fold[features] < ROUNDED_SIZE)):  # rounded, perhaps to zero
         return None
     A = np.ldexp(A, -_lowest_bit(A))
     v = np.array([float(z[j]) for j in used])
@@ -147,3 +171,167 @@ def _lowest_bit(A: np.ndarray) -> int:
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
     return int(np.min(exponent - 53 + trailing))
+
+
+NEAREST = 1 << 20  # numbers of the rows whose distance is computed exactly, at most
+NEGLIGIBLE_WEIGHT = 2.0**-200  # weights against the largest that are left out
+SUM_UNDERFLOW = 2.0**-900  # far more than underflow can take from a sum of a billion terms
+
+
+def root(square: Fraction, up: bool) -> float:
+    """The square root, rounded down or up."""
+    p, q = square.numerator, square.denominator
+    if p == 0:
+        return 0.0
+    shift = 2 * max(0, 70 + (q.bit_length() - p.bit_length() + 1) // 2)
+    whole = math.isqrt((p << shift) // q)
+    exact = whole * whole * q == p << shift
+    value = _as_double(whole if exact or not up else whole + 1, shift // 2, up)
+    if math.isinf(value):
+        return value
+    bad = Fraction(value) ** 2 < square if up else Fraction(value) ** 2 > square
+    return float(np.nextafter(value, math.inf if up else 0.0)) if bad else value
+
+
+def _as_double(whole: int, shift: int, up: bool) -> float:
+    try:
+        return whole / (1 << shift)
+    except OverflowError:
+        return math.inf if up else sys.float_info.max
+
+
+def attained(rows: ExactRows, plane: Sequence[Number], found: Signs) -> float:
+    """The margin of a separating plane, rounded down."""
+    z = [int(v) for v in plane]  # without a face no fractions are needed
+    square = _square([(v, -k) for v, k in zip(z, rows.powers, strict=False)])
+    near = np.flatnonzero(found.values <= float(found.values.min()) + 2.0 * found.bound)
+    if len(near) * rows.terms > NEAREST:  # no row is nearer than the bound says
+        scale = 1 << max(v.bit_length() for v in z)
+        least = Fraction(float(found.values.min()) - found.bound) * scale
+        if least <= 0:
+            return 0.0
+    else:
+        least = min(
+            Fraction(sum(map(mul, a.ints, map(z.__getitem__, a.columns))), 1 << a.m)
+            for a in rows.integers(near.tolist())
+        )
+    return root(least * least / square, up=False)
+
+
+def not_exceeded(rows: ExactRows, support: Sequence[int], weights: Sequence[float]) -> float:
+    """An upper bound on the largest margin from weights ≥ 0 on some rows, rounded up."""
+    held = [(int(i), w) for i, w in zip(support, weights, strict=True) if w > 0]
+    sides = [[(i, w) for i, w in held if rows.y[i] == s] for s in (1.0, -1.0)] if rows.pad else [held]
+    if not all(sides):
+        return math.inf
+    if len(held) * rows.terms > NEAREST // 8 and rows.rows is rows.given:
+        return _not_exceeded_rounded(rows, sides)
+    sums, scales, totals = zip(*(_weighted_sum(rows, side) for side in sides), strict=True)
+    scale = max(scales)
+    factors = [math.prod(totals) // t << scale - s for t, s in zip(totals, scales, strict=True)]
+    # Σ over the sides of factor · sum, divided by 2^scale and by the product of the totals
+    mean: dict[int, int] = {}
+    for part, factor in zip(sums, factors, strict=True):
+        for j, v in part.items():
+            mean[j] = mean.get(j, 0) + factor * v
+    mean.pop(rows.d, None)
+    common = math.prod(totals) * len(sides) << scale
+    square = _square([(v, rows.powers[j]) for j, v in mean.items()])
+    return root(square / common**2, up=True)
+
+
+def _not_exceeded_rounded(rows: ExactRows, sides: list[list[tuple[int, float]]]) -> float:
+    """The same in floating point, with a bound on its error added."""
+    mean, doubt, most = np.zeros(rows.d), np.zeros(rows.d), 0
+    for side in sides:
+        which, weights = np.array([i for i, _ in side]), np.array([w for _, w in side])
+        weights = weights / float(weights.max())
+        weights[weights < NEGLIGIBLE_WEIGHT] = 0.0
+        part, total = rows.given.select(which), math.fsum(weights)
+        most = max(most, len(which))
+        mean += part.combine((weights * rows.y[which])[None])[0] / total
+        for where, block in part.blocks():
+            doubt += _magnitude(block).combine(weights[where][None])[0] / total
+    k = (most + 10) * 2.0**-53
+    error = doubt * (2.0 * k / (1.0 - k)) + SUM_UNDERFLOW  # twice: for its own rounding
+    bound = float(np.linalg.norm(mean)) + float(np.linalg.norm(error))
+    return bound / len(sides) * (1.0 + 2.0 * (rows.d + 10) * 2.0**-53)
+
+
+def _magnitude(block: Rows) -> Rows:
+    """The rows |x_i|."""
+    if isinstance(block, CsrRows):
+        return CsrRows.from_matrix(abs(block.matrix))
+    return DenseRows(np.abs(block.take(np.arange(block.n))))
+
+
+def _weighted_sum(rows: ExactRows, held: list[tuple[int, float]]) -> tuple[dict[int, int], int, int]:
+    """Σ w_i a_i by column, as integers and an exponent, and Σ w_i, both times the same factor."""
+    ratios = [w.as_integer_ratio() for _, w in held]
+    common = max(q for _, q in ratios)
+    whole = [p * (common // q) for p, q in ratios]
+    found = rows.integers(i for i, _ in held)
+    scale = max(a.m for a in found)
+    total: dict[int, int] = {}
+    for weight, a in zip(whole, found, strict=True):
+        factor = weight << scale - a.m
+        for j, v in a.entries():
+            total[j] = total.get(j, 0) + factor * v
+    return total, scale, sum(whole)
+
+
+def _square(numbers: Sequence[tuple[int, int]]) -> Fraction:
+    """Σ (v · 2^e)² for pairs of integers v and e."""
+    low = min([0, *(e for v, e in numbers if v)])
+    total = sum((v << e - low) ** 2 for v, e in numbers if v)
+    return Fraction(total, 1 << -2 * low)
+
+
+# Each factor rounds the numbers differently: one that puts a bias between two neighbouring doubles is
+# likely among a few.
+FACTORS = (1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31)
+HIGH, LOW = 1000, -1060  # exponents that a plane may have
+
+DoublePlane = tuple[np.ndarray, float]
+
+
+def from_doubles(rows: ExactRows, w: np.ndarray, b: float) -> list[int]:
+    """The plane in the coordinates of the exact rows, as whole numbers."""
+    ratios = [v.as_integer_ratio() for v in (*w.tolist(), *([b] if rows.pad else []))]
+    places = [k - q.bit_length() + 1 for (_, q), k in zip(ratios, [*rows.powers, 0], strict=False)]
+    low = min(e for (p, _), e in zip(ratios, places, strict=True) if p)
+    return primitive([p << e - low if p else 0 for (p, _), e in zip(ratios, places, strict=True)])
+
+
+def to_doubles(rows: ExactRows, z: Sequence[Number]) -> tuple[DoublePlane, list[int], Signs] | None:
+    """The plane in the coordinates of the user, with what its doubles are exactly, and all signs > 0."""
+    for w, b in _candidates(rows, z):
+        if not (np.all(np.isfinite(w)) and np.isfinite(b) and np.any(w)):
+            continue
+        plane = from_doubles(rows, w, b)
+        found = signs(rows, plane)
+        if np.all(found.of > 0):
+            return (w, b), plane, found
+    return None
+
+
+def nearest(rows: ExactRows, z: Sequence[Number]) -> DoublePlane:
+    """The plane rounded to doubles, whether it does as well or not."""
+    return next(_candidates(rows, z))
+
+
+def _candidates(rows: ExactRows, z: Sequence[Number]) -> Iterator[DoublePlane]:
+    exponents = [*(-k for k in rows.powers), 0]
+    sizes = [size(v) + e for v, e in zip(z, exponents, strict=False) if v]
+    # The largest number is about one, unless that makes the smallest too small.
+    shift = max(sizes) if max(sizes) - min(sizes) < -LOW else min(sizes) - LOW
+    shift = max(shift, max(sizes) - HIGH)
+    for factor in FACTORS:
+        numbers = [_rounded(v * factor, e - shift) for v, e in zip(z, exponents, strict=False)]
+        yield np.array(numbers[: rows.d]), numbers[rows.d] if rows.pad else 0.0
+
+
+def _rounded(value: Number, exponent: int) -> float:
+    """Value · 2^exponent as a double."""
+    p, q = value.numerator, value.denominator
+    return ratio(p << exponent, q) if exponent >= 0 else ratio(p, q << -exponent)

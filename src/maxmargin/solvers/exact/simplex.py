@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpz, fmpz_mat
 
-from maxmargin.solvers.exact.dependence import pivots
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
+from maxmargin.solvers.exact.linear_algebra import pivots
 from maxmargin.solvers.exact.signs import error_bound, rounded
-from maxmargin.solvers.exact.whole import ExactRows, Number, primitive
 
 __all__ = ["Outcome", "meet_or_separate"]
 

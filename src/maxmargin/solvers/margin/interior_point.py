@@ -28,12 +28,10 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from maxmargin.rows import Rows
-from maxmargin.solvers.margin.balance import balanced, excess_of
-from maxmargin.solvers.margin.finish import Reached, finish
-from maxmargin.solvers.margin.frame import Frame
-from maxmargin.solvers.margin.gaps import scaled_up
-from maxmargin.solvers.margin.gram import inner_products
-from maxmargin.solvers.margin.reduced import Iterate, Reduced
+from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced
+from maxmargin.solvers.margin.coordinates import Frame, inner_products
+from maxmargin.solvers.margin.kkt_finish import Reached, finish
+from maxmargin.solvers.margin.tasks import balanced, excess_of, scaled_up
 from maxmargin.solvers.threads import one_thread
 
 __all__ = ["ATTEMPTS", "interior_point", "is_affordable"]

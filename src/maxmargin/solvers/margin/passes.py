@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxmargin.core.state_forms import Form, count, flag, number, numbers, record
-from maxmargin.kernels.multipliers import sign
-from maxmargin.solvers.margin.frame import Frame, NotFiniteError
-from maxmargin.solvers.margin.gaps import as_good_a_bound, as_good_a_plane, relative_gap
-from maxmargin.solvers.margin.sidebyside import HaltedError, advance
+from maxmargin.kernels.margin import sign
+from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
+from maxmargin.solvers.margin.tasks import as_good_a_bound, as_good_a_plane, relative_gap
+from maxmargin.solvers.threads import HaltedError, advance
 
 __all__ = [
     "SMALL",

@@ -1,7 +1,13 @@
-"""What is asked of the solvers of margin machines, and what they answer."""
+"""What is asked of the solvers of margin machines, and what they answer.
+
+What a plane and multipliers are worth: how far apart their values are, and which of two is better.
+
+Make Σ α_i y_i = 0 by a small correction within the bounds.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,11 +15,25 @@ import numpy as np
 
 from maxmargin.core.state_forms import Form, count, flag, instance, number, numbers, record
 
-__all__ = ["Pass", "Solved", "Start", "Task", "Way", "solved_form"]
+__all__ = [
+    "Pass",
+    "Solved",
+    "Start",
+    "Task",
+    "Way",
+    "as_good_a_bound",
+    "as_good_a_plane",
+    "balanced",
+    "excess_of",
+    "relative_gap",
+    "scaled_up",
+    "solved_form",
+    "to_scale",
+]
 
 
 class Way(NamedTuple):
-    """How to solve: a word (see :mod:`maxmargin.solvers.margin.choice`), how many machines at a time."""
+    """How to solve: a word (see :mod:`maxmargin.solvers.margin.solve`), how many machines at a time."""
 
     solver: str = "auto"
     jobs: int = 1
@@ -71,3 +91,84 @@ def solved_form(n: int, d: int) -> Form:
         doubtful=flag,
         solver=instance(str),
     )
+
+
+TIE = 1e-13  # primal or dual values nearer than this share are equal
+ROUNDING_SLACK = 1e-6  # slack up to which scaling the plane may be cheaper than paying for it
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """The gap as a share of the primal value; below zero by rounding only."""
+    if not primal < math.inf:
+        return math.inf
+    return (primal - dual) / (primal or 1.0)
+
+
+def as_good_a_plane(primal: float, best: float) -> bool:
+    """Whether a plane of this primal value is no worse than the best one."""
+    return not primal > best * (1.0 + TIE)
+
+
+def as_good_a_bound(dual: float, best: float) -> bool:
+    """Whether multipliers of this dual value are no worse than the best ones."""
+    return dual >= best - TIE * abs(best)
+
+
+def scaled_up(square: float, linear: float, m: np.ndarray, C: np.ndarray) -> tuple[float, float]:
+    """Return ½t²‖w‖² − t·linear + Σ C_i max(0, 1 − t m_i) for the better of two t, and this t ≥ 1.
+
+    Rows on the margin miss it by rounding, and a large C makes much of that. A plane (t w, t b) with t
+    just large enough for them costs next to nothing instead.
+    """
+    slack = np.maximum(1.0 - m, 0.0)
+    plain = 0.5 * square - linear + float(C @ slack)
+    slack[slack > ROUNDING_SLACK] = 0.0
+    most = float(slack.max(initial=0.0))
+    if most == 0.0:
+        return plain, 1.0
+    t = (1.0 + 4e-16) / (1.0 - most)
+    lifted = 0.5 * t * t * square - t * linear + float(C @ np.maximum(1.0 - t * m, 0.0))
+    return (lifted, t) if lifted < plain else (plain, 1.0)
+
+
+FEW = 5_000  # so many are added up exactly
+LITTLE = 1e-12  # an excess that one row can take alone
+
+
+def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
+    """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
+    excess = excess_of(alpha, y, others)
+    if excess == 0.0:
+        return alpha
+    alpha = alpha.copy()
+    if abs(excess) > LITTLE * float(alpha.sum()):
+        side = (alpha > 0.0) & (y * excess > 0.0)
+        free = side & (alpha < C)
+        if float(alpha[free].sum()) > 2.0 * abs(excess):
+            side = free
+        total = float(alpha[side].sum())
+        if total > 0.0:
+            alpha[side] *= max(1.0 - abs(excess) / total, 0.0)
+        excess = excess_of(alpha, y, others)
+    if excess:  # what is left is rounding: one row takes it, and the others keep their last digits
+        side = np.where((y * excess > 0.0) & (alpha < C), alpha, 0.0)
+        largest = int(np.argmax(side))
+        if side[largest] > abs(excess):
+            alpha[largest] -= abs(excess)
+    return alpha
+
+
+def excess_of(alpha: np.ndarray, y: np.ndarray, others: float) -> float:
+    """Σ α_i y_i, with that of the rows left out."""
+    some = np.flatnonzero(alpha)
+    signed = alpha[some] * y[some]
+    return (math.fsum(signed) if len(some) <= FEW else float(signed.sum())) + others
+
+
+def to_scale(alpha: np.ndarray, factor: float, uneven: bool) -> np.ndarray:
+    """Multiply by a factor that is 1 up to rounding, unless it is nothing but rounding.
+
+    The dual value feels the square of what is left. Where features differ much in scale, the rounding of
+    a product is felt more.
+    """
+    return alpha if abs(factor - 1.0) <= (1e-6 if uneven else 1e-12) else alpha * factor

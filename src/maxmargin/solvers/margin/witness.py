@@ -15,8 +15,8 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from maxmargin.rows import CsrRows, DenseRows
-from maxmargin.solvers.margin.duel import Duel
-from maxmargin.solvers.margin.frame import Frame, Scene
+from maxmargin.solvers.margin.coordinates import Frame, Scene
+from maxmargin.solvers.margin.dual_problem import Duel
 
 __all__ = ["growing_rows", "meeting_weights", "opposite_twins"]
 

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.history import History
+from maxmargin.core.history import History, Trace, Update
 from maxmargin.core.keeping import freeze, next_stage, thaw
-from maxmargin.core.rules import Progress, StoppingRule
 from maxmargin.core.state_forms import (
     StateError,
     count,
@@ -29,7 +28,7 @@ from maxmargin.core.state_forms import (
     numbers,
     whole,
 )
-from maxmargin.core.trace import Trace, Update
+from maxmargin.core.stopping_rules import Progress, StoppingRule
 from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.risk import BUNDLE, Bundle, Slope
 from maxmargin.solvers.problem import Observer, Problem, Solution, solution_form, trace_form

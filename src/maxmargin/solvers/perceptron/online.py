@@ -5,6 +5,8 @@ If the classes can be separated, at most R²/γ² mistakes are made from z = 0 w
 (Novikoff 1962; with a threshold δ at most (R² + 2δ/η)/γ², in units of η), so an epoch without a
 mistake must come; that is where the run ends.
 If they cannot, the run ends by one of the stopping rules.
+
+The voted perceptron (Freund and Schapire 1999): all weights vote, each as long as it lived.
 """
 
 from __future__ import annotations
@@ -17,33 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.history import History
+from maxmargin.core.history import History, Trace
 from maxmargin.core.keeping import freeze, next_stage, thaw
-from maxmargin.core.rules import Progress, StoppingRule
-from maxmargin.core.state_forms import (
-    GENERATOR,
-    Form,
-    StateError,
-    count,
-    each,
-    entries,
-    instance,
-    whole,
-)
+from maxmargin.core.state_forms import GENERATOR, Form, StateError, count, each, entries, instance, whole
+from maxmargin.core.stopping_rules import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.solvers.perceptron.logbook import Logbook
-from maxmargin.solvers.perceptron.recorder import Recorder
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.logbook import Logbook, Recorder
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings
-from maxmargin.solvers.problem import (
-    Machine,
-    Observer,
-    Problem,
-    Solution,
-    solution_form,
-    trace_form,
-)
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
 
-__all__ = ["online_perceptron"]
+__all__ = ["online_perceptron", "vote"]
 
 
 def online_perceptron(
@@ -272,3 +258,22 @@ class _Run:
             average=running.state.U[k].copy(),
             steps=int(running.steps[k]),
         )
+
+
+TOGETHER = 256  # weights that vote in one pass
+
+
+def vote(examples: Examples, trace: Trace, steps: int) -> np.ndarray:
+    """Return for each row the votes for +1 minus those for −1, as a share of all ``steps``.
+
+    The weights after step t vote once for every t, so weights that an update at step s brought about
+    have as many votes as steps pass until the next update.
+    """
+    born = np.array([1, *(update.step for update in trace)])
+    lives = np.diff(np.append(born, steps + 1))
+    total = np.zeros(examples.rows.n)
+    for start in range(0, len(lives), TOGETHER):
+        part = np.s_[start : start + TOGETHER]
+        F = examples.decisions(np.ascontiguousarray(trace.weights[part]))
+        total += lives[part] @ np.where(F > 0, 1.0, -1.0)
+    return total / max(steps, 1)

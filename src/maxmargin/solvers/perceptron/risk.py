@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.hull import shortest_combination
-from maxmargin.solvers.perceptron.linesearch import Breaks, breaks, lowest
+from maxmargin.solvers.perceptron.line_search import Breaks, breaks, lowest
+from maxmargin.solvers.perceptron.nearest_point import shortest_combination
 from maxmargin.solvers.problem import Machine
 
 __all__ = ["Bundle", "Risk", "Slope"]

@@ -1,6 +1,6 @@
 """The hard margin on partitions: solve on a pool of rows, and let every partition add its nearest rows.
 
-The idea and both bounds are those of :mod:`maxmargin.solvers.margin.hardmargin`. A round sends a plane
+The idea and both bounds are those of :mod:`maxmargin.solvers.margin.hard_margin`. A round sends a plane
 to the partitions; each returns its least margin and its nearest rows to the plane that are not in the
 pool yet.
 """
@@ -12,16 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.block import matrix_of
-from maxmargin.solvers.margin.hardmargin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, first_sigma
-from maxmargin.solvers.margin.multipliers import MEET, minimise
+from maxmargin.rows.partitions import matrix_of
+from maxmargin.solvers.margin.augmented_lagrangian import MEET, Iterate, Reduced, minimise
+from maxmargin.solvers.margin.hard_margin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, first_sigma
 from maxmargin.solvers.margin.passes import run_out
-from maxmargin.solvers.margin.reduced import Iterate, Reduced
 from maxmargin.solvers.margin.witness import meeting_weights
-from maxmargin.solvers.remote.point import Limits, RemotePoint
-from maxmargin.solvers.remote.pool import Pool, Sent, gathered
-from maxmargin.solvers.remote.rounds import Course, Query, Side, View
-from maxmargin.solvers.remote.rule import Multipliers, Plane
+from maxmargin.solvers.remote.rounds import (
+    Course,
+    Limits,
+    Multipliers,
+    Plane,
+    Pool,
+    Query,
+    RemotePoint,
+    Sent,
+    Side,
+    View,
+    gathered,
+)
 
 __all__ = ["FEWEST", "SPREAD", "remote_hard_margin"]
 

@@ -21,18 +21,15 @@ from itertools import count
 
 import numpy as np
 
-from maxmargin.core.rules import StoppingRule
+from maxmargin.core.stopping_rules import StoppingRule
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.rows.remote import Part
+from maxmargin.rows.partitions import Part
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.judging import Best, Pocket
 from maxmargin.solvers.perceptron.logbook import Logbook
-from maxmargin.solvers.perceptron.pocket import close_epoch, solved
-from maxmargin.solvers.perceptron.polishing import polish
+from maxmargin.solvers.perceptron.pocket import Best, Pocket, close_epoch, polish, solved
 from maxmargin.solvers.perceptron.running import Running, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
-from maxmargin.solvers.remote.examples import RemoteExamples, light, seen
-from maxmargin.solvers.remote.online import Sequential, Turn, Visit
+from maxmargin.solvers.remote.online import RemoteExamples, Sequential, Turn, Visit, light, seen
 
 __all__ = ["Pursuit", "polish_on", "remote_pockets"]
 

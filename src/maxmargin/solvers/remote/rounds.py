@@ -3,19 +3,76 @@
 A machine is a generator. It yields a :class:`Query`, and is sent the answers of the partitions, in
 their order (None from those without rows of its classes); what it returns is its result. The function of
 a question is a pure function of a :class:`View` of the partition, and of small values.
+
+Multipliers of all rows in a few numbers: a rule for most, values for some.
+
+Rows far from the margin have α_i = 0 or C_i by their side. So a plane, a width δ and what is known of
+the rows near the margin say what every α_i is, and a partition can compute its own:
+
+    α_i = φ C_i clip(½ + (1 − m_i)/2δ_i, 0, 1),      δ_i = δ s_i
+
+with the scale s_i of the row (see :mod:`maxmargin.solvers.remote.rounds`). The factors φ ≤ 1, one for
+each sign of y_i, make Σ α_i y_i = 0. Of rows that were solved for, the share α_i/C_i is given instead;
+for a hard margin, where there is no rule, the α_i that are not zero.
+
+What a machine on partitions has reached, and when it has to stop.
+
+Rows that have come here, with where they are from.
+
+How far the margin of each row may still move: rows differ, so each has a scale of its own.
+
+If z = (w, b) is off by e, and the objective bends like M = D + H near its minimum, then e is likely as
+large as eᵀMe allows, and m_i moves by (a_i, y_i)·e. So the scale of row i is s_i = ‖(a_i, y_i)‖ in the
+norm of M⁻¹; an outlier has a large one, and features in other units change nothing. A partition
+estimates s_i from a few random directions with the covariance M⁻¹ that it is told.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import linalg
 
-from maxmargin.rows.remote import Part, RemoteRows
-from maxmargin.solvers.margin.frame import Frame, Scene
+from maxmargin.rows import Rows
+from maxmargin.rows.partitions import Part, RemoteRows, matrix_of, stacked
+from maxmargin.solvers.margin.augmented_lagrangian import FOR_ONE
+from maxmargin.solvers.margin.coordinates import Frame, Scene
+from maxmargin.solvers.margin.tasks import as_good_a_bound, as_good_a_plane, relative_gap
+from maxmargin.solvers.threads import one_thread
 
-__all__ = ["AT_HAND", "Course", "Query", "Side", "View", "ask_all", "run_rounds"]
+__all__ = [
+    "AT_HAND",
+    "Closing",
+    "Course",
+    "Gauge",
+    "Given",
+    "Limits",
+    "Multipliers",
+    "Plane",
+    "Pool",
+    "Query",
+    "RemotePoint",
+    "Rule",
+    "Sent",
+    "Side",
+    "View",
+    "ask_all",
+    "bent",
+    "factor",
+    "gathered",
+    "gauge_of",
+    "multipliers_of",
+    "plain_gauge",
+    "ramp",
+    "root_mean_square",
+    "run_rounds",
+    "widths_of",
+]
 
 T = TypeVar("T")
 AT_HAND = 1 << 17  # numbers: a megabyte
@@ -139,3 +196,239 @@ def run_rounds(rows: RemoteRows, sides: Sequence[Side], courses: Sequence[Course
         got = ask_all(rows, [(sides[k], question) for k, question in wanted.items()]) if wanted else []
         answers = dict(zip(wanted, got, strict=True))
     return [results[k] for k in range(len(courses))]
+
+
+DIRECTIONS = 6  # with the plane and its step eight columns of a product
+FAINT = 1e-13  # of the diagonal: what is added to a matrix that rounding made singular
+SMALLEST = 1e-300
+
+
+class Gauge(NamedTuple):
+    """Directions (Δw, Δb) of the size of an error, one per column; none for very many features."""
+
+    W: np.ndarray
+    b: np.ndarray
+
+    def scales(self, frame: Frame) -> np.ndarray:
+        """s_i of every row: the root mean square along the directions, or ‖(a_i, y_i)‖."""
+        if not len(self.b):
+            lengths = frame.rows.square_lengths()
+            return np.sqrt((lengths if frame.ready else lengths / frame.scene.scale**2) + frame.pad)
+        if frame.ready:
+            return root_mean_square(frame.rows.times(self.W) + frame.bias[:, None] * self.b)
+        V = self.W / frame.scene.scale
+        shift = frame.pad * self.b - frame.scene.centre @ V
+        return root_mean_square(frame.rows.times(V) + shift)
+
+    def change(self, M: np.ndarray) -> float:
+        """How much larger scales by this gauge are than by the matrix M."""
+        Z = np.vstack([self.W, self.b])
+        return math.sqrt(float(np.einsum("ij,ij->", Z, M @ Z)) / Z.size)
+
+
+def root_mean_square(F: np.ndarray) -> np.ndarray:
+    """Of the rows of a matrix."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", F, F) / F.shape[1]))
+
+
+def gauge_of(M: np.ndarray, pad: float) -> Gauge:
+    """Random directions with covariance M⁻¹, always the same draw."""
+    unit, L = factor(M)
+    normal = np.random.default_rng(0).normal(size=(len(M), DIRECTIONS))
+    Z = linalg.solve_triangular(L, normal, lower=True, trans="T") / unit[:, None]
+    return Gauge(np.ascontiguousarray(Z[:-1]), Z[-1] * pad)
+
+
+def bent(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Σ weight_i z_i z_iᵀ."""
+    with one_thread(Z.size <= FOR_ONE):
+        S = Z * np.sqrt(weight)[:, None]
+        return np.asarray(S.T @ S)
+
+
+def plain_gauge(d: int) -> Gauge:
+    """No directions: rows are measured by their lengths."""
+    return Gauge(np.empty((d, 0)), np.empty(0))
+
+
+def factor(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M = (U L)(U L)ᵀ with a diagonal U and a triangular L; M is positive definite up to rounding."""
+    unit = np.sqrt(np.maximum(M.diagonal(), SMALLEST))
+    K = M / unit / unit[:, None]
+    faint = 0.0
+    while True:
+        try:
+            return unit, linalg.cholesky(K + faint * np.eye(len(K)), lower=True)
+        except linalg.LinAlgError:
+            faint = max(10.0 * faint, FAINT)
+
+
+class Plane(NamedTuple):
+    """A plane in the coordinates of the solver."""
+
+    w: np.ndarray
+    b: float
+
+
+class Rule(NamedTuple):
+    """The multipliers of rows that are far from the margin, or of all."""
+
+    plane: Plane
+    width: float  # zero if every row near the margin is given
+    gauge: Gauge
+    plus: float = 1.0
+    minus: float = 1.0
+
+
+class Given(NamedTuple):
+    """Multipliers of some rows of a partition by their places, or shares of their bounds."""
+
+    places: np.ndarray
+    values: np.ndarray
+
+    def among(self, numbers: np.ndarray) -> Given:
+        """Those of a stretch of rows."""
+        inside = (self.places >= numbers[0]) & (self.places <= numbers[-1])
+        return Given(self.places[inside], self.values[inside])
+
+
+class Multipliers(NamedTuple):
+    """A rule, or None for zeros, and what is given for each partition."""
+
+    rule: Rule | None
+    given: list[Given | None]
+
+
+def multipliers_of(
+    frame: Frame, C: np.ndarray, numbers: np.ndarray, rule: Rule | None, given: Given | None
+) -> np.ndarray:
+    """α_i for all rows of a partition, whose places there are ``numbers``."""
+    if rule is None:
+        alpha, bounds = np.zeros(frame.n), np.ones(frame.n)
+    else:
+        r = 1.0 - frame.values(*rule.plane)
+        share = r > 0.0
+        if rule.width:
+            share = ramp(r, widths_of(rule.width, rule.gauge.scales(frame)))
+        alpha = share * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
+        bounds = C
+    if given is not None:
+        where = np.searchsorted(numbers, given.places)
+        alpha[where] = given.values * bounds[where]
+    return np.asarray(alpha)
+
+
+def widths_of(width: float, scales: np.ndarray) -> np.ndarray:
+    """δ_i = δ s_i; all infinite if δ is."""
+    return np.full(len(scales), np.inf) if width == np.inf else width * scales
+
+
+def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """The slope of the hinge, 0 to 1, smoothed over −δ_i … δ_i."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = np.clip(0.5 + r / (2.0 * widths), 0.0, 1.0)
+    return np.where(r > widths, 1.0, np.where(r < -widths, 0.0, share))
+
+
+class Sent(NamedTuple):
+    """Rows on their way here."""
+
+    numbers: np.ndarray  # within the partition
+    y: np.ndarray
+    C: np.ndarray
+    X: Any
+
+
+class Pool(NamedTuple):
+    """Rows of a machine, in the order in which they came."""
+
+    rows: Rows
+    y: np.ndarray
+    C: np.ndarray
+    part: np.ndarray
+    number: np.ndarray
+
+    def frame(self, side: Side) -> Frame:
+        """The rows in the coordinates of the machine."""
+        return Frame(self.rows, self.y, side.pad, side.scene).restricted(np.arange(self.rows.n))
+
+    def joined(self, other: Pool) -> Pool:
+        """These rows, then the others."""
+        rows = stacked([matrix_of(self.rows), matrix_of(other.rows)])
+        return Pool(rows, *(np.concatenate(pair) for pair in zip(self[1:], other[1:], strict=True)))
+
+    def some(self, which: np.ndarray) -> Pool:
+        """Some of the rows."""
+        return Pool(self.rows.select(which), *(values[which] for values in self[1:]))
+
+    def known(self, parts: int) -> list[np.ndarray]:
+        """For each partition the numbers of the rows that are here."""
+        return [self.number[self.part == k] for k in range(parts)]
+
+    def given(self, alpha: np.ndarray, parts: int) -> list[Given | None]:
+        """For each partition the multipliers of its rows that are not zero, ``alpha`` in their order."""
+        some = np.flatnonzero(alpha)
+        part = self.part[some]
+        mine = [some[part == k] for k in range(parts)]
+        return [Given(self.number[which], alpha[which]) if len(which) else None for which in mine]
+
+
+def gathered(sent: Sequence[Sent | None]) -> Pool | None:
+    """What partitions sent, in their order; None if that is nothing."""
+    some = [(k, rows) for k, rows in enumerate(sent) if rows is not None and len(rows.numbers)]
+    if not some:
+        return None
+    part = np.repeat([k for k, _ in some], [len(rows.numbers) for _, rows in some])
+    rows = stacked([rows.X for _, rows in some])
+    y, C, number = (np.concatenate([getattr(r, k) for _, r in some]) for k in ("y", "C", "numbers"))
+    return Pool(rows, y, C, part, number)
+
+
+@dataclass(frozen=True)
+class RemotePoint:
+    """A plane and multipliers in the coordinates of the solver, and what they are worth on all rows."""
+
+    plane: Plane
+    multipliers: Multipliers
+    primal: float = math.inf
+    dual: float = -math.inf
+    meets: Pool | None = None  # rows that no plane separates
+    proof: list[Any] | None = None  # what partitions contribute to its certificate, if they were asked
+
+    @property
+    def gap(self) -> float:
+        """The relative gap."""
+        return relative_gap(self.primal, self.dual)
+
+    def with_plane(self, plane: Plane, primal: float) -> RemotePoint:
+        """The point with a plane, if that is as good."""
+        better = as_good_a_plane(primal, self.primal)
+        return replace(self, plane=plane, primal=primal) if better else self
+
+    def with_multipliers(self, multipliers: Multipliers, dual: float) -> RemotePoint:
+        """The point with multipliers, if those are as good."""
+        better = as_good_a_bound(dual, self.dual)
+        return replace(self, multipliers=multipliers, dual=dual) if better else self
+
+
+class Closing(NamedTuple):
+    """The round of the certificate, for a point that is likely the last one."""
+
+    question: Callable[[Side, RemotePoint], Query]
+    values: Callable[[Side, RemotePoint, list[Any]], tuple[float, float]]  # primal and dual
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    tol: float
+    deadline: float = math.inf  # on time.perf_counter
+    # Told after each round of the point; True asks to stop.
+    report: Callable[[RemotePoint], bool] = field(default=lambda point: False)
+    closing: Closing | None = None
+
+    def ended(self, point: RemotePoint) -> bool:
+        """Whether the work is done, the time is over, or a stop is asked for."""
+        stop = self.report(point)
+        return stop or point.gap <= self.tol or time.perf_counter() > self.deadline

@@ -1,6 +1,6 @@
 """Separable, touching or overlapping, on partitions: decide on a pool of rows, and hear objections.
 
-What :mod:`maxmargin.solvers.exact.verdict` finds for some of the rows is put before all of them:
+What :mod:`maxmargin.solvers.exact.separability` finds for some of the rows is put before all of them:
 
 - *separable* by z: a row with a_i·z ≤ 0 objects; so does a row that is nearer to the plane than those of
   the pool, as long as the bounds on the largest margin are not close.
@@ -22,17 +22,14 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.block import matrix_of, stacked
-from maxmargin.solvers.exact.bounds import attained
-from maxmargin.solvers.exact.doubles import DoublePlane, from_doubles
+from maxmargin.rows.partitions import matrix_of, stacked
 from maxmargin.solvers.exact.face import Face
-from maxmargin.solvers.exact.separated import Separated, separated
-from maxmargin.solvers.exact.signs import signs
-from maxmargin.solvers.exact.verdict import Finding, find_verdict
-from maxmargin.solvers.exact.whole import ExactRows, Number
+from maxmargin.solvers.exact.hard_margin import Separated, separated
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number
+from maxmargin.solvers.exact.separability import Finding, find_verdict
+from maxmargin.solvers.exact.signs import DoublePlane, attained, from_doubles, signs
 from maxmargin.solvers.remote.hard import FEWEST, SPREAD
-from maxmargin.solvers.remote.pool import Pool, Sent, gathered
-from maxmargin.solvers.remote.rounds import Course, Query, Side, View
+from maxmargin.solvers.remote.rounds import Course, Pool, Query, Sent, Side, View, gathered
 
 __all__ = ["Columns", "Decided", "remote_verdict"]
 

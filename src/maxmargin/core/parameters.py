@@ -1,0 +1,128 @@
+"""Checks of constructor parameters, in one voice.
+
+A time at which work has to end, handed down to the loops that may take long.
+
+They look at it in every round; whoever set it catches :class:`OutOfTimeError` and says what is known.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from maxmargin.core.errors import InputError
+
+__all__ = [
+    "LARGEST",
+    "NEVER",
+    "SMALLEST",
+    "Deadline",
+    "OutOfTimeError",
+    "check_bool",
+    "check_choice",
+    "check_count",
+    "check_jobs",
+    "check_number",
+    "random_generator",
+]
+
+# Products of weights and features must neither overflow nor underflow, whatever the number of rows.
+LARGEST, SMALLEST = 2.0**400, 2.0**-400
+
+
+def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputError:
+    """Build the error every check raises: allowed, given, remedy."""
+    return InputError(f"{name} must be {allowed}. Got {given!r} instead. {remedy}".rstrip())
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    remedy: str = "",
+) -> float:
+    """Return ``value`` as a finite float > ``above``, ≥ ``least`` and < ``below``."""
+    allowed = "a finite number"
+    if above > -math.inf:
+        allowed += f" > {above:g}"
+    if least > -math.inf:
+        allowed += f" ≥ {least:g}"
+    if below < math.inf:
+        allowed += f" and < {below:g}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise complain(name, allowed, value, remedy)
+    number = float(value)
+    if not math.isfinite(number) or number <= above or number < least or number >= below:
+        raise complain(name, allowed, value, remedy)
+    return number
+
+
+def check_count(name: str, value: Any, *, least: int = 1, none: str = "") -> int | None:
+    """Return ``value`` as an integer ≥ ``least``; None is allowed if ``none`` says what it means."""
+    if value is None and none:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        allowed = f"an integer ≥ {least}" + (f", or None ({none})" if none else "")
+        raise complain(name, allowed, value)
+    return int(value)
+
+
+def check_jobs(value: Any) -> int | None:
+    """Return a number of threads, as joblib counts them."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) == 0:
+        raise complain("n_jobs", "an integer ≥ 1, −1 (all cores) or None (one)", value)
+    return int(value)
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise complain(name, "True or False", value)
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the words in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise complain(name, "one of " + ", ".join(map(repr, choices)), value)
+    return value
+
+
+def random_generator(name: str, value: Any) -> np.random.Generator:
+    """Return a generator seeded by None, an integer or a RandomState, in scikit-learn's manner."""
+    try:
+        return np.random.default_rng(check_random_state(value).randint(2**31))
+    except ValueError:
+        allowed = "None, an integer from 0 to 4294967295 or a numpy.random.RandomState"
+        raise complain(name, allowed, value) from None
+
+
+class OutOfTimeError(Exception):
+    """The time is over; never seen by users."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When to end, on ``time.perf_counter``."""
+
+    end: float = math.inf
+
+    def check(self, expected: float = 0.0) -> None:
+        """End the work if the time is over, or if what comes next is expected to take longer."""
+        if time.perf_counter() + expected > self.end:
+            raise OutOfTimeError
+
+
+NEVER = Deadline()

@@ -1,0 +1,162 @@
+"""The hard-margin machine: the plane with the largest margin."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificates.verdict import ExactOptimum, Verdict
+from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.multiclass import build_machines
+from maxmargin.estimators.separability import ask, exact_optimum, read_labelled
+from maxmargin.solvers.problem import Machine
+
+__all__ = ["HardMarginSVC"]
+
+
+class HardMarginSVC(MarginClassifier):
+    """The plane with the largest margin: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1.
+
+    Either the unique optimum, with its certificate, or :class:`maxmargin.NotSeparableError` with rows
+    of both classes whose weighted means are the same point.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default True
+        Learn b; otherwise the plane goes through the origin.
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine per class against the rest, or one per pair of classes. All must be separable.
+    tol : float in (0, 1), default 1e-9
+        Relative gap between ½‖w‖² and the dual value at which to stop: the margin is within half of it.
+    max_passes : int, optional
+        Budget of passes over the data, looked at between the steps of the solver: a first step (up to
+        three passes) and the certificate (one or two) are always made. If it ends first, the best plane
+        so far is returned, with its honest certificate and a warning.
+    max_seconds : float, optional
+        Budget of time, likewise. It covers exact arithmetic, too: if it ends before a plane is found, or
+        a proof that there is none, the warning says so and the certificate has no finite primal value.
+    solver : "auto", "newton" or "descent", default "auto"
+        How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
+        for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an
+        active set, for sparse rows with thousands of features; it needs a few vectors of memory and no
+        matrix. "auto" chooses by the shape of X, and ``solver_`` tells what was done: *mixed* if both
+        had to help.
+    n_jobs : int, optional
+        Machines that run side by side in threads, where there are more than two classes; None means 1,
+        −1 all cores. The result does not depend on it.
+    verbose : int, default 0
+        If not 0, fits of more than half a second show how they are going.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        As in scikit-learn: weights and biases, one row per machine, and the sorted labels; of two
+        classes the larger label is +1. The rows nearest to the plane have y f(x) = 1.
+    margin_, slab_width_ : float
+        1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
+    support_ : array of int
+        Training rows with α_i > 0: they lie on the edges of the slab.
+    dual_ : array of shape (n,)
+        α_i per training row; (machines, n) for more than two classes.
+    certificate_ : Certificate
+        Primal, dual, gap and KKT residuals, measured on the original data.
+    n_passes_, n_iter_ : int
+        Passes over the data; on Dask collections the rounds. Both names say the same.
+    bytes_moved_ : int
+        On Dask collections: what went to the partitions and came back.
+    solver_ : str
+        "newton", "descent" or "mixed".
+    machines_ : dict
+        All of these for every binary machine, by its label or pair of labels.
+
+    Notes
+    -----
+    A constraint holds or does not: class weights would change nothing, and of sample weights only
+    whether they are zero matters.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.HardMarginSVC().fit([[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1])
+    >>> round(model.margin_, 9), model.support_.tolist()
+    (1.0, [1, 2])
+    >>> model.certificate_.relative_gap < 1e-12
+    True
+    """
+
+    _solvers = "auto", "newton", "descent"
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        multi_class: str = "ovr",
+        tol: float = 1e-9,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def prove(self, X: Any, y: Any = None) -> ExactOptimum | dict[Hashable, ExactOptimum]:
+        """Return the exact optimum for training rows X with labels y, in rational numbers.
+
+        The conditions of Karush, Kuhn and Tucker on the support are solved in rational numbers, and
+        every other row is checked by floating point within its error bound, or in integers. X may hold
+        finite numbers of any size. The estimator itself stays as it is; of its parameters
+        ``fit_intercept`` and ``multi_class`` count.
+
+        Parameters
+        ----------
+        X, y : array-like
+            Training rows, dense or sparse, and their labels.
+
+        Returns
+        -------
+        ExactOptimum, or a dict of them by label
+            One per machine if there are more than two classes.
+
+        Examples
+        --------
+        >>> import maxmargin as mm
+        >>> exact = mm.HardMarginSVC().prove([[0, 0], [1, 2], [4, 3]], [0, 0, 1])
+        >>> exact.squared_margin, exact.w, exact.b
+        (Fraction(5, 2), (Fraction(3, 5), Fraction(1, 5)), Fraction(-2, 1))
+        """
+        self._check_params()
+        rows, classes, codes, names = read_labelled(X, y)
+        labels = classes.tolist()
+        machines = build_machines(
+            classes, codes, self.multi_class, np.arange(rows.n), np.ones(len(labels))
+        )
+        verdicts: list[Verdict | None] = []
+        found: dict[Hashable, ExactOptimum] = {}
+        for machine in machines:
+            whole = len(machine.members) == rows.n
+            part = rows if whole else rows.select(machine.members)
+            signs = machine.signs(codes[machine.members])
+            question = ask(machine, part, signs, labels, names, self.fit_intercept, whole=rows)
+            verdict, optimum = exact_optimum(question)
+            verdicts.append(verdict)
+            if optimum is not None:
+                found[machine.label] = optimum
+        self._refuse(machines, verdicts)
+        return next(iter(found.values())) if len(machines) == 1 else found
+
+    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> None:
+        return None
+
+    def _problem(self) -> str:
+        through = "" if self.fit_intercept else " through the origin"
+        return f"hard margin{through}"

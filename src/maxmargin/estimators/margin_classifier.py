@@ -1,0 +1,499 @@
+"""``fit`` of the margin machines: from labels to machines, and what is said when it is over.
+
+What a fitted margin machine shows: weights, multipliers, slacks, margin and certificate.
+
+The machines of a margin classifier through the solvers: to certified machines, or to verdicts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event, Lock
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from maxmargin.certificates.certificate import Certificate
+from maxmargin.certificates.measure import Point, certificate
+from maxmargin.certificates.verdict import Verdict
+from maxmargin.cluster.collections import is_remote
+from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError, some, warn
+from maxmargin.core.keeping import is_kept
+from maxmargin.core.labels import encode, find_classes
+from maxmargin.core.parameters import (
+    Deadline,
+    OutOfTimeError,
+    check_bool,
+    check_choice,
+    check_count,
+    check_jobs,
+    check_number,
+)
+from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
+from maxmargin.estimators.multiclass import build_machines
+from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.estimators.separability import ask, feature_names, second_opinion
+from maxmargin.estimators.validation import check_reach, names_of, read_weight, read_Xy, remote
+from maxmargin.rows import Rows
+from maxmargin.solvers.margin.coordinates import NotFiniteError
+from maxmargin.solvers.margin.passes import Budget, MarginPoint, Plane
+from maxmargin.solvers.margin.solve import SOLVERS, solve_stage
+from maxmargin.solvers.margin.tasks import Pass, Solved, Start, Task, Way
+from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.threads import in_threads, one_thread
+
+__all__ = [
+    "MarginAttributes",
+    "MarginClassifier",
+    "MarginMachine",
+    "Slab",
+    "Weighted",
+    "shortfall",
+    "solve_machines",
+]
+
+
+class Slab:
+    """The slab between the two edges of a machine, by its weights."""
+
+    coef_: np.ndarray
+    intercept_: float
+
+    @property
+    def margin_(self) -> float:
+        """The geometric margin 1/‖w‖; inf if w = 0."""
+        length = float(np.linalg.norm(self.coef_))
+        return 1.0 / length if length > 0.0 else math.inf
+
+    @property
+    def slab_width_(self) -> float:
+        """The width 2/‖w‖ of the slab between the two edges."""
+        return 2.0 * self.margin_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) = w·x + b for every row of X."""
+        return np.asarray(X @ self.coef_) + self.intercept_
+
+
+@dataclass(frozen=True)
+class MarginMachine(Slab):
+    """One binary margin machine, with its multipliers and its certificate.
+
+    ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
+    positive class of a binary problem.
+    """
+
+    label: Hashable
+    coef_: np.ndarray
+    intercept_: float
+    support_: np.ndarray  # training rows with α_i > 0
+    support_dual_: np.ndarray  # their α_i
+    support_bound_: np.ndarray  # whether α_i = C_i
+    late_: np.ndarray  # training rows with ξ_i > 0
+    late_slack_: np.ndarray  # their ξ_i
+    certificate_: Certificate
+    n_passes_: int
+    n_rows: int
+    progress_: tuple[Pass, ...] = ()  # primal and dual value after each pass, the last as certified
+    solver_: str = "newton"  # "newton", "descent" or "mixed"
+
+    @property
+    def dual_(self) -> np.ndarray:
+        """α_i for every training row."""
+        return self._spread(self.support_, self.support_dual_)
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """ξ_i = max(0, 1 − y_i f(x_i)) for every training row."""
+        return self._spread(self.late_, self.late_slack_)
+
+    @property
+    def free_support_(self) -> np.ndarray:
+        """Training rows with 0 < α_i < C_i: they lie on the edges of the slab."""
+        return np.asarray(self.support_[~self.support_bound_])
+
+    @property
+    def bound_support_(self) -> np.ndarray:
+        """Training rows with α_i = C_i: inside the slab, or on the wrong side."""
+        return np.asarray(self.support_[self.support_bound_])
+
+    def _spread(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        whole = np.zeros(self.n_rows)
+        whole[rows] = values
+        return whole
+
+
+class MarginAttributes(LinearClassifier):
+    """The attributes of an estimator made of margin machines."""
+
+    machines_: dict[Hashable, MarginMachine]
+    n_passes_: int
+    n_iter_: int
+    _Z: np.ndarray
+
+    def _weights(self) -> np.ndarray:
+        return self._Z
+
+    def _each(self, name: str) -> Any:
+        """The value of the only machine, or one row (or entry) per machine."""
+        values = [getattr(machine, name) for machine in self._fitted(name)]
+        return values[0] if len(values) == 1 else np.array(values)
+
+    def _fitted(self, name: str) -> list[MarginMachine]:
+        """The machines, of which an attribute is asked for."""
+        if "machines_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} has no {name} before fit.")
+        return list(self.machines_.values())
+
+    @property
+    def margin_(self) -> Any:
+        """1/‖w‖; with more than two classes one per machine."""
+        return self._each("margin_")
+
+    @property
+    def slab_width_(self) -> Any:
+        """2/‖w‖; with more than two classes one per machine."""
+        return self._each("slab_width_")
+
+    @property
+    def dual_(self) -> np.ndarray:
+        """α_i for every training row; with more than two classes one row per machine."""
+        return np.asarray(self._each("dual_"))
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """ξ_i for every training row; with more than two classes one row per machine."""
+        return np.asarray(self._each("slack_"))
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Training rows with α_i > 0, of any machine."""
+        return np.unique(np.concatenate([m.support_ for m in self._fitted("support_")]))
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate; with more than two classes that of the machine with the largest gap."""
+        machines = self._fitted("certificate_")
+        worst = max(machines, key=lambda machine: machine.certificate_.relative_gap)
+        proof: Certificate = worst.certificate_
+        if len(machines) == 1:
+            return proof
+        whose = f"{worst.label!r}, the largest gap of {len(machines)} machines"
+        return replace(proof, problem=f"{proof.problem}: {whose}")
+
+    @property
+    def solver_(self) -> str:
+        """How the machines were found: "newton", "descent", or "mixed" (both)."""
+        words = {m.solver_ for m in self._fitted("solver_")}
+        return words.pop() if len(words) == 1 else "mixed"
+
+    @property
+    def free_support_(self) -> np.ndarray:
+        """Training rows with 0 < α_i < C_i in some machine: they lie on the edges of its slab."""
+        return np.unique(np.concatenate([m.free_support_ for m in self._fitted("free_support_")]))
+
+    @property
+    def bound_support_(self) -> np.ndarray:
+        """Training rows with α_i = C_i in some machine: inside its slab, or on the wrong side."""
+        return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))
+
+
+Found = tuple[Verdict | None, MarginMachine | None]
+
+
+class Weighted(NamedTuple):
+    """Training rows, the codes of their labels, and their weights."""
+
+    rows: Rows
+    codes: np.ndarray
+    weight: np.ndarray
+
+    def some(self, members: np.ndarray) -> Weighted:
+        """These rows alone; themselves if that is all."""
+        if len(members) == self.rows.n:
+            return self
+        return Weighted(self.rows.select(members), self.codes[members], self.weight[members])
+
+
+def solve_machines(
+    model: MarginClassifier, data: Weighted, machines: list[Machine], watch: Watch
+) -> list[Found]:
+    """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
+    rows = data.rows
+    starts = dict(zip([m.label for m in machines], model._starts(machines, rows), strict=True))
+    together = machines[0].members is machines[-1].members
+    deadline = math.inf if model.max_seconds is None else time.perf_counter() + model.max_seconds
+    passes = math.inf if model.max_passes is None else model.max_passes
+    jobs = effective_n_jobs(model.n_jobs)
+    alone = len(machines) == 1
+    lock, halt = Lock(), Event()
+
+    def report(point: MarginPoint, plane: Plane | None) -> bool:
+        note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+        Z = np.empty((0, rows.d + 1))
+        if alone and plane is not None:
+            Z = np.append(*plane)[None]
+        with lock:
+            return watch.step("pass", point.passes, note, lambda: Z)
+
+    def solve(group: list[Machine], end: float) -> tuple[list[Found], float]:
+        members = group[0].members
+        own = data.some(members)
+        tasks = []
+        for machine in group:
+            start = starts[machine.label]
+            if start is not None:
+                start = Start(start.w, start.b, start.alpha[members])
+            bounds = model._bounds(machine, own.codes, own.weight)
+            tasks.append(Task(machine.signs(own.codes), bounds, start))
+        way = Way(model.solver, jobs if together else 1)
+        budget = Budget(passes, end, report, halt=halt)
+        results, end = solve_stage(own.rows, tasks, model._pad, model.tol, budget, way)
+        zipped = zip(group, tasks, results, strict=True)
+        return [_found(model, data, own.rows, *one, Deadline(end)) for one in zipped], end
+
+    if together:
+        return solve(machines, deadline)[0]
+    with one_thread():  # the same bits, whether pairs run side by side or not
+        if jobs == 1 or is_kept():
+            found: list[Found] = []
+            for machine in machines:
+                more, deadline = solve([machine], deadline)
+                found += more
+            return found
+        calls = {k: partial(solve, [machine], deadline) for k, machine in enumerate(machines)}
+        with closing(in_threads(calls, jobs, halt)) as threads:
+            while True:
+                try:
+                    next(threads)
+                except StopIteration as end:
+                    return [one for more, _ in end.value.values() for one in more]
+
+
+def _found(
+    model: MarginClassifier,
+    data: Weighted,
+    own: Rows,
+    machine: Machine,
+    task: Task,
+    result: Solved,
+    deadline: Deadline,
+) -> Found:
+    """The machine as it is published, or the verdict that there is none.
+
+    If the time ends before exact arithmetic has judged classes for which no plane was found, the machine
+    is published as it is: its certificate says that it separates nothing.
+    """
+    fitted = None if result.meets else _certified(model, data.rows.n, own, machine, task, result)
+    limited = model.max_passes is not None
+    if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
+        return None, fitted
+    names, labels = feature_names(model, data.rows.d), model.classes_.tolist()
+    some = not data.weight.all()
+    question = ask(machine, own, task.y, labels, names, model.fit_intercept, some, deadline=deadline)
+    try:
+        verdict, other = second_opinion(question, result.passes)
+    except OutOfTimeError:
+        return None, fitted or _certified(model, data.rows.n, own, machine, task, result)
+    if not verdict.separable:
+        return verdict, None
+    result = result if other is None else other
+    return verdict, _certified(model, data.rows.n, own, machine, task, result)
+
+
+def _certified(
+    model: MarginClassifier, n: int, rows: Rows, machine: Machine, task: Task, result: Solved
+) -> MarginMachine:
+    """A solution, with its certificate measured on the rows it is about; ``n`` counts all rows."""
+    bounds = np.broadcast_to(math.inf, rows.n) if task.C is None else task.C
+    point = Point(result.w, result.b, task.y, result.alpha, bounds, model.fit_intercept)
+    proof, slack, factor = certificate(rows, point, model._problem(), result.passes)
+    if factor > 1.0:  # slack that is rounding alone, and dear
+        longer = point._replace(w=factor * point.w, b=factor * point.b)
+        other, less, _ = certificate(rows, longer, model._problem(), proof.n_passes)
+        if other.primal < proof.primal:
+            point, proof, slack = longer, other, less
+        proof = replace(proof, n_passes=other.n_passes)
+    support, late = np.flatnonzero(result.alpha), np.flatnonzero(slack)
+    alpha = result.alpha[support]
+    return MarginMachine(
+        label=machine.label,
+        coef_=point.w,
+        intercept_=point.b,
+        support_=machine.members[support],
+        support_dual_=alpha,
+        late_=machine.members[late],
+        late_slack_=slack[late],
+        support_bound_=alpha >= bounds[support],
+        certificate_=proof,
+        n_passes_=proof.n_passes,
+        n_rows=n,
+        progress_=(*task.log, Pass(proof.n_passes, proof.primal, proof.dual)),
+        solver_=result.solver,
+    )
+
+
+class MarginClassifier(MarginAttributes):
+    """Common parameters and ``fit``; see the two subclasses."""
+
+    tol: float
+    max_passes: int | None
+    max_seconds: float | None
+    solver: str
+    n_jobs: int | None
+    verbose: int
+    _solvers: tuple[str, ...] = SOLVERS
+
+    @abstractmethod
+    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """C_i for each row of a machine, or None for a hard margin."""
+
+    @abstractmethod
+    def _problem(self) -> str:
+        """The problem in words, for the certificate."""
+
+    def _starts(self, machines: Sequence[Machine], rows: Rows) -> list[Start | None]:
+        """Where each machine may begin."""
+        return [None] * len(machines)
+
+    def _class_weights(self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """One factor per class."""
+        return np.ones(len(classes))
+
+    def _check_params(self) -> None:
+        check_bool("fit_intercept", self.fit_intercept)
+        check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
+        check_number("tol", self.tol, above=0, below=1)
+        check_count("max_passes", self.max_passes, none="no limit")
+        check_count("verbose", self.verbose, least=0)
+        check_choice("solver", self.solver, self._solvers)
+        check_jobs(self.n_jobs)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, above=0, remedy="None means no limit.")
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to training rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or rows of a file, of shape (n, d)
+            Training rows; float32 and float64 are used as they are, CSR without a copy. All arithmetic
+            is in doubles, so float32 data has the certificate of the same numbers as doubles. See
+            :func:`maxmargin.open_rows` for files. A Dask array or data frame stays where it is: its
+            partitions answer small questions in a few rounds.
+        y : array-like of shape (n,)
+            Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
+            Dask array or series with the same partitions.
+        sample_weight : array-like of shape (n,), optional
+            Weights ≥ 0: a weight of 2 is the same as the row given twice, 0 as leaving it out. For a
+            Dask collection a Dask array or series with the same partitions.
+
+        Returns
+        -------
+        self
+            Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+        """
+        self._check_params()
+        if is_remote(X):
+            remote("margin").fit_margins(self, X, y, sample_weight)
+            return self
+        rows, y = read_Xy(self, X, y, check=False)
+        weight = self._read_weight(sample_weight, rows)
+        self._fit_rows(X, y, rows, weight)
+        self.__dict__.pop("bytes_moved_", None)
+        return self
+
+    def _read_weight(self, sample_weight: Any, rows: Rows) -> np.ndarray:
+        return np.ones(rows.n) if sample_weight is None else read_weight(sample_weight, rows.n)
+
+    def _fit_rows(self, X: Any, y: np.ndarray, rows: Rows, weight: np.ndarray) -> None:
+        kept = np.flatnonzero(weight) if not weight.all() else np.arange(rows.n)
+        classes = find_classes(y[kept]) if len(kept) < rows.n else find_classes(y)
+        codes = np.zeros(rows.n, dtype=np.int32)
+        codes[kept] = encode(y[kept], classes) if len(kept) < rows.n else encode(y, classes)
+        factors = self._class_weights(classes, codes[kept], weight[kept])
+        machines = build_machines(classes, codes, self.multi_class, kept, factors)
+        self.classes_ = classes
+
+        def attributes(Z: np.ndarray) -> dict[str, Any] | None:
+            if len(Z) < len(machines):
+                return None
+            fitted = {"classes_": classes, "n_features_in_": rows.d, "_fitted_scheme": self._scheme()}
+            return {**fitted, "_Z": Z.copy()}
+
+        with Watch(self, X, y, None, attributes) as watch:
+            try:
+                solved = solve_machines(self, Weighted(rows, codes, weight), machines, watch)
+            except NotFiniteError:
+                check_reach(rows, training=True, names=names_of(self))  # says where
+                raise InputError(
+                    "X must hold numbers whose products stay within the range of doubles. "
+                    "Got some that do not instead. Scale the largest features down."
+                ) from None
+        self._refuse(machines, [verdict for verdict, _ in solved])
+        self._publish([machine for _, machine in solved if machine is not None])
+        self._warn()
+
+    def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
+        """Raise if some machine has no solution."""
+        pairs = zip(machines, verdicts, strict=True)
+        bad = {m.label: v for m, v in pairs if v is not None and not v.separable}
+        if not bad:
+            return
+        remedy = "Use SoftMarginSVC(C=…), which allows for slack."
+        if len(machines) == 1:
+            message = f"no plane separates the two classes: {next(iter(bad.values())).witness}. {remedy}"
+            raise NotSeparableError(message, bad)
+        kind = "classes are not separable from the rest"
+        if self.multi_class == "ovo":
+            kind = "pairs of classes are not separable"
+        message = f"{len(bad)} of {len(machines)} {kind}: {some(list(bad), 5, repr)}. {remedy}"
+        raise NotSeparableError(message, bad)
+
+    def _publish(self, machines: list[MarginMachine]) -> None:
+        self.machines_ = {machine.label: machine for machine in machines}
+        self._Z = np.array([np.append(m.coef_, m.intercept_) for m in self.machines_.values()])
+        self._fitted_scheme = self._scheme()
+        self.n_passes_ = max(m.n_passes_ for m in self.machines_.values())
+        self.n_iter_ = self.n_passes_
+
+    def _warn(self) -> None:
+        """Say it if a budget ended the work, or rounding did."""
+        short = shortfall(self.certificate_, self.tol)
+        if short:
+            passes = f"after {self.n_passes_} passes"
+            warn(f"{type(self).__name__} {short}, {passes}. {self._remedy()}", BudgetWarning)
+
+    def _remedy(self) -> str:
+        if self.certificate_.primal == math.inf:
+            return "Raise max_passes or max_seconds, or use SoftMarginSVC(C=…), which allows for slack."
+        if self.max_passes is not None or self.max_seconds is not None:
+            return "Raise max_passes or max_seconds, or raise tol."
+        return self._stalled()
+
+    def _stalled(self) -> str:
+        return (
+            "All solvers stalled there, for want of digits. Features of one size help "
+            "(StandardScaler), or a larger tol."
+        )
+
+
+def shortfall(found: Certificate, tol: float) -> str:
+    """How far the optimum is at most if the work stopped early; empty if the gap is within ``tol``."""
+    if found.relative_gap <= tol:
+        return ""
+    far = "no bound on its distance from the optimum is known yet"
+    if found.primal == math.inf:
+        far = "no plane that separates the classes was found, nor a proof that there is none"
+    elif math.isfinite(found.gap) and found.dual > 0.0:
+        far = f"the objective is above the optimum by at most {100 * found.gap / found.dual:.3g} %"
+    return f"stopped before the relative gap was {tol:g}: {far}"

@@ -1,0 +1,217 @@
+"""Choose C by cross-validation over warm-started paths."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+
+from maxmargin.estimators.base import unchanged_on_error
+from maxmargin.estimators.margin_classifier import MarginAttributes
+from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
+from maxmargin.estimators.validation import read_Xy
+
+__all__ = ["SoftMarginSVCCV"]
+
+LEAST = 1e-9  # seconds: the machine does its first passes
+
+
+class SoftMarginSVCCV(MarginAttributes):
+    """A soft-margin machine whose C is chosen by cross-validation.
+
+    On every fold the path over all C is followed from the smallest to the largest, each solution
+    starting from the one before it. The C with the best mean score wins, the smallest of several; then
+    the machine is fitted to all rows.
+
+    Parameters
+    ----------
+    Cs : int or list of float, default 10
+        The values of C, or how many, on a logarithmic scale from 1e-4 to 1e4.
+    cv : int, splitter or iterable, optional
+        As in scikit-learn: None means 5 stratified folds.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; accuracy by default.
+    fit_intercept : bool, default True
+        Learn b, which is never penalised; otherwise the plane goes through the origin.
+    multi_class : "ovr" or "ovo", default "ovr"
+        One machine per class against the rest, or one per pair of classes.
+    class_weight : None, "balanced" or dict, default None
+        Factors on C by class. In one-vs-rest the rest has factor 1.
+    tol : float in (0, 1), default 1e-6
+        Relative gap between primal and dual value at which every machine stops.
+    max_passes : int, optional
+        Budget of passes over the data for every machine. One that ends by it keeps its best plane so
+        far, with an honest certificate and a warning.
+    max_seconds : float, optional
+        Seconds for the whole of ``fit``, all folds and the final machine; None means no limit. Every
+        fold may take an equal share of what is left, and so may the final machine. In a fold the smaller
+        C come first; one for which there is no time has the score of the one before it, and so is never
+        chosen before it. A machine that has begun does its first passes, however little is left.
+    solver : "auto", "newton", "mixed" or "descent", default "auto"
+        How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
+        for few features. *descent*: dual coordinate descent, for sparse rows with thousands of features.
+        *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X.
+    n_jobs : int, optional
+        Folds that run side by side, in threads; then machines of the final fit. None means 1, −1 all
+        cores.
+    verbose : int, default 0
+        If not 0, fits of more than half a second show how they are going.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen C.
+    Cs_ : array
+        The values of C that were tried, ascending.
+    scores_ : array of shape (folds, Cs)
+        The score of each C on each fold.
+    coef_, intercept_, classes_
+        Of the final machine, as in scikit-learn; of two classes the larger label is +1.
+    dual_, slack_ : array of shape (n,)
+        α_i in [0, C_i] and ξ_i per training row; (machines, n) for more than two classes.
+    support_ : array of int
+        Training rows with α_i > 0.
+    free_support_, bound_support_ : array of int
+        Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
+    margin_, slab_width_ : float
+        1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
+    certificate_ : Certificate
+        Primal, dual, gap and KKT residuals of the final machine, measured on all rows.
+    n_passes_, n_iter_ : int
+        Passes over the data by the final machine. Both names say the same.
+    solver_ : str
+        How the final machine was found: "newton", "descent" or "mixed".
+    machines_ : dict
+        All of these for every binary machine, by its label or pair of labels.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from sklearn.datasets import load_iris
+    >>> model = mm.SoftMarginSVCCV(Cs=[0.01, 1.0, 100.0]).fit(*load_iris(return_X_y=True))
+    >>> model.C_, model.scores_.shape
+    (100.0, (5, 3))
+    """
+
+    def __init__(
+        self,
+        Cs: Any = 10,
+        *,
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @unchanged_on_error
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose C, then fit to all rows.
+
+        Parameters
+        ----------
+        X, y : array-like
+            Training rows, dense or sparse, and their labels.
+        sample_weight : array-like of shape (n,), optional
+            Factors on C by row; they also count in the scores.
+
+        Returns
+        -------
+        self
+        """
+        machine = self._machine()
+        machine._check_params()
+        rows, labels = read_Xy(self, X, y)
+        X, y = indexable(X, labels if y is None else np.asarray(y))
+        weight = None
+        if sample_weight is not None:
+            weight = machine._read_weight(sample_weight, rows)
+        Cs = np.unique(read_Cs(self.Cs))
+        scorer = check_scoring(machine, scoring=self.scoring)
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+
+        clock = _Clock(self.max_seconds, len(folds), effective_n_jobs(self.n_jobs))
+
+        def scores(train: np.ndarray, test: np.ndarray) -> list[float]:
+            given = None if weight is None else weight[train]
+            extra = {} if weight is None else {"sample_weight": weight[test]}
+            learned, held_out = _safe_indexing(X, train), _safe_indexing(X, test)
+            end = clock.next_end()
+            model = clone(machine).set_params(warm_start=True, n_jobs=None)  # as a path does
+            found: list[float] = []
+            for C in Cs.tolist():
+                if found and clock.is_over(end):
+                    found.append(found[-1])
+                    continue
+                model.set_params(C=C, max_seconds=clock.seconds_to(end)).fit(learned, y[train], given)
+                found.append(float(scorer(model, held_out, y[test], **extra)))
+            return found
+
+        jobs = (delayed(scores)(*fold) for fold in folds)
+        self.scores_ = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
+        self.Cs_ = Cs
+        mean = self.scores_.mean(axis=0)
+        near = mean >= mean.max() - 1e-12 * max(1.0, float(np.abs(mean).max()))  # equal but for rounding
+        self.C_ = float(Cs[int(np.argmax(near))])  # the smallest of several
+        left = clock.seconds_to(clock.deadline)
+        final = machine.set_params(C=self.C_, max_seconds=left).fit(X, y, sample_weight)
+        parameters = final.get_params()
+        self.__dict__.update({k: v for k, v in vars(final).items() if k not in parameters})
+        return self
+
+    def _machine(self) -> SoftMarginSVC:
+        names = SoftMarginSVC().get_params()
+        return SoftMarginSVC(**{k: v for k, v in self.get_params(deep=False).items() if k in names})
+
+
+class _Clock:
+    """Divides the time for a fit between its folds, so many at a time, and the final machine."""
+
+    def __init__(self, seconds: float | None, folds: int, jobs: int) -> None:
+        self.deadline = math.inf if seconds is None else time.perf_counter() + seconds
+        self._waiting, self._jobs = folds, max(1, min(jobs, folds))
+        self._lock = threading.Lock()
+
+    def next_end(self) -> float:
+        """When the fold that begins now must end: others wait, and the final machine does."""
+        now = time.perf_counter()
+        with self._lock:
+            rounds = math.ceil(self._waiting / self._jobs) + 1
+            self._waiting -= 1
+        return now + (self.deadline - now) / rounds
+
+    @staticmethod
+    def is_over(end: float) -> bool:
+        """Whether nothing is left."""
+        return time.perf_counter() >= end
+
+    @staticmethod
+    def seconds_to(end: float) -> float | None:
+        """How much is left; a little if nothing is."""
+        return None if end == math.inf else max(end - time.perf_counter(), LEAST)

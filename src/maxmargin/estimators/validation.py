@@ -1,0 +1,377 @@
+"""The door: everything a user passes in is checked here, once, in one voice.
+
+What is wrong with data that cannot be read, in words: which column, by its name, and which row.
+
+It is looked for only after the reading has failed: good data cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from maxmargin.cluster.collections import is_remote
+from maxmargin.core.errors import InputError
+from maxmargin.core.labels import check_no_gaps, unlabelled
+from maxmargin.core.parameters import LARGEST, SMALLEST
+from maxmargin.rows import Rows, as_rows
+from maxmargin.rows.dense import not_doubles
+from maxmargin.rows.sparse import check_structure
+from maxmargin.rows.survey import Surveyed, first_not_finite
+
+__all__ = [
+    "Features",
+    "check_exact",
+    "check_exact_survey",
+    "check_finite",
+    "check_reach",
+    "check_survey",
+    "column_name",
+    "in_our_words",
+    "known_features",
+    "names_of",
+    "not_finite",
+    "read_X",
+    "read_Xy",
+    "read_start",
+    "read_weight",
+    "remote",
+]
+
+
+@contextmanager
+def in_our_words(X: Any, y: Any = None) -> Iterator[None]:
+    """Say what is allowed, what was given and what to do, where the reader says less."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        if "feature names" not in str(error).lower():  # other features than those of the fit
+            _check_numbers(X, error)
+        if y is not None:
+            _check_length(X, y, error)
+            check_no_gaps(y, error)
+        raise
+
+
+def column_name(j: int, names: Sequence[str] | None) -> str:
+    """The j-th column, by its name if it has one."""
+    return f"column {j}" if names is None else f"column {str(names[j])!r}"
+
+
+def not_finite(i: int, j: int, value: float, names: Sequence[str] | None = None) -> InputError:
+    """The error of a value of X that is no number."""
+    return InputError(
+        f"X must hold finite numbers. Got {'NaN' if np.isnan(value) else 'infinity'} in row {i}, "
+        f"{column_name(j, names)} instead. Drop the row, or fill the gap."
+    )
+
+
+def read_weight(sample_weight: Any, n: int) -> np.ndarray:
+    """One weight ≥ 0 per row, of which some are > 0; a number is that of all rows."""
+    allowed = f"sample_weight must be a number, or hold one number per row, {n} in all"
+    try:
+        given = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{allowed}. Got what is no number instead. Convert it to numbers.") from None
+    if given.ndim and given.shape != (n,):
+        shown = f"{len(given)} numbers" if given.ndim == 1 else f"an array of shape {given.shape}"
+        raise InputError(f"{allowed}. Got {shown} instead. Select them with the rows.")
+    bad = np.flatnonzero(~(np.isfinite(given) & (given >= 0.0)))
+    if len(bad):
+        value = given.ravel()[bad[0]]
+        found = "NaN" if np.isnan(value) else f"{float(value)!r}"
+        raise InputError(
+            f"sample_weight must hold finite numbers ≥ 0. Got {found} in row {bad[0]} instead. "
+            "Give a row that is not to count the weight 0."
+        )
+    if not np.any(given):
+        raise InputError(
+            "sample_weight must hold a number > 0. Got only zeros instead. Weigh some rows."
+        )
+    return np.array(np.broadcast_to(given, (n,)))
+
+
+def _check_numbers(X: Any, error: Exception) -> None:
+    """Refuse texts and dates, with their place."""
+    for j, (name, column) in enumerate(_columns(X)):
+        shown = f"column {j}" if name is None else column_name(0, [name])
+        kind = getattr(column.dtype, "kind", "O")
+        if kind in "mM":
+            raise InputError(
+                f"X must hold numbers. Got dates or times in {shown} instead (could not convert "
+                f"{column.dtype}). Turn them into numbers, such as days, or leave the column out."
+            ) from error
+        if kind not in "OSUT":
+            continue
+        for i, value in enumerate(column.tolist()):
+            if isinstance(value, str) and not _is_number(value):
+                raise InputError(
+                    f"X must hold numbers. Got text in row {i}, {shown} instead (could not convert "
+                    f"string to float: {value[:40]!r}). Encode the column, for example with "
+                    "sklearn.preprocessing.OneHotEncoder, or leave it out."
+                ) from error
+
+
+def _columns(X: Any) -> Iterator[tuple[str | None, Any]]:
+    """The columns of a data frame, with their names, or of a matrix."""
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biufc"):
+        return  # numbers, too many perhaps to look at each
+    names = getattr(X, "columns", None)
+    if names is not None and hasattr(X, "iloc"):
+        for j, name in enumerate(names):
+            yield str(name), np.asarray(X.iloc[:, j])
+        return
+    if names is not None and hasattr(X, "to_numpy"):
+        for name in names:
+            yield str(name), np.asarray(X[name])
+        return
+    try:
+        matrix = np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths
+        return
+    if matrix.ndim == 2:
+        yield from ((None, matrix[:, j]) for j in range(matrix.shape[1]))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_length(X: Any, y: Any, error: Exception) -> None:
+    shapes = [
+        getattr(part, "shape", None) or (len(part),) for part in (X, y) if hasattr(part, "__len__")
+    ]
+    if len(shapes) == 2 and shapes[0][0] != shapes[1][0]:
+        n, labels = shapes[0][0], shapes[1][0]
+        if "inconsistent" in str(error):
+            raise InputError(
+                f"y must hold one label per row of X, {n} in all. Got {labels} instead (inconsistent "
+                "numbers of samples). Select the rows of both alike."
+            ) from error
+
+
+FORMAT = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,  # check_reach sees to it, in the same pass as the range
+}
+
+
+def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
+    """Check X and wrap it as rows."""
+    _refuse_remote(X)
+    if isinstance(X, Rows):
+        return check_reach(_known(estimator, X, reset))
+    check_structure(X)
+    with in_our_words(X):
+        X = validate_data(estimator, X, reset=reset, **FORMAT)
+    return check_reach(as_rows(X), names=names_of(estimator))
+
+
+def read_Xy(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True, check: bool = True
+) -> tuple[Rows, np.ndarray]:
+    """Check X and y and wrap X as rows; with ``check=False`` the values of X are left to the caller.
+
+    Rows that are rows already (of a file) may bring their labels with them.
+    """
+    _refuse_remote(X)
+    if isinstance(X, Rows):
+        rows, y = _known(estimator, X, reset), _labels(X, y)
+        return check_reach(rows, training=True) if check else rows, y
+    if y is None and not is_classifier(estimator):  # for a classifier scikit-learn says so
+        raise InputError("y must hold a label for every row. Got None instead. Give the labels, too.")
+    check_structure(X)
+    with in_our_words(X, y):
+        X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
+    rows = as_rows(X)
+    return check_reach(rows, training=True, names=names_of(estimator)) if check else rows, y
+
+
+def names_of(estimator: Any) -> Sequence[str] | None:
+    """The names of the features, if the rows came with some."""
+    return getattr(estimator, "feature_names_in_", None)
+
+
+def remote(part: str) -> Any:
+    """A part of what estimators do with Dask collections, loaded when there is one."""
+    return import_module(f"maxmargin.estimators.remote.{part}")
+
+
+def _refuse_remote(X: Any) -> None:
+    """Refuse Dask collections where all rows have to be in one place."""
+    if is_remote(X):
+        raise InputError(
+            "Dask collections can be given to fit of the perceptrons, of HardMarginSVC and of "
+            "SoftMarginSVC, to decision_function, predict and score of any classifier, and to "
+            f"separability and certify. Got {type(X).__name__} elsewhere. Use one of these, or "
+            "compute() rows that fit into memory."
+        )
+
+
+def known_features(estimator: Any, d: int, names: Sequence[str] | None, reset: bool) -> None:
+    """Compare the number and names of the features with those of the fit, or remember them."""
+    if reset:
+        estimator.n_features_in_ = d
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return
+    known = getattr(estimator, "n_features_in_", d)
+    fitted = getattr(estimator, "feature_names_in_", None)
+    Features(type(estimator).__name__, known, fitted).check(d, names)
+
+
+class Features(NamedTuple):
+    """The features that a model was fitted to; small enough to travel."""
+
+    model: str
+    d: int
+    names: Any
+
+    def check(self, d: int, names: Sequence[str] | None) -> None:
+        """Refuse rows that have others."""
+        if d != self.d:
+            raise InputError(
+                f"the rows must have the {self.d} features that {self.model} was fitted to. "
+                f"Got {d} features instead."
+            )
+        if self.names is not None and names is not None and list(self.names) != list(names):
+            bad = next(j for j in range(d) if self.names[j] != names[j])
+            raise InputError(
+                "the features must have the names and the order they were fitted with: "
+                f"{self.names[bad]!r} is feature {bad}. Got {names[bad]!r} there instead."
+            )
+
+
+def _known(estimator: Any, rows: Rows, reset: bool) -> Rows:
+    known_features(estimator, rows.d, getattr(rows, "names", None), reset)
+    return rows
+
+
+def _labels(rows: Rows, y: Any) -> np.ndarray:
+    """The labels given, or those that came with the rows."""
+    if y is None:
+        y = getattr(rows, "labels", None)
+    if y is None:
+        raise unlabelled()
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != rows.n:
+        raise InputError(f"y must hold one label per row, {rows.n} in all. Got {len(labels)} instead.")
+    return np.asarray(labels)
+
+
+def check_reach(rows: Rows, *, training: bool = False, names: Sequence[str] | None = None) -> Rows:
+    """Refuse nan, infinities, and numbers whose products leave the range of doubles.
+
+    That a whole column is too small can be said only of many rows together, not of a new one. Errors
+    call a column by its name, if there are ``names``.
+    """
+    if not rows.within(SMALLEST, LARGEST):
+        _check_range(check_finite(rows, names), training, names)
+    return rows
+
+
+def check_survey(data: Surveyed) -> Surveyed:
+    """The same for training rows in partitions."""
+    if data.bad is not None:
+        raise not_finite(*data.bad)
+    _check_range(data.reach, training=True)
+    return data
+
+
+def _check_range(reach: np.ndarray, training: bool, names: Sequence[str] | None = None) -> None:
+    too_small = (reach > 0) & (reach < SMALLEST) if training else np.zeros(len(reach), dtype=bool)
+    outside = np.flatnonzero((reach > LARGEST) | too_small)
+    if len(outside):
+        j, size = int(outside[0]), float(reach[outside[0]])
+        where = f"X[:, {j}]" if names is None else column_name(j, names)
+        allowed = f"absolute values up to {LARGEST:.1e}, the largest of a column 0 or ≥ {SMALLEST:.1e}"
+        raise InputError(
+            f"X must hold {allowed}, since products with the weights must stay within the range of "
+            f"doubles. Got a largest absolute value of {size:.1e} instead. "
+            f"Divide {where}, where it is, by {size:.0e}."
+        )
+
+
+def check_finite(rows: Rows, names: Sequence[str] | None = None) -> np.ndarray:
+    """Refuse nan and infinities; return max_i |x_ij| for every feature."""
+    reach = rows.column_reach
+    if not np.all(np.isfinite(reach)):
+        known = getattr(rows, "names", None) if names is None else names
+        raise not_finite(*first_not_finite(rows), known)
+    return reach
+
+
+def check_exact(X: Any) -> None:
+    """Refuse numbers that doubles do not hold: a proof is about the numbers as given."""
+    if isinstance(X, Rows):
+        return  # they are doubles or floats already
+    with in_our_words(X):
+        kind = not_doubles(X)
+    if kind is not None:
+        raise _not_exact(kind)
+
+
+def check_exact_survey(data: Surveyed) -> Surveyed:
+    """Refuse the same, nan and infinities in partitions."""
+    if data.inexact is not None:
+        raise _not_exact(data.inexact)
+    if data.bad is not None:
+        raise not_finite(*data.bad)
+    return data
+
+
+def _not_exact(kind: str) -> InputError:
+    return InputError(
+        "X must hold numbers that doubles hold exactly. Got some that they do not instead, "
+        f"of type {kind}. Subtract an offset, or convert X to float64 yourself, so that "
+        "the proof is about the numbers as rounded."
+    )
+
+
+def read_start(
+    coef_init: Any, intercept_init: Any, shape: tuple[int, int], fit_intercept: bool
+) -> np.ndarray | None:
+    """Return the start z = (w, b) of each machine from ``coef_init`` and ``intercept_init``."""
+    if coef_init is None and intercept_init is None:
+        return None
+    machines, d = shape
+    start = np.zeros((machines, d + 1))
+    if coef_init is not None:
+        start[:, :-1] = _shaped("coef_init", coef_init, (machines, d))
+    if intercept_init is not None:
+        if not fit_intercept:
+            raise InputError(
+                "intercept_init must be None when fit_intercept=False. "
+                f"Got {intercept_init!r} instead. Set fit_intercept=True, or leave it out."
+            )
+        start[:, -1:] = _shaped("intercept_init", intercept_init, (machines, 1))
+    return start
+
+
+def _shaped(name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.size != shape[0] * shape[1] or not np.all(np.abs(array) <= LARGEST):
+        raise InputError(
+            f"{name} must hold {shape[0]} × {shape[1]} finite numbers (machines × values), at most "
+            f"{LARGEST:.1e} in size. Got {value!r} instead."
+        )
+    return array.reshape(shape)

@@ -1,0 +1,425 @@
+"""The door to files: any kind of data file, as rows that need not fit into memory.
+
+What comes through a pipe: its first bytes tell.
+
+Small files whole, in memory.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.size_limits import MAX_EXPANSION, NUMBER_BYTES
+from maxmargin.files.cache import cached, convert
+from maxmargin.files.numpy_files import map_npy, read_array
+from maxmargin.files.options import Names, Options, find_kind, read_options
+from maxmargin.files.reader import Labels, Reader, StartAgain, check_labels, check_length
+from maxmargin.rows.on_disk import FileRows
+from maxmargin.rows.store import read_store
+
+__all__ = [
+    "Data",
+    "collect",
+    "guess_kind",
+    "in_our_words",
+    "make_reader",
+    "open_rows",
+    "read_data",
+    "spooled",
+]
+
+MARKS = {
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "npz",
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"maxmargin rows": "rows",
+}
+PAIR = re.compile(rb"[^\s,#:]+(?:\s+qid:\S+)?\s+[0-9]+:[^\s,]")
+START = 1 << 16
+
+
+def guess_kind(path: Path) -> str:
+    """Tell npy, npz, Parquet, Arrow, svmlight and tables apart."""
+    with path.open("rb") as file:
+        start = file.read(START)
+    for mark, kind in MARKS.items():
+        if start.startswith(mark):
+            return kind
+    if start.startswith(b"\x1f\x8b"):
+        try:
+            with gzip.open(path) as file:
+                start = file.read(START)
+        except (OSError, EOFError, zlib.error):
+            return "csv"  # its reader says what is wrong
+    lines = [line for line in start.split(b"\n")[:100] if line.strip()]
+    if any(PAIR.match(line.strip()) for line in lines):
+        return "svmlight"
+    return "tsv" if lines and b"\t" in lines[0] and b"," not in lines[0] else "csv"
+
+
+def open_rows(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    label: str | int | bool | None = None,
+    columns: Names = None,
+    drop: Names = None,
+    header: bool | None = None,
+    one_hot: bool = False,
+    encoding: Mapping[str, Sequence[str]] | None = None,
+    labels: Any = None,
+    dtype: Any = None,
+    first_index: int | None = None,
+    features: int | None = None,
+    kind: str | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    backend: Any = None,
+) -> Any:
+    r"""Open a data file of any size as rows, which ``fit`` takes in place of X and y.
+
+    A matrix of NumPy (C order, float64 or float32, labels elsewhere) is used as it is. Any other file is
+    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which the same user uses from
+    then on as long as the source and the options stay the same.
+
+    Parameters
+    ----------
+    path : path
+        svmlight (.svm, .svmlight, .libsvm, .txt, .dat), .csv, .tsv (all also in .gz), .parquet, .arrow,
+        .feather, .npy, .npz, a converted .rows file, or ``"-"`` for standard input.
+    label : str, int, False or None
+        The column of the labels, by name or number; None is the last one, False is none at all. In an
+        .npz file the name of their array, None is ``y``. svmlight rows begin with their label.
+    columns, drop : list of names or numbers, optional
+        The features to use, in this order (all); the features to leave out.
+    header : bool, optional
+        Whether the first line of a table holds names. None finds out.
+    one_hot : bool
+        Whether columns of text become features, one for each category.
+    encoding : dict, optional
+        ``{column: [categories]}``, as in ``rows.about["encoding"]`` of the rows a model was fitted to.
+    labels : array or path, optional
+        Labels that are not in the file: an array, a .npy file, or a text with one in each line.
+    dtype : {None, "float64", "float32"}
+        How numbers are stored. None keeps single precision where the file has it.
+    first_index : int, optional
+        The index of the first feature of svmlight rows (None is 1, and an index 0 is refused).
+    features : int, optional
+        How many features there are, in svmlight, .npz and .rows files. None is what the file says: its
+        shape, or the largest index. Sparse rows with more than two million features, and more than 96
+        for each number in the file, are taken only if this announces them.
+    kind : str, optional
+        What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.
+    cache_dir : path, optional
+        A folder for the converted file, other than that of the source.
+    backend : distributed.Client or "dask", optional
+        Open many files as the partitions of one data set, which the workers of a Dask cluster read
+        themselves, or with "dask" whatever Dask runs tasks on. Then ``path`` may be a pattern such as
+        ``"rows/*.parquet"``, a folder, or a list of names, all of one kind. Row groups of Parquet files
+        are read as they are; other files are converted by the first worker that needs them. Nothing is
+        read yet.
+
+    Returns
+    -------
+    FileRows
+        With ``labels``, ``names``, ``shape``, and ``about``, which says how the file was read. With a
+        ``backend``, :class:`maxmargin.files.partitions.FilePartitions` instead.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import maxmargin as mm
+    >>> path = Path(tempfile.mkdtemp()) / "marks.csv"
+    >>> _ = path.write_text("homework,exam,passed\n90,80,yes\n40,30,no\n50,40,no\n")
+    >>> rows = mm.open_rows(path, label="passed")
+    >>> mm.HardMarginSVC().fit(rows).score(rows)
+    1.0
+    """
+    given: dict[str, Any] = {
+        "label": label,
+        "columns": columns,
+        "drop": drop,
+        "header": header,
+        "one_hot": one_hot,
+        "encoding": encoding,
+        "dtype": dtype,
+        "first_index": first_index,
+        "features": features,
+    }
+    if backend is not None:
+        from maxmargin.files.partitions import open_parts
+
+        more = {"labels": labels, "kind": kind, "cache_dir": cache_dir}
+        return open_parts(path, backend, given | more)
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(
+            f"path must name one file. Got {path!r} instead. To open many as one, name a backend, "
+            "such as backend='dask'."
+        )
+    shown = os.fspath(path)
+    with in_our_words(shown), spooled(path) as (source, temporary):
+        kind = kind or (guess_kind(source) if temporary else find_kind(source))
+        if labels is not None:
+            given["label"] = False
+        options = read_options(shown, find_kind(source, kind), **given)
+        folder = None if cache_dir is None else Path(cache_dir)
+        rows = _open(source, options, folder, shown, temporary is not None)
+        if temporary is not None:
+            weakref.finalize(rows, shutil.rmtree, temporary, ignore_errors=True)
+        if labels is not None:
+            rows.labels = _given_labels(labels, rows.n, shown)
+        return rows
+
+
+def _open(
+    source: Path, options: Options, folder: Path | None, shown: object, temporary: bool
+) -> FileRows:
+    if options.kind == "rows":
+        return read_store(source, features=options.features)
+    if options.kind == "npy":
+        rows = map_npy(source, options, shown)
+        if rows is not None:
+            return rows
+    make = make_reader(source, options, shown)
+    if not temporary:
+        return cached(source, options, folder, make, shown)
+    target = source.with_suffix(".rows")
+    convert(make(), target, {})
+    source.unlink()
+    return read_store(target, features=options.features)
+
+
+def make_reader(path: Path, options: Options, shown: object) -> Callable[[], Reader]:
+    """Choose the reader of a kind of file."""
+    from maxmargin.files.arrow import ArrowReader
+    from maxmargin.files.csv import CsvReader
+    from maxmargin.files.numpy_files import NpyReader, NpzReader
+    from maxmargin.files.svmlight import SvmlightReader
+
+    readers: dict[str, type[Reader]] = {
+        "csv": CsvReader,
+        "tsv": CsvReader,
+        "svmlight": SvmlightReader,
+        "npy": NpyReader,
+        "npz": NpzReader,
+        "parquet": ArrowReader,
+        "arrow": ArrowReader,
+    }
+    return lambda: readers[options.kind](path, options, shown)
+
+
+def _is_dash(path: object) -> bool:
+    return isinstance(path, str) and path == "-"
+
+
+@contextmanager
+def spooled(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path | None]]:
+    """Yield the file to read; a pipe is copied to a temporary folder first, which is yielded as well."""
+    if not _is_dash(path):
+        source = Path(path)
+        if source.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if stat.S_ISREG(source.stat().st_mode):
+            yield source, None
+            return
+    folder = Path(tempfile.mkdtemp(prefix="maxmargin-"))
+    try:
+        with (folder / "input").open("wb") as copy:
+            if _is_dash(path):
+                shutil.copyfileobj(sys.stdin.buffer, copy, 1 << 20)
+            else:
+                with Path(path).open("rb") as pipe:
+                    shutil.copyfileobj(pipe, copy, 1 << 20)
+        yield folder / "input", folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def in_our_words(shown: object) -> Iterator[None]:
+    """Errors of the operating system as errors of input."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{shown}: {error.strerror or error}"
+        unread = isinstance(error, (FileNotFoundError, IsADirectoryError, PermissionError))
+        if unread and str(error.filename) == str(shown):
+            raise InputError(f"{why}. Name a file that can be read.") from error
+        of = "" if error.filename is None else f" ({error.filename})"
+        raise InputError(
+            f"{why}{of}. Name a file that can be read, and a folder with room for its conversion "
+            "(cache_dir=…)."
+        ) from error
+    except ValueError as error:
+        if isinstance(error, InputError) or "null" not in str(error):
+            raise
+        raise InputError(f"{shown!r}: is no name of a file. Name a file that can be read.") from error
+
+
+def _given_labels(labels: Any, n: int, shown: object) -> np.ndarray:
+    if isinstance(labels, (str, os.PathLike)):
+        found = _read_label_file(Path(labels))
+        shown = labels
+    else:
+        found = check_labels(np.asarray(labels), "labels")
+        shown = "labels"
+    check_length(found, n, shown)
+    return found
+
+
+def _read_label_file(path: Path) -> np.ndarray:
+    if path.suffix.lower() == ".npy":
+        with path.open("rb") as file:
+            return check_labels(read_array(file, path.stat().st_size, path), path)
+    try:
+        texts = [line.strip() for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: must be text in UTF-8. Save the file as UTF-8.") from error
+    book = Labels(path)
+    distinct = sorted(set(texts))
+    place = {text: k for k, text in enumerate(distinct)}
+    book.add_texts(np.array([place[text] for text in texts], dtype=np.int64), distinct)
+    found = book.array()
+    return np.empty(0) if found is None else found
+
+
+MAX_UNPACKED_BYTES = 1 << 30  # bytes that a small file may unpack to in memory
+
+
+class Data(NamedTuple):
+    """Rows, labels and names, and where the file holds what."""
+
+    X: Any
+    y: np.ndarray
+    names: list[str]
+    source: dict[str, Any]
+    encoding: dict[str, list[str]] = {}  # noqa: RUF012 - never changed
+
+
+def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Data:
+    r"""Read a data file that fits into memory: X, y and the names of the features.
+
+    Numbers are doubles, and no file is written.
+
+    Parameters
+    ----------
+    path : path
+        A file of any kind that :func:`maxmargin.open_rows` opens, or ``"-"`` for standard input.
+    kind : str, optional
+        What the file is, if its name does not tell.
+    **options
+        label, columns, drop, header, one_hot, encoding, first_index and features, as for
+        :func:`maxmargin.open_rows`.
+
+    Returns
+    -------
+    Data
+        ``X`` (an array, or a CSR matrix if the file is sparse), ``y`` (empty without labels),
+        ``names``, ``source`` (where the file holds the label and the features, for a proof) and
+        ``encoding`` (the categories of columns of text).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tumours.csv")
+    ...     _ = file.write_text("size,shade,kind\n1,2.5,benign\n4,3,malign\n")
+    ...     data = mm.read_data(file, label="kind")
+    >>> data.X.tolist(), data.y.tolist(), data.names
+    ([[1.0, 2.5], [4.0, 3.0]], ['benign', 'malign'], ['size', 'shade'])
+    """
+    shown = os.fspath(path)
+    with in_our_words(shown), spooled(path) as (source, temporary):
+        try:
+            known = kind or (guess_kind(source) if temporary else find_kind(source))
+            asked = read_options(shown, find_kind(source, known), dtype=np.float64, **options)
+            if asked.kind == "rows":
+                raise InputError(f"{shown}: this is a converted file. Name its source.")
+            reader = make_reader(source, asked, shown)()
+            X = collect(reader)
+        finally:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+    y = reader.labels.array()
+    if y is not None:
+        check_length(y, X.shape[0], shown)
+    about = dict(reader.about)
+    categories = about.pop("encoding", {})
+    first = about.get("first_index", 0)
+    names = reader.names or about.get("columns") or [str(j + first) for j in range(X.shape[1])]
+    return Data(X, np.empty(0) if y is None else y, list(names), about, categories)
+
+
+def collect(reader: Reader) -> Any:
+    """All blocks of a reader as one matrix."""
+    while True:
+        try:
+            return _joined(reader)
+        except StartAgain:
+            continue
+
+
+def _joined(reader: Reader) -> Any:
+    data, indices, steps = _Growing(np.float64), _Growing(np.int32), _Growing(np.int64)
+    d, is_sparse = 0, False
+    most = max(MAX_UNPACKED_BYTES, MAX_EXPANSION * reader.path.stat().st_size) // NUMBER_BYTES
+    for block in reader.read():
+        d, is_sparse = max(d, block.shape[1]), sparse.issparse(block)
+        if len(data) + block.size > most:
+            raise InputError(
+                f"{reader.shown}: must unpack to at most {most:,} numbers to be read into memory. Got "
+                "more instead. Use maxmargin.open_rows, which keeps them in a file."
+            )
+        data.extend(block.data if is_sparse else block.ravel())
+        if is_sparse:
+            indices.extend(block.indices)
+            steps.extend(np.diff(block.indptr))
+    if not is_sparse:
+        return data.whole().reshape(-1, d)
+    ends = np.concatenate([[0], np.cumsum(steps.whole())])
+    if ends[-1] < 2**31:
+        ends = ends.astype(np.int32)
+    return sparse.csr_matrix((data.whole(), indices.whole(), ends), shape=(len(ends) - 1, d))
+
+
+class _Growing:
+    """An array that becomes longer in place, where the operating system allows it."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._array, self._used = np.empty(1024, dtype=dtype), 0
+
+    def extend(self, values: np.ndarray) -> None:
+        """Add values at the end."""
+        end = self._used + len(values)
+        if end > len(self._array):
+            self._array.resize(max(end, 6 * len(self._array) // 5), refcheck=False)
+        self._array[self._used : end] = values
+        self._used = end
+
+    def __len__(self) -> int:
+        return self._used
+
+    def whole(self) -> np.ndarray:
+        """What was added; nothing can be added any more."""
+        self._array.resize(self._used, refcheck=False)
+        return self._array

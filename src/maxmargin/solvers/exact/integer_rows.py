@@ -1,0 +1,271 @@
+"""Rows as whole numbers: a_i = s_i (x_i, 1), its columns and itself scaled by powers of two.
+
+Neither scaling changes whether a plane separates: w_j takes up the scale of column j, and a positive
+factor on a row does not change the sign of a_i·z. In these coordinates every |a_ij| is at most one.
+
+Equal rows on both sides: the simplest reason why no plane separates, found in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import gcd
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.core.parameters import NEVER, Deadline
+from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
+
+__all__ = [
+    "ExactRows",
+    "Number",
+    "Whole",
+    "as_integers",
+    "contradictions",
+    "exponents_of",
+    "opposites",
+    "primitive",
+    "spread",
+]
+
+COMFORT = 300  # exponents of columns that floating point takes as they are
+KEPT = 1 << 22  # numbers kept as integers
+CHUNK = 256  # rows taken at a time
+
+Number = int | Fraction  # of a plane: whole, or a fraction in a few places
+
+
+def exponents_of(reach: np.ndarray) -> np.ndarray:
+    """k_j with |x_ij| ≤ 2^k_j for every feature j."""
+    return np.asarray(np.frexp(reach)[1], dtype=np.int64)
+
+
+class Whole(NamedTuple):
+    """A row in integers: a_ij = integer · 2^-m in these columns, zero in the others."""
+
+    columns: Sequence[int]  # all of them where rows are dense
+    ints: list[int]
+    m: int
+
+    def entries(self) -> Iterator[tuple[int, int]]:
+        """The integers with their columns."""
+        return zip(self.columns, self.ints, strict=True)
+
+
+class ExactRows:
+    """Labelled rows, in floating point and in integers.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data, all finite.
+    y : array of ±1
+        The side of each row.
+    pad : 1.0 or 0.0
+        Whether the plane has a bias.
+    exponents : array of int
+        k_j with |x_ij| ≤ 2^k_j for every feature j.
+    used : array of bool, optional
+        Which features are not zero in all rows; if these are only some of more rows, in all of those.
+    deadline : Deadline, optional
+        When exact arithmetic on these rows has to end: its loops look at it.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        pad: float,
+        exponents: np.ndarray,
+        used: np.ndarray | None = None,
+        deadline: Deadline = NEVER,
+    ) -> None:
+        self._used, self.deadline = used, deadline
+        self.given, self.y, self.pad, self.exponents = rows, y, pad, exponents
+        self.n, self.d = rows.n, rows.d
+        self.D = rows.d + int(pad)
+        if np.all(np.abs(exponents) <= COMFORT):
+            self.rows, self.fold = rows, np.ldexp(1.0, -exponents)
+        else:
+            self.rows, self.fold = _scaled(rows, -exponents), np.ones(self.d)
+        self.powers: list[int] = exponents.tolist()
+        self._kept: dict[int, Whole] = {}
+        self._size = 0  # integers in it
+
+    @property
+    def used(self) -> np.ndarray:
+        """Which columns are not zero in all rows."""
+        features = self.given.column_reach > 0 if self._used is None else self._used
+        return np.append(features, [True] * int(self.pad))
+
+    @cached_property
+    def terms(self) -> int:
+        """How many numbers other than zero a row a_i has at most."""
+        if not self.given.is_sparse or not self.given.resident:
+            return self.D
+        counts = np.diff(self.given.arrays[-1])
+        return int(counts.max(initial=0)) + int(self.pad)
+
+    @cached_property
+    def column_counts(self) -> np.ndarray:
+        """In how many rows of sparse ones each column has an entry."""
+        count = np.zeros(self.D, dtype=np.int64)
+        for _, block in self.given.blocks():
+            count += np.bincount(block.arrays[1], minlength=self.D)
+        count[self.d :] = self.n
+        return count
+
+    def restricted(self, which: np.ndarray) -> ExactRows:
+        """Only some rows."""
+        rows, y = self.given.select(which), self.y[which]
+        return ExactRows(rows, y, self.pad, self.exponents, deadline=self.deadline)
+
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """a_i·z in floating point, for z in these coordinates."""
+        f = self.rows.times((z[: self.d] * self.fold)[:, None])[:, 0]
+        if self.pad:
+            f += z[self.d]
+        return np.asarray(f * self.y)
+
+    def even(self) -> Rows:
+        """The rows with all columns scaled to the size of one."""
+        return self.rows if self.rows is not self.given else _scaled(self.given, -self.exponents)
+
+    def block(self, which: np.ndarray) -> np.ndarray:
+        """Rows a_i in floating point, rounded only where numbers leave the range of doubles."""
+        A = np.empty((len(which), self.D))
+        A[:, : self.d] = self.rows.take(which) * self.fold
+        A[:, self.d :] = self.pad
+        A *= self.y[which][:, None]
+        return A
+
+    def sparse_block(self, which: np.ndarray) -> Any:
+        """The same of sparse rows, as a CSR array."""
+        rows = self.rows.select(which)
+        assert isinstance(rows, CsrRows)
+        A = rows.matrix.astype(np.float64)
+        A.data *= np.repeat(self.y[which], np.diff(A.indptr)) * self.fold[A.indices]
+        if not self.pad:
+            return A
+        return sparse.csr_array(sparse.hstack([A, sparse.csr_array(self.y[which][:, None])]))
+
+    def integers(self, which: Iterable[int]) -> list[Whole]:
+        """Each of these rows in integers, exactly."""
+        which = [int(i) for i in which]
+        fresh = [i for i in which if i not in self._kept]
+        for start in range(0, len(fresh), CHUNK):
+            self.deadline.check()
+            part = fresh[start : start + CHUNK]
+            for i, columns, row in self._numbers(part):
+                self._kept[i] = self._integers(columns, row, 1 if self.y[i] > 0 else -1)
+        found = [self._kept[i] for i in which]
+        self._size += sum(len(self._kept[i].ints) for i in fresh)
+        if self._size > KEPT:
+            self._kept.clear()
+            self._size = 0
+        return found
+
+    def whole(self, which: Iterable[int]) -> list[tuple[list[int], int]]:
+        """For each row D integers and an exponent m with a_i = integers · 2^-m, exactly."""
+        found, every = self.integers(which), range(self.D)
+        return [(spread(a, every) if self.given.is_sparse else a.ints, a.m) for a in found]
+
+    def compact(self, which: Iterable[int]) -> tuple[list[int], list[list[int]], list[int]]:
+        """The columns in which some of these rows are not zero, the integers there, the exponents."""
+        found = self.integers(which)
+        used = {j for a in found for j, v in a.entries() if v}
+        columns = sorted(used)
+        return columns, [spread(a, columns) for a in found], [a.m for a in found]
+
+    def _numbers(self, which: list[int]) -> Iterator[tuple[int, Sequence[int], list[float]]]:
+        """For each row its number, columns and features there."""
+        if not self.given.is_sparse:
+            for i, row in zip(which, self.given.take(np.array(which)).tolist(), strict=True):
+                yield i, range(self.d), row
+            return
+        some = self.given.select(np.array(which)).between(0, len(which)).arrays
+        assert isinstance(some, Csr)
+        for i, (start, stop) in zip(which, pairwise(some.indptr.tolist()), strict=True):
+            row = some.data[start:stop].astype(np.float64).tolist()
+            yield i, some.indices[start:stop].tolist(), row
+
+    def _integers(self, columns: Sequence[int], row: list[float], sign: int) -> Whole:
+        pairs = [v.as_integer_ratio() for v in row]
+        powers = map(self.powers.__getitem__, columns)
+        lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, powers, strict=True)]
+        m = max([0, *(low for low, (p, _) in zip(lows, pairs, strict=True) if p)])
+        ints = [sign * p << m - low if p else 0 for low, (p, _) in zip(lows, pairs, strict=True)]
+        if self.pad:
+            columns = range(self.D) if isinstance(columns, range) else [*columns, self.d]
+            ints.append(sign << m)
+        return Whole(columns, ints, m)
+
+
+def spread(a: Whole, columns: Sequence[int]) -> list[int]:
+    """The integers of a row in the given columns, zeros included."""
+    value = dict(a.entries())
+    return [value.get(j, 0) for j in columns]
+
+
+def _scaled(rows: Rows, exponents: np.ndarray) -> Rows:
+    """A copy with column j multiplied by 2^e_j: exact, except where a number falls below 2^-1022."""
+    e = exponents.astype(np.int32)
+    if isinstance(rows, PartedRows):
+        return rows.mapped(lambda block: _scaled(block, exponents))
+    if isinstance(rows, CsrRows):
+        matrix = rows.matrix.astype(np.float64, copy=True)
+        matrix.data = np.ldexp(matrix.data, e[matrix.indices])
+        return CsrRows.from_matrix(matrix)
+    X = np.empty((rows.n, rows.d))
+    for where, block in rows.blocks():
+        X[where] = np.ldexp(block.arrays.X.astype(np.float64), e)  # type: ignore[union-attr]
+    return DenseRows(X)
+
+
+def as_integers(z: Sequence[Fraction | int]) -> list[int]:
+    """The smallest whole numbers in the same proportion (and with the same signs)."""
+    common = 1
+    for v in z:
+        q = v.denominator
+        common = common // gcd(common, q) * q
+    return primitive([v.numerator * (common // v.denominator) for v in z])
+
+
+def primitive(z: Sequence[Any]) -> list[Any]:
+    """Whole numbers divided by their greatest common divisor."""
+    g = gcd(*z) or 1
+    return [v // g for v in z]
+
+
+def contradictions(rows: ExactRows) -> Iterator[np.ndarray]:
+    """Yield the rows of each group of equal ones that has members on both sides.
+
+    Equal rows have equal decision values, so they are found by any plane's values.
+    """
+    z = np.random.default_rng(0).standard_normal(rows.D)
+    values = rows.values(z) * rows.y
+    order = np.argsort(values, kind="stable")
+    starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0.0)
+    sides = np.add.reduceat(rows.y[order], starts) if rows.n else np.empty(0)
+    sizes = np.diff(starts, append=rows.n)
+    for start, size in zip(*(a[np.abs(sides) < sizes] for a in (starts, sizes)), strict=True):
+        alike: dict[tuple[int, ...], list[int]] = {}
+        group = order[start : start + size].tolist()
+        for i, a in zip(group, rows.integers(group), strict=True):
+            sign = int(rows.y[i])
+            numbers = (k for j, v in a.entries() if v for k in (j, sign * v))
+            alike.setdefault((a.m, *numbers), []).append(i)
+        for same in alike.values():
+            if abs(float(rows.y[same].sum())) < len(same):
+                yield np.array(same)
+
+
+def opposites(rows: ExactRows) -> dict[int, int]:
+    """A row of each side from every such group: with equal weights they cancel."""
+    pairs = ([same[rows.y[same] == s][0] for s in (1.0, -1.0)] for same in contradictions(rows))
+    return {int(i): 1 for pair in pairs for i in pair}

@@ -1,0 +1,351 @@
+"""Separable, touching or overlapping: the ladder from floating point to exact proof.
+
+Begin with all planes. Ask for one that is strictly positive on all rows. If there is one, the classes
+are separable. Otherwise rows cancel with positive weights, the witness; no plane is positive on them,
+and one that is not negative anywhere contains them. So ask again among the planes that contain them,
+for the rows outside their span, until a plane is found (touching) or no rows are left (overlapping).
+
+Each question is put to the hard-margin machine first, and its answer is checked exactly. If it fails,
+or if the data is small, the simplex method in integers answers.
+
+A guess in floating point: a plane that may separate, or rows that may cancel.
+
+The hard-margin machine finds the plane of largest margin, or multipliers that grow without bound on a
+few rows. Nothing here is trusted: signs and sums are checked exactly afterwards.
+
+The widest face at once: as many rows as possible that every weakly separating plane must contain.
+
+Take independent rows B among the rows T, with weights c > 0 at random. If −Σ c_i a_i lies in the cone of
+T, the rows that show it cancel together with B, and span all of T (Steinitz 1913). If not, the residual
+of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on T; the face lies
+in the rows with a_i·z = 0, so go on with those. All of it in floating point; the weights found are then
+computed exactly, and checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.optimize import nnls
+
+from maxmargin.core.errors import InputError
+from maxmargin.core.parameters import Deadline
+from maxmargin.rows import Rows
+from maxmargin.solvers.exact.face import Face
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
+from maxmargin.solvers.exact.linear_algebra import cancel
+from maxmargin.solvers.exact.signs import Signs, from_doubles, signs
+from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
+from maxmargin.solvers.margin.coordinates import draw
+from maxmargin.solvers.margin.passes import SMALL, Budget
+from maxmargin.solvers.margin.solve import solve_margins
+from maxmargin.solvers.margin.tasks import Solved, Task
+from maxmargin.solvers.threads import one_thread
+
+__all__ = ["Finding", "Guess", "find_verdict", "find_witness", "guess_inside", "guess_plane", "widest"]
+
+ROUGH = 0.5  # gap that will do for a plane through a face
+
+
+class Guess(NamedTuple):
+    """What floating point says."""
+
+    w: np.ndarray
+    b: float
+    support: np.ndarray  # rows on the edges of the slab, or rows that may cancel
+    alpha: np.ndarray  # their multipliers
+    meets: bool
+    passes: int
+
+
+def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float, deadline: Deadline) -> Guess | None:
+    """Ask the hard-margin machine; None if numbers leave the range of doubles."""
+    try:
+        with np.errstate(all="ignore"):  # whatever comes out is checked
+            (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget(deadline=deadline.end))
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
+        return None
+    deadline.check()
+    return _guess(solved)
+
+
+def _guess(solved: Solved) -> Guess:
+    support = np.flatnonzero(solved.alpha)
+    return Guess(solved.w, solved.b, support, solved.alpha[support], solved.meets, solved.passes)
+
+
+def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
+    """The same among the planes that contain a face, for the rows that are left.
+
+    Large rows need no more than some plane, since it has no margin to be reported.
+    """
+    G = face.quotient_rows(alive)
+    if not np.all(np.isfinite(G.column_reach)):
+        return None
+    tol = tol if G.entries <= SMALL else max(tol, ROUGH)
+    return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)
+
+
+POOL = 2_000  # rows to begin with, and to add at most
+LARGEST = 1 << 21  # numbers of a pool whose dense factorisation is worth while
+ZERO = 1e-9  # relative size of a value that is zero up to rounding
+WEIGHTS = 64  # random weights are whole numbers below this
+
+Weights = tuple[dict[int, int], dict[int, int]]
+
+
+def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
+    """Return weights as ``cancel`` does for a face that is as wide as can be, or None."""
+    if min(len(alive), POOL) * len(face.Q) > LARGEST:
+        return None
+    rng = np.random.default_rng(0)
+    T = alive
+    with one_thread(True), np.errstate(all="ignore"):
+        while len(T):
+            rows.deadline.check()
+            found = _settle(rows, face, T, rng)
+            if not isinstance(found, np.ndarray):
+                if found is None:
+                    return None
+                support, given = found
+                return cancel(rows, support, face.free, given)
+            if len(found) == len(T):
+                return None
+            T = found
+    return None
+
+
+def _settle(
+    rows: ExactRows, face: Face, T: np.ndarray, rng: np.random.Generator
+) -> tuple[list[int], dict[int, int]] | np.ndarray | None:
+    """Rows that cancel with given weights on others, or the rows on a plane with T on one side."""
+    pool = T[draw(len(T), max(POOL, min(10 * rows.D, LARGEST // rows.D)))]
+    while True:
+        rows.deadline.check()
+        G = face.quotient(rows.block(pool))
+        if not np.all(np.isfinite(G)):
+            return None
+        Q, R, order = qr(G.T, mode="economic", pivoting=True)
+        size = np.abs(np.diag(R))
+        rank = int(np.count_nonzero(size > 1e-10 * size[0])) if size[0] > 0 else 0
+        if not rank:
+            return None
+        chosen, basis = order[:rank], Q[:, :rank]
+        c = rng.integers(1, WEIGHTS, size=rank)
+        C = G @ basis
+        target = -(c @ C[chosen])
+        try:
+            weights, residual = nnls(C.T, target, maxiter=30 * rank)
+        except (RuntimeError, ValueError):  # too many steps, or numbers out of range
+            return None
+        used = np.flatnonzero(weights)
+        if residual <= ZERO * float(np.linalg.norm(target)):
+            given = dict(zip(pool[chosen].tolist(), c.tolist(), strict=True))
+            return pool[used].tolist(), given
+        u = basis @ (C.T @ weights - target)
+        z = face.lift_rounded(u / np.max(np.abs(u)))
+        values = rows.values(z)[T]
+        level = ZERO * max(float(np.max(np.abs(values))), 1e-3)
+        violated = np.flatnonzero(values < -level)
+        fresh = np.setdiff1d(T[violated], pool)
+        if not len(fresh):
+            return np.union1d(T[np.abs(values) <= level], pool[used])
+        if len(fresh) > POOL:
+            worst = T[violated[np.argsort(values[violated])]]
+            fresh = np.setdiff1d(worst[: 2 * POOL], pool)[:POOL]
+        pool = np.concatenate([pool, fresh])
+
+
+SIMPLEX_ENTRIES, SIMPLEX_FEATURES = (
+    1 << 13,
+    12,
+)  # entries and features of data that goes to the simplex method at once
+BITS = 12, 24, 53  # of the coordinates of a plane through a face
+LEAST = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
+MOST = 2_000  # unknowns that the simplex method may have
+EVEN = 10  # bits between the scales of columns that the machine takes as they are
+
+Plane = Sequence[Number]
+
+
+@dataclass
+class Effort:
+    """How the answer was reached."""
+
+    passes: int = 0  # over the data in floating point, by the hard-margin machine
+    pivots: int = 0  # of the simplex method in integers
+    exact_rows: int = 0  # rows whose side was decided in integers
+    rounds: int = 0
+
+
+@dataclass
+class Finding:
+    """The verdict in the coordinates of the exact rows."""
+
+    kind: str
+    plane: Plane | None = None
+    on_plane: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    witness: dict[int, int] = field(default_factory=dict)
+    face: Face | None = None
+    guess: Guess | None = None  # of the plane, with its multipliers
+    signs: Signs | None = None
+    work: Effort = field(default_factory=Effort)
+
+
+def find_verdict(rows: ExactRows, tol: float) -> Finding:
+    """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved."""
+    return _Ladder(rows, tol, _is_small(rows)).climb()
+
+
+def find_witness(rows: ExactRows) -> dict[int, int] | None:
+    """Rows that cancel with positive weights, or None if a plane separates."""
+    ladder = _Ladder(rows, 0.5, _is_small(rows))
+    return ladder.ask(Face(rows, {}), np.arange(rows.n)).weights or None
+
+
+def _is_small(rows: ExactRows) -> bool:
+    return rows.n * rows.D <= SIMPLEX_ENTRIES and rows.D <= SIMPLEX_FEATURES
+
+
+class _Ladder:
+    def __init__(self, rows: ExactRows, tol: float, exact: bool) -> None:
+        self.rows, self.tol, self.exact = rows, tol, exact
+        self.work = Effort()
+        self.guess: Guess | None = None
+        self.signs: Signs | None = None
+
+    def climb(self) -> Finding:
+        """Face after face."""
+        rows, work = self.rows, self.work
+        face = Face(rows, {})
+        alive = np.arange(rows.n)
+        witness: dict[int, int] = {}
+        pairs = opposites(rows) if rows.given.is_sparse and not self.exact else {}
+        if pairs:
+            witness = dict(islice(pairs.items(), 2))
+            face, alive = self._wider(face, alive, pairs, {})
+        while True:
+            rows.deadline.check()
+            if not len(alive):
+                alive = self._strays(face)
+                if not len(alive):
+                    return Finding("overlapping", None, witness=witness, face=face, work=work)
+            work.rounds += 1
+            outcome = self.ask(face, alive)
+            work.pivots += outcome.pivots
+            if outcome.plane is None:
+                witness = witness or outcome.weights
+                face, alive = self._wider(face, alive, outcome.weights, outcome.free)
+                more = None if self.exact or not len(alive) else widest(rows, face, alive)
+                if more is not None:
+                    face, alive = self._wider(face, alive, *more)
+                continue
+            found = self.signs if self.signs is not None else self._signs(outcome.plane)
+            strays = np.flatnonzero(found.of < 0)
+            if not len(strays):
+                kind = "touching" if witness else "separable"
+                on = np.flatnonzero(found.of == 0)
+                return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
+            alive = np.union1d(alive, strays)  # rows outside the face after all
+
+    def _wider(
+        self, face: Face, alive: np.ndarray, weights: dict[int, int], free: dict[int, int]
+    ) -> tuple[Face, np.ndarray]:
+        """The face with more rows in it, and the rows that are not (nearly) in its span."""
+        wider = face.joined(weights, free)
+        if wider.rank == face.rank:  # rows that only seemed to be outside
+            return face, alive[~face.contains(alive)]
+        if not len(wider.Q):
+            return wider, alive[:0]
+        return wider, wider.outside(alive)
+
+    def _strays(self, face: Face) -> np.ndarray:
+        """Rows outside the span of the face: exactly, unless the proof shows them all to cancel."""
+        if face.rows.n <= 2 * face.rows.D:
+            return np.flatnonzero(~face.contains(np.arange(self.rows.n)))
+        outside = np.zeros(self.rows.n, dtype=bool)
+        for u in face.flats():
+            outside |= self._signs(u).of != 0
+        return np.flatnonzero(outside)
+
+    def _signs(self, plane: Plane) -> Signs:
+        found = signs(self.rows, plane)
+        self.work.exact_rows = max(self.work.exact_rows, found.exact)
+        return found
+
+    def ask(self, face: Face, alive: np.ndarray) -> Outcome:
+        """A plane through the face that is positive on all rows alive, or weights that cancel."""
+        self.guess = self.signs = None
+        if self.exact:
+            outcome = meet_or_separate(self.rows, alive, face.free)
+            if outcome.plane is None or not face.weights:
+                return outcome
+            better, _ = self._ask_floats(face, alive)  # a plane in the middle, not at a corner
+            return outcome if better is None or better.plane is None else better
+        answer, hint = self._ask_floats(face, alive)
+        if answer is not None:
+            return answer
+        size = min(self.rows.D, len(alive) + face.rank)
+        if size > MOST:
+            raise InputError(
+                f"X must have at most {MOST:,} rows or features where floating point finds neither a "
+                f"plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} features "
+                "instead. Ask about fewer rows, or fewer features."
+            )
+        return meet_or_separate(self.rows, alive, face.free, hint)
+
+    def _ask_floats(self, face: Face, alive: np.ndarray) -> tuple[Outcome | None, list[int]]:
+        """What floating point finds, if exact arithmetic confirms it; and rows to try first if not."""
+        hint: list[int] = []
+        for guess, planes in self._guesses(face, alive):
+            self.work.passes += guess.passes
+            hint = [int(i) for i in alive[guess.support]]
+            if guess.meets:
+                for least in LEAST:  # rows of tiny weight may be rounding
+                    held = guess.alpha > least * float(guess.alpha.max())
+                    found = cancel(self.rows, alive[guess.support[held]].tolist(), face.free)
+                    if found is not None:
+                        return Outcome(None, *found, 0), []
+                    if np.all(held):
+                        break
+                continue
+            for plane in planes:
+                answer = self._signs(plane)
+                if np.all(answer.of[alive] > 0):
+                    self.guess, self.signs = guess, answer
+                    return Outcome(plane, {}, {}, 0), []
+        return None, hint
+
+    def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[Plane]]]:
+        """Guesses, each with its plane in the coordinates of the exact rows, in fewer or more bits."""
+        rows = self.rows
+        if len(alive) < rows.n or face.weights:
+            guess = guess_inside(face, alive, self.tol)
+            if guess is not None:
+                yield guess, (face.lift(u) for u in _with_bits(guess.w))
+            return
+        guess = guess_plane(rows.given, rows.y, rows.pad, self.tol, rows.deadline)
+        if guess is not None:
+            yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
+        if np.ptp(rows.exponents) > EVEN or rows.rows is not rows.given:
+            guess = guess_plane(rows.even(), rows.y, rows.pad, self.tol, rows.deadline)
+            if guess is not None:
+                z = [*guess.w.tolist(), guess.b] if rows.pad else guess.w.tolist()
+                even = guess._replace(w=np.empty(0))  # its multipliers belong to other coordinates
+                yield even, iter([as_integers([Fraction(v) for v in z])] if _usable(guess) else [])
+
+
+def _usable(guess: Guess) -> bool:
+    return bool(np.all(np.isfinite(guess.w)) and np.isfinite(guess.b) and np.any(guess.w))
+
+
+def _with_bits(w: np.ndarray) -> Iterator[list[int]]:
+    largest = float(np.max(np.abs(w)))
+    for bits in BITS if 0.0 < largest < np.inf else ():
+        yield [int(v) for v in np.rint(np.ldexp(w / largest, bits)).tolist()]

@@ -1,0 +1,214 @@
+"""The last digits on many features: solve for the free multipliers, see which leave, which join, repeat.
+
+If the rows on the margin were known, their multipliers would solve a linear system: m_i = 1 for each of
+them, Σ α_i y_i = 0, all others at their bounds. So guess them by the multipliers that coordinate descent
+left between their bounds; solve; let go the rows whose multiplier left its bounds, and take in the rows
+on the wrong side of the margin (the primal-dual active set method of Hintermüller, Ito and Kunisch 2003,
+which is Newton's method on the optimality conditions).
+
+At first the system is not formed. Conjugate residuals (Stiefel 1955) make Σ (1 − m_i)² smaller with
+every step, each two products with the rows on the margin. Where that leads no further, and the rows are
+not too many, it is factorised (:mod:`maxmargin.solvers.margin.active_set`). Each round gives a plane and
+multipliers: the plane is worth trying even if some multipliers are outside their bounds, and the
+multipliers even if they are only brought back inside. The best of both make the gap.
+
+The rows on the margin solved by a factorisation, where conjugate residuals take too long.
+
+Thousands of rows that nearly depend on each other, as texts do, make the system of
+:mod:`maxmargin.solvers.margin.active_set` so badly conditioned that its matrix-free solution comes to no
+end. A few thousand rows have few enough inner products to be kept. With K_ij = y_i y_j x_i·x_j over the
+rows F on the margin, the steps of α_F and b solve
+
+    K δ + y β = r,     y·δ = −Σ α_i y_i,          r_i = 1 − m_i  (with b = 0),
+
+by a Cholesky factor of K + ε I, whose ε lets rows that depend on each other pass; what it spoils is
+mended by repeating the step with the residuals that are left.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from maxmargin.kernels.margin import add_rows, dots
+from maxmargin.solvers.margin.coordinates import Growing
+from maxmargin.solvers.margin.dual_problem import Duel
+from maxmargin.solvers.margin.passes import Budget, MarginPoint
+
+__all__ = ["MOST", "Factorised", "settle"]
+
+MOST = 5_000  # rows whose inner products are kept: 200 MB, and as much for the factor
+RIDGE = 1e-9  # ε against the mean of ‖x_i‖²
+TIMES = 6  # steps with one factor
+DONE = 1e-12  # largest residual that is left alone
+REFINEMENT_SHARE = 0.5  # by which a step must make it smaller, for another one
+
+
+class Factorised:
+    """Solves for the multipliers on the margin; knows the inner products of all rows met so far."""
+
+    def __init__(self, duel: Duel) -> None:
+        self.duel = duel
+        self._products = Growing(duel.n, MOST)
+
+    def solve(self, x: np.ndarray, w: np.ndarray, F: np.ndarray) -> bool:
+        """Move the multipliers x of the rows F, and w with them, to where these rows have margin 1.
+
+        False if there are too many of them, or their matrix has no factor; nothing is moved then.
+        """
+        duel, y, k = self.duel, self.duel.y[F], len(F)
+        if k > MOST:
+            return False
+        K = self._inner(F) * (y[:, None] * y)
+        K.flat[:: k + 1] += RIDGE * (float(np.trace(K)) / k or 1.0)
+        try:
+            factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return False
+        towards = cho_solve(factor, y, check_finite=False)
+        out, before = np.empty(k), np.inf
+        for _ in range(TIMES):
+            dots(duel.rows.arrays, F, w, out)
+            duel.visits += k
+            r = 1.0 - y * out
+            step = cho_solve(factor, r, check_finite=False)
+            if duel.pad:
+                missing = -float(x @ duel.y)
+                beta = (float(y @ step) - missing) / float(y @ towards)
+                step -= beta * towards
+                r -= beta * y
+            left = float(np.max(np.abs(r)))
+            if left <= DONE or not left <= REFINEMENT_SHARE * before:
+                break
+            before = left
+            x[F] += step
+            duel.add(F, step, w)
+        return True
+
+    def _inner(self, F: np.ndarray) -> np.ndarray:
+        """The inner products of the rows F; those of rows that are new are computed."""
+        fresh = F[self._products.fresh(F)]
+        if len(fresh):
+            met = np.concatenate([*self._products.history, fresh])
+            self._products.add(fresh, self.duel.rows.inner(fresh, met))
+            self.duel.visits += len(met)
+        return self._products.known(F)
+
+
+ROUNDS = 50
+STEPS = 200  # of conjugate residuals in a round
+RESIDUAL_SHARE = 0.03  # the residual a round leaves, against the one it found
+SPARE = 0.2  # or the part of the tolerance it may take
+BAD = 4  # rounds without a better gap
+FLAT = 1e-13  # curvature, against the largest there is, that is nothing but rounding
+ENDLESS = Budget()
+
+
+def settle(
+    duel: Duel,
+    x: np.ndarray,
+    w: np.ndarray,
+    best: MarginPoint,
+    tol: float,
+    budget: Budget,
+    factorise: bool = False,
+) -> tuple[MarginPoint, bool]:
+    """Return the best point found, and whether that is the end (tol is reached, or the budget).
+
+    ``factorise`` says that factors are worth their time, should conjugate residuals lead no further.
+    """
+    x, w = x.copy(), w.copy()
+    face = (x > 0.0) & (x < duel.C)
+    bad, direct = 0, None
+    for _ in range(ROUNDS):
+        budget.go_on()
+        F = np.flatnonzero(face)
+        if not len(F):
+            break
+        if direct is None:
+            _solve(duel, x, w, F, best.primal, tol, budget)
+        elif not direct.solve(x, w, F):
+            break
+        point, f = duel.measure(w, x)
+        before = best.gap
+        best = best.joined(point)
+        if best.gap <= tol or budget.ended(best):
+            return best, True
+        bad = bad + 1 if not best.gap < 0.9 * before else 0
+        if not np.isfinite(float(w @ w)):
+            break
+        if bad >= BAD:
+            if direct is not None or not factorise:
+                break
+            direct, bad = Factorised(duel), 0
+        b = float(np.mean(duel.y[F] - f[F])) if duel.pad else 0.0
+        m = duel.y * (f + b)
+        inside = np.clip(x, 0.0, duel.C)
+        leave = face & ((x <= 0.0) | (x >= duel.C))
+        join = ~face & np.where(x >= duel.C, m > 1.0, m < 1.0)
+        w = duel.moved(w, x, inside)
+        x = inside
+        face = (face & ~leave) | join
+    return best, False
+
+
+def _solve(
+    duel: Duel,
+    x: np.ndarray,
+    w: np.ndarray,
+    F: np.ndarray,
+    primal: float,
+    tol: float,
+    budget: Budget = ENDLESS,
+) -> None:
+    """Move the multipliers of the rows F, and w with them, to where these rows have margin 1."""
+    rows, y, k = duel.rows.arrays, duel.y[F], len(F)
+    u, out = np.zeros(duel.d), np.empty(k)
+    unit = float(duel.q[F].max()) or 1.0  # K is divided by it: its products stay within range
+
+    def project(r: np.ndarray) -> np.ndarray:
+        return r - y * (float(y @ r) / k) if duel.pad else r
+
+    def product(p: np.ndarray) -> np.ndarray:
+        u[:] = 0.0
+        add_rows(rows, F, p * y, u)
+        dots(rows, F, u, out)
+        duel.visits += 2 * k
+        return project(y * out) / unit
+
+    def size(r: np.ndarray) -> float:
+        """About what the residual adds to the relative gap."""
+        if duel.hard or not math.isfinite(primal):
+            return 2.0 * float(np.max(np.abs(r)))
+        return float(duel.C[F] @ np.abs(r)) / primal
+
+    if duel.pad:  # what is missing in the balance is shared
+        share = y * (-float(x @ duel.y) / k)
+        x[F] += share
+        duel.add(F, share, w)
+    dots(rows, F, w, out)
+    r = project(1.0 - y * out)
+    goal = max(SPARE * tol, RESIDUAL_SHARE * size(r))
+    if size(r) <= goal:
+        return
+    Kr = product(r)
+    p, Kp, rKr = r.copy(), Kr.copy(), float(r @ Kr)
+    moved = np.zeros(k)
+    for _ in range(STEPS):
+        length = float(Kp @ Kp)
+        if not (rKr > FLAT * float(r @ r) and length > 0.0):
+            break
+        t = rKr / length
+        moved += (t / unit) * p
+        r -= t * Kp
+        if size(r) <= goal or budget.is_up(duel.passes):
+            break
+        Kr = product(r)
+        new = float(r @ Kr)
+        p = r + (new / rKr) * p
+        Kp = Kr + (new / rKr) * Kp
+        rKr = new
+    x[F] += moved
+    duel.add(F, moved, w)

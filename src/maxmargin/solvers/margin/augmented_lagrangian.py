@@ -1,0 +1,519 @@
+"""The method of multipliers with Newton steps: the small problems inside both margin machines.
+
+The problem, on rows a_i with m_i = a_i·w + y_i b and r_i = 1 − m_i,
+
+    minimise  ½‖w‖² − v₀·w − s₀ b + Σ C_i max(0, r_i),                    C_i = ∞: r_i ≤ 0 must hold,
+
+where v₀ = Σ α_j a_j and s₀ = Σ α_j y_j stand for rows left out, whose multipliers are fixed at 0 or C.
+
+Each round has multipliers a and stiffnesses σ_i = σ C_i (hard margin: σ), and minimises the augmented
+Lagrangian
+
+    ½‖w‖² − v₀·w − s₀ b + Σ max_{0 ≤ α ≤ C_i} (α r_i − (α − a_i)²/2σ_i),  at α = clip(a_i + σ_i r_i),
+
+a smooth, convex, piecewise quadratic function, by Newton steps with an exact line search; only the rows
+strictly between the bounds, the *band*, have curvature. Then a ← α and σ ← 10 σ. The multipliers make
+the method exact at finite σ (Rockafellar 1976): there is no smoothing left to remove, and once the band
+is the free support the next round ends at the optimum. For support vector machines see Yan and Li
+(2020).
+
+A round need not be solved exactly: it ends when the Newton decrement is small against Σ (α_i − a_i)²/σ_i
+(Rockafellar's criterion B).
+
+The problem on the rows at hand, and a point of it: weights and multipliers.
+
+One Newton direction of the method of multipliers: three ways to the same vector.
+
+With B the band and Z the rows (a_i, y_i) of it, the direction solves
+
+    (D + Zᵀ Σ Z) (Δw, Δb) = −g,      D = diag(1, …, 1, 0),      Σ = diag(σ_i).
+
+*Primal*, for more rows than features: Cholesky of this matrix of order d + 1. *Gram*, for fewer: with
+u = Σ Z (Δw, Δb) it becomes Δw = −g_w − Aᵀu, (A Aᵀ + Σ⁻¹) u = −A g_w + y Δb and y·u = −g_b; but if the
+features differ much in scale, the small ones would drown in A Aᵀ. *Conjugate gradients*, where both are
+too large to be factorised.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+from scipy.sparse.linalg import LinearOperator, cg
+
+from maxmargin.core.state_forms import (
+    Form,
+    StateError,
+    count,
+    each,
+    entries,
+    flag,
+    number,
+    numbers,
+    places,
+    record,
+)
+from maxmargin.kernels.margin import clip_multipliers, slope
+from maxmargin.solvers.margin.coordinates import (
+    MAX_KEPT_ROWS,
+    TOO_WIDE,
+    Frame,
+    NotFiniteError,
+    inner_products,
+)
+from maxmargin.solvers.margin.kkt_finish import Reached, finish
+from maxmargin.solvers.margin.passes import State
+from maxmargin.solvers.margin.tasks import (
+    as_good_a_bound,
+    as_good_a_plane,
+    balanced,
+    relative_gap,
+    scaled_up,
+    to_scale,
+)
+from maxmargin.solvers.threads import one_thread
+
+__all__ = ["FOR_ONE", "MANY", "MEET", "Iterate", "Reduced", "direction", "iterate_form", "minimise"]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The problem on the rows at hand."""
+
+    frame: Frame
+    C: np.ndarray
+    v0: np.ndarray
+    s0: float = 0.0
+    fixed: float = 0.0  # Σ α_j of the rows left out
+    unit: np.ndarray | None = None  # stiffness of the rows against σ, if it is not C_i
+
+    @property
+    def hard(self) -> bool:
+        """Whether the constraints must hold."""
+        return bool(np.isinf(self.C[0]))
+
+
+@dataclass
+class Iterate:
+    """A point: weights, multipliers, and what follows from them."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    sigma: float
+    primal: float = math.inf
+    dual: float = -math.inf
+    meets: bool = False  # the hulls of the two classes meet to rounding: no plane separates
+    steps: int = 0
+    reads: int = 0  # products with all rows of the problem
+
+    @property
+    def gap(self) -> float:
+        """The relative gap; what rounding puts below zero is none."""
+        return relative_gap(self.primal, min(self.dual, self.primal))
+
+    def joined(self, other: Iterate) -> Iterate:
+        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
+        plane = other if as_good_a_plane(other.primal, self.primal) else self
+        bound = other if other.meets or as_good_a_bound(other.dual, self.dual) else self
+        return replace(
+            other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
+        )
+
+
+def iterate_form(n: int, d: int) -> Form:
+    """What a point on n rows of d features must look like; see ``core.state_forms``."""
+    return record(
+        Iterate,
+        w=numbers(d),
+        b=number,
+        alpha=numbers(n),
+        sigma=number,
+        primal=number,
+        dual=number,
+        meets=flag,
+        steps=count,
+        reads=count,
+    )
+
+
+MANY = 200  # features from which on inner products are kept
+LARGE = 4_000  # order of the largest matrix that is factorised
+
+
+def direction(
+    frame: Frame,
+    band: np.ndarray,
+    sigma: np.ndarray,
+    gw: np.ndarray,
+    gb: float,
+    least_squares: bool = True,
+) -> tuple[np.ndarray, float]:
+    """Return (Δw, Δb) for a band that is not empty.
+
+    Where rounding makes the matrix indefinite, the step is one of least squares, which takes long for a
+    large one, or a ``LinAlgError`` says so.
+    """
+    if min(len(band), frame.d) > LARGE:
+        return _conjugate_gradients(frame, band, sigma, gw, gb)
+    if len(band) <= frame.d and not (least_squares and frame.scene.uneven and frame.d <= LARGE):
+        return _gram(frame, band, sigma, gw, gb, least_squares)
+    return _primal(frame, band, sigma, gw, gb, least_squares)
+
+
+def _primal(
+    frame: Frame,
+    band: np.ndarray,
+    sigma: np.ndarray,
+    gw: np.ndarray,
+    gb: float,
+    least_squares: bool = True,
+) -> tuple[np.ndarray, float]:
+    d = frame.d
+    H = np.zeros((d + 1, d + 1))
+    for start in range(0, len(band), frame.chunk):
+        part = band[start : start + frame.chunk]
+        Z = np.column_stack([frame.take(part), frame.bias[part]])
+        Z *= np.sqrt(sigma[start : start + frame.chunk])[:, None]
+        H += Z.T @ Z
+    H.flat[: d * (d + 1) : d + 2] += 1.0
+    if not frame.pad:
+        H[d, d] = 1.0
+    step = _solve(H, np.append(-gw, -gb), least_squares)
+    return step[:d], float(step[d])
+
+
+def _gram(
+    frame: Frame,
+    band: np.ndarray,
+    sigma: np.ndarray,
+    gw: np.ndarray,
+    gb: float,
+    least_squares: bool = True,
+) -> tuple[np.ndarray, float]:
+    y = frame.bias[band]
+    if len(band) * frame.d > TOO_WIDE:  # sparse rows, never made dense
+        part = frame.restricted(band)
+        K = inner_products(part) * part.y * part.y[:, None]
+        along, back = part.values(gw, 0.0), part.pull
+    else:
+        A = frame.take(band)
+        K = frame.products.among(band, A) if frame.d >= MANY else A @ A.T
+        along, back = A @ gw, partial(np.matmul, A.T)
+    K.flat[:: len(K) + 1] += 1.0 / sigma
+    P = _solve(K, np.column_stack([along, y]), least_squares)
+    db = float((y @ P[:, 0] - gb) / (y @ P[:, 1])) if frame.pad else 0.0
+    return -gw + back(P[:, 0] - P[:, 1] * db), db
+
+
+def _solve(M: np.ndarray, rhs: np.ndarray, least_squares: bool) -> np.ndarray:
+    """Solve with a positive definite matrix; if rounding made it indefinite, in the least-squares sense.
+
+    Cholesky does not mind features of very different scale; for least squares the diagonal is made 1.
+    """
+    diagonal = M.diagonal().copy()
+    _, x, failed = dposv(M.T, rhs, overwrite_a=1)  # in place: the transpose is in LAPACK's order
+    if not failed:
+        return np.asarray(x)
+    if not least_squares:
+        raise np.linalg.LinAlgError
+    M = np.triu(M, 1)  # what LAPACK has left
+    M = M + M.T + np.diag(diagonal)
+    D = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-300))
+    rows = D if rhs.ndim == 1 else D[:, None]
+    return np.asarray(np.linalg.lstsq(M * D * D[:, None], rhs * rows, rcond=1e-14)[0] * rows)
+
+
+def _conjugate_gradients(
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
+) -> tuple[np.ndarray, float]:
+    part = frame.restricted(band)
+    d = frame.d
+
+    def product(z: np.ndarray) -> np.ndarray:
+        u = sigma * part.values(z[:d], float(z[d]))
+        tail = float(part.bias @ u) if frame.pad else float(z[d])
+        return np.append(z[:d] + part.pull(u), tail)
+
+    H = LinearOperator((d + 1, d + 1), matvec=product, dtype=np.float64)
+    g = np.append(-gw, -gb)
+    step, _ = cg(H, g, rtol=1e-3, maxiter=200)
+    return step[:d], float(step[d])
+
+
+GROW = 10.0  # factor on σ after each round
+ROUNDS = 60
+STEPS = 60  # Newton steps in a round
+EARLY, HOPEFUL = 40, 0.1  # where steps are limited: so many, unless the gap is then less than this
+STIFFEST = 1e12  # stiffness of a soft margin against 1/‖a_i‖²
+LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
+LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
+NEARLY = 1e-6  # the same, at which a correction costs little
+MEET = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
+ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
+FOR_ONE = 1 << 24  # entries that one thread handles as fast as two, which wait for each other
+NEAR = 0.5  # gap from which on the band may be the free support
+STALLED = 4  # rounds without a better gap
+SMALL = 1 << 16  # entries of data that is cheap enough for
+PATIENT = 25  # such rounds
+OFFER = 0.1  # seconds between states
+
+
+def minimise(
+    problem: Reduced,
+    start: Iterate,
+    tol: float,
+    deadline: float = math.inf,
+    meet: float = MEET,
+    saved: State | None = None,
+    max_steps: int | None = None,
+) -> Generator[State, None, Iterate]:
+    """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
+
+    A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
+    With ``max_steps`` it ends after so many Newton steps, or earlier if it does not get anywhere.
+    Yields states between rounds; from one of them, given as ``saved``, the way is the same.
+    """
+    run, small = None, problem.frame.n * problem.frame.d <= FOR_ONE
+    while True:
+        with one_thread(small):
+            run = _Run(problem, start, meet, saved, max_steps) if run is None else run
+            result = run.some_rounds(tol, deadline)
+        if result is not None:
+            return result
+        yield run.kept()
+
+
+class _Run:
+    """The state of one call of :func:`minimise`."""
+
+    def __init__(
+        self,
+        problem: Reduced,
+        start: Iterate,
+        meet: float = MEET,
+        saved: State | None = None,
+        max_steps: int | None = None,
+    ) -> None:
+        self.meet = meet
+        self.problem, self.frame = problem, problem.frame
+        self.unit = np.ones(self.frame.n) if problem.hard else problem.C
+        if problem.unit is not None:
+            self.unit = problem.unit
+        self.alpha = np.empty(self.frame.n)
+        self.band = np.empty(self.frame.n, dtype=np.int64)
+        self.most_steps = max_steps or ROUNDS * STEPS
+        self.early = EARLY if max_steps else self.most_steps
+        self.least_squares = max_steps is None  # instead of giving up, where there is nothing else
+        self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
+        self.many = self.frame.d >= MANY  # features: inner products are kept
+        if saved is not None:
+            self._go_on(saved)
+            return
+        self.w, self.b, self.sigma = start.w, start.b, start.sigma
+        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
+        self.centre = start.alpha  # the multipliers a of this round
+        self.m = self.frame.values(self.w, self.b)
+        if not np.isfinite(self.m.sum()):
+            raise NotFiniteError
+        self.steps, self.reads, self.rounds, self.waited = 0, 1, 0, 0
+        self.best = start
+        if self.many:
+            self.frame.products.clear()
+        self._clip()
+        self._pull_afresh()
+
+    def kept(self) -> State:
+        """All that the next round needs."""
+        names = "w", "b", "sigma", "centre", "m", "v", "s", "steps", "reads", "rounds", "waited", "best"
+        products = self.frame.products.history if self.many else []
+        return {**{name: getattr(self, name) for name in names}, "products": products}
+
+    def _go_on(self, kept: State) -> None:
+        """Be where ``kept`` was."""
+        self._check(kept)
+        vars(self).update((name, value) for name, value in kept.items() if name != "products")
+        if self.many:
+            self.frame.products.repeat(kept["products"], self.frame.take)
+        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
+        self._clip()
+        self._pulled = self.alpha.copy()
+
+    def _check(self, kept: State) -> None:
+        """Refuse what :meth:`kept` does not return."""
+        n, d = self.frame.n, self.frame.d
+        arrays = {"w": numbers(d), "v": numbers(d), "m": numbers(n), "centre": numbers(n)}
+        reals = dict.fromkeys(("b", "sigma", "s"), number)
+        tallies = dict.fromkeys(("steps", "reads", "rounds", "waited"), count)
+        products = each(places(None, below=n))
+        forms = {**arrays, **reals, **tallies, "best": iterate_form(n, d), "products": products}
+        entries(**forms)(kept, "the state")
+        if sum(map(len, kept["products"])) > (MAX_KEPT_ROWS if self.many else 0):
+            raise StateError(f"products must be of at most {MAX_KEPT_ROWS} rows. Got more instead.")
+
+    def some_rounds(self, tol: float, deadline: float) -> Iterate | None:
+        """Return the result, or after some time None."""
+        hard, size = self.problem.hard, self.frame.n * self.frame.d
+        patience = PATIENT if size <= SMALL else STALLED
+        pause = time.perf_counter() + OFFER
+        while self.rounds < ROUNDS and self.steps < self.most_steps:
+            if self.steps > self.early and not self.best.gap < HOPEFUL:
+                break
+            try:
+                self.round(deadline)
+            except np.linalg.LinAlgError:  # a matrix of numbers too large: what was found before stands
+                break
+            now = self.iterate()
+            if tol < now.gap and (hard or now.gap < NEAR):
+                now = self.finished(now)
+            before = self.best.gap, self.best.dual
+            best = self.best = self.best.joined(now)
+            better = best.gap < 0.7 * before[0] or (hard and best.dual > 1.1 * before[1])
+            self.waited = 0 if better or math.isinf(best.gap) else self.waited + 1
+            late = time.perf_counter() > deadline
+            if best.meets or best.gap <= tol or self.waited == patience or late:
+                break
+            self.tighten()
+            self.rounds += 1
+            if time.perf_counter() > pause:
+                return None
+        return replace(self.best, sigma=self.sigma, steps=self.steps, reads=self.reads)
+
+    def _clip(self) -> None:
+        inside = clip_multipliers(self.m, self.centre, self.problem.C, self.stiff, self.alpha, self.band)
+        self.inside = self.band[:inside]
+
+    def _pull_afresh(self) -> None:
+        """Set v = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i."""
+        self.v = self.problem.v0 + self.frame.pull(self.alpha)
+        self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
+        self._pulled = self.alpha.copy()
+        self.reads += 1
+
+    def _pull(self) -> None:
+        """The same, from the rows whose multipliers have changed."""
+        change = self.alpha - self._pulled
+        some = np.flatnonzero(change)
+        if 3 * len(some) > self.frame.n:
+            self._pull_afresh()
+            return
+        self.v = self.v + self.frame.pull_of(some, change[some])
+        self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
+        self._pulled[some] = self.alpha[some]
+
+    def tighten(self) -> None:
+        """Begin the next round: a ← α, σ ← 10 σ."""
+        self.centre, self.alpha = self.alpha, self.centre.copy()
+        self.sigma *= GROW
+        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
+        self._clip()
+        self._pull()
+
+    def round(self, deadline: float) -> None:
+        """Minimise the augmented Lagrangian by Newton steps."""
+        for _ in range(min(STEPS, self.most_steps - self.steps)):
+            decrement = self._step()
+            move = self.alpha - self.centre
+            length = float(move @ (move / np.maximum(self.stiff, 1e-300)))
+            enough = decrement <= LOOSE * length
+            rounding = decrement <= ROUNDING * float(self.w @ self.w)
+            if (enough and self._balanced()) or rounding or time.perf_counter() > deadline:
+                break
+        self._pull_afresh()
+
+    def _balanced(self, share: float = LEVEL) -> bool:
+        """Whether Σ α_i y_i = 0, up to a share of Σ α_i that a later correction takes away."""
+        level = share * (float(self.alpha.sum()) + self.problem.fixed)
+        return not self.frame.pad or abs(self.s) <= level
+
+    def _step(self) -> float:
+        """One Newton step; returns the Newton decrement before it."""
+        gw, gb = self.w - self.v, -self.s * self.frame.pad
+        if len(self.inside):
+            sigma, some = self.stiff[self.inside], self.inside
+            dw, db = direction(self.frame, some, sigma, gw, gb, least_squares=self.least_squares)
+        elif not self._balanced() and abs(self.s) > LEVEL * float(self.centre.sum()):  # not rounding
+            dw, db = np.zeros_like(gw), -gb
+        else:
+            dw, db = -gw, 0.0
+        decrement = -float(gw @ dw + gb * db)
+        if not decrement > 0.0:
+            return 0.0
+        u = self.frame.values(dw, db)
+        t = self._search(u, dw, db, decrement)
+        self.w = self.w + t * dw
+        self.b += t * db
+        self.m += t * u
+        self.steps += 1
+        self.reads += 1
+        self._clip()
+        self._pull()
+        return decrement if len(self.inside) else math.inf
+
+    def _search(self, u: np.ndarray, dw: np.ndarray, db: float, descent: float) -> float:
+        """Find where the slope along the direction is zero, to a tenth of its value at the start."""
+        p = self.problem
+        constant = float((self.w - p.v0) @ dw) - p.s0 * self.frame.pad * db
+        quadratic = float(dw @ dw)
+        low, high, t = 0.0, math.inf, 1.0
+        for _ in range(100):
+            pull, curvature = slope(t, self.m, u, self.centre, p.C, self.stiff)
+            rise = constant + t * quadratic - pull
+            if abs(rise) <= 0.1 * descent:
+                break
+            low, high = (t, high) if rise < 0 else (low, t)
+            bend = quadratic + curvature
+            t = t - rise / bend if bend > 0 else math.inf
+            if not low < t < high:
+                t = 0.5 * (low + high) if high < math.inf else 4.0 * low
+        return t
+
+    def finished(self, now: Iterate) -> Iterate:
+        """The point with the conditions of the band solved exactly, if that is better."""
+        p = self.problem
+        state = Reached(self.w, self.b, self.alpha, self.v, self.s)
+        solved = finish(self.frame, self.inside, p.C, state)
+        if solved is None:
+            return now
+        kept = self.w, self.b, self.alpha, self.m, self.v, self.s
+        self.w, self.b, self.alpha = solved
+        self.m = self.frame.values(self.w, self.b)
+        self.v = p.v0 + self.frame.pull(self.alpha)
+        self.reads += 2
+        self.s = p.s0 + float(self.alpha @ self.frame.bias)
+        then = self.iterate()
+        self.w, self.b, self.alpha, self.m, self.v, self.s = kept
+        return then if then.gap < now.gap else now
+
+    def iterate(self) -> Iterate:
+        """The point reached, with its gap; a hard margin is brought to scale."""
+        p = self.problem
+        w, b, v = self.w, self.b, self.v
+        alpha = self.alpha.copy()
+        if self.frame.pad and self.s != 0.0:
+            alpha = balanced(alpha, self.frame.bias, p.C, p.s0)
+            some = np.flatnonzero(alpha != self.alpha)
+            v = v + self.frame.pull_of(some, alpha[some] - self.alpha[some])
+        length, total = float(v @ v), float(alpha.sum()) + p.fixed
+        if not p.hard:
+            primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, self.m, p.C)
+            w, b, primal = t * w, t * b, primal + p.fixed
+            dual = total - 0.5 * length if self._balanced(NEARLY) else -math.inf
+            return Iterate(w, b, alpha, self.sigma, primal, dual)
+        least = float(self.m.min())
+        primal = math.inf
+        if least > 0.0:  # the plane separates: the nearest rows are brought to margin 1
+            w, b = w / least, b / least
+            primal = 0.5 * float(w @ w)
+        dual = 0.5 * total * total / length if length > 0.0 else math.inf
+        if total <= 0.0 or not self._balanced(NEARLY):
+            dual = -math.inf
+        meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
+        if length > 0.0:
+            alpha = to_scale(alpha, total / length, self.frame.scene.uneven)
+        return Iterate(w, b, alpha, self.sigma, primal, dual, meets)

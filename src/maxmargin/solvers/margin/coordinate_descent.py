@@ -1,0 +1,342 @@
+"""Dual coordinate descent on all rows: for many features, dense or sparse.
+
+Each epoch visits the rows that are still undecided, in a new random order, and moves each multiplier to
+its best place; w = Σ α_i y_i x_i is kept up to date. With hundreds of features this brings the
+multipliers near their places in the time of a few Newton steps. The last digits are another matter: see
+:mod:`maxmargin.solvers.margin.active_set`, and the Newton steps of
+:mod:`maxmargin.solvers.margin.augmented_lagrangian`.
+
+Where C‖x_i‖² is large, the first epochs would be spent on small steps; so bounds a fourth, a sixteenth
+and so on of the real ones come first, and the multipliers are stretched from one to the next as far as
+the dual value grows.
+
+Margin machines on many features: coordinate descent, then the last digits by an active set.
+
+Coordinate descent goes on while it is quick: as long as the gap, followed from epoch to epoch, promises
+to be small enough soon. Then the rows on the margin are solved for. If that fails (rows that depend on
+each other), descent goes on from the best multipliers, with more patience, and the next time the rows on
+the margin are factorised if need be.
+
+The multipliers of a hard margin without a solution grow for ever, those of some rows alone: as they
+grow, they tell which rows cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.core.state_forms import (
+    StateError,
+    count,
+    each,
+    entries,
+    instance,
+    maybe,
+    number,
+    numbers,
+    places,
+    whole,
+)
+from maxmargin.kernels.margin import ABOVE, BALANCE, BELOW, BIAS, CHANGED, GAP, descend, shuffle
+from maxmargin.solvers.margin.active_set import settle
+from maxmargin.solvers.margin.dual_problem import Duel
+from maxmargin.solvers.margin.passes import Budget, MarginPoint, State, point_form
+from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
+
+__all__ = ["Approach", "Descent", "large_margin"]
+
+CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
+FACTOR, EACH = 4.0, 6  # from one set of bounds to the next, and epochs with each
+STAGES = 8
+PIECE = 1 << 22  # entries visited at a time, to let Ctrl-C through
+DRIFT = 1e-6  # of the rows' lengths: what rounding may have added to w in many epochs
+TINY = 1e-12  # of the longest row: what an empty one counts as
+
+
+class Descent:
+    """Multipliers on their way, and w = Σ α_i y_i x_i."""
+
+    def __init__(self, duel: Duel) -> None:
+        self.duel = duel
+        self.alpha, self.w = np.zeros(duel.n), np.zeros(duel.d)
+        self.left = duel.n  # rows that are not set aside: the first ones of the order
+        self.epochs = 0
+        self._order = np.arange(duel.n)
+        self._rho = CENTRE * float(duel.q.mean()) * duel.pad
+        self._q = duel.q + (TINY * float(duel.q.max(initial=0.0)) + 1e-300)
+        self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0, 0.0])
+
+    def begin(self, is_up: Callable[[int], bool]) -> None:
+        """The first epochs, with smaller bounds; fewer if so many passes are enough."""
+        duel = self.duel
+        size = 1.0 if duel.hard else float(np.mean(duel.C * duel.q))
+        for stage in range(min(STAGES, round(math.log(max(size, 1.0), FACTOR))), 0, -1):
+            bounds = duel.C / FACTOR**stage
+            for _ in range(EACH):
+                if is_up(duel.passes + 1):
+                    return
+                self.epoch(bounds)
+            self._stretch(bounds * FACTOR)
+
+    def start(self, alpha: np.ndarray, w: np.ndarray, b: float) -> None:
+        """Go on from multipliers with their w = Σ α_i y_i x_i, and a bias."""
+        self.alpha, self.w = alpha.copy(), w.copy()
+        self._state[BALANCE], self._state[BIAS] = float(alpha @ self.duel.y), b
+        self.wake()
+
+    def state(self) -> State:
+        """What :meth:`restore` needs."""
+        arrays = {"alpha": self.alpha, "w": self.w, "order": self._order, "places": self._state}
+        numbers = {"left": self.left, "epochs": self.epochs, "visits": self.duel.visits}
+        return {**{name: array.copy() for name, array in arrays.items()}, **numbers}
+
+    def restore(self, saved: State) -> None:
+        """Be where another one was."""
+        self._check(saved)
+        self.alpha, self.w = saved["alpha"].copy(), saved["w"].copy()
+        self._order, self._state = saved["order"].copy(), saved["places"].copy()
+        self.left, self.epochs, self.duel.visits = saved["left"], saved["epochs"], saved["visits"]
+
+    def _check(self, saved: State) -> None:
+        """Refuse what :meth:`state` does not return, and a w from which no epoch would find home."""
+        duel = self.duel
+        entries(
+            alpha=numbers(duel.n),
+            w=numbers(duel.d),
+            order=places(duel.n, below=duel.n),
+            places=numbers(len(self._state), finite=False),
+            left=whole(0, duel.n),
+            epochs=count,
+            visits=count,
+        )(saved, "walk")
+        alpha, state = saved["alpha"], saved["places"]
+        near = DRIFT * float(alpha @ np.sqrt(duel.q))
+        within = float(alpha.min()) >= 0.0 and not np.any(alpha > duel.C)
+        balance = abs(state[BALANCE] - float(alpha @ duel.y)) <= DRIFT * float(alpha.sum())
+        w = float(np.abs(saved["w"] - duel.pull(alpha)).max()) <= near
+        if not (within and balance and w and np.isfinite(state[BIAS])):
+            raise StateError("walk must be w = Σ α_i y_i x_i with multipliers in bounds. Got another.")
+
+    def wake(self, b: float | None = None) -> None:
+        """Let all rows take part again, with another bias if one is given."""
+        self.left = self.duel.n
+        if b is not None:
+            self._state[BIAS] = b
+        self._state[ABOVE], self._state[BELOW] = math.inf, -math.inf
+
+    def epoch(self, bounds: np.ndarray | None = None) -> None:
+        """Visit every row that is not set aside once."""
+        duel, state, y = self.duel, self._state, self.duel.y
+        C = duel.C if bounds is None else bounds
+        order = self._order[: self.left]
+        self.epochs += 1
+        shuffle(order, self.epochs)
+        duel.visits += self.left
+        kept, aside, gap, changed = [], [], 0.0, 0.0
+        above, below, highest, lowest = state[ABOVE], state[BELOW], 0.0, 0.0
+        for part in self._pieces(order):
+            state[ABOVE], state[BELOW] = above, below
+            count = descend(duel.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state)
+            kept.append(part[:count])
+            aside.append(part[count:])
+            gap += state[GAP]
+            changed += state[CHANGED]
+            highest, lowest = max(highest, state[ABOVE]), min(lowest, state[BELOW])
+        if len(kept) > 1:
+            order[:] = np.concatenate(kept + aside)
+        self.left = sum(map(len, kept))
+        state[GAP], state[CHANGED] = gap, changed
+        state[ABOVE] = highest if highest > 0.0 else math.inf
+        state[BELOW] = lowest if lowest < 0.0 else -math.inf
+
+    @property
+    def restless(self) -> float:
+        """How many multipliers came to a bound or left one in the last epoch, against the free ones."""
+        free = int(np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.duel.C)))
+        return max(float(self._state[CHANGED]) - 1.0, 0.0) / max(free, 1)
+
+    @property
+    def bias(self) -> float:
+        """The bias as the epochs see it."""
+        return float(self._state[BIAS])
+
+    @property
+    def estimate(self) -> float:
+        """About the relative gap, as it was while the rows were visited."""
+        gap, short = float(self._state[GAP]), float(self._state[BELOW])
+        dual = float(self.alpha.sum()) - 0.5 * float(self.w @ self.w)
+        if self.duel.hard:
+            gap += 2.0 * max(-short, 0.0) * dual if short > -math.inf else 0.0
+        return gap / (dual + gap) if dual > 0.0 else math.inf
+
+    def _stretch(self, bounds: np.ndarray) -> None:
+        """α ← t α with the best t, within the new bounds."""
+        length = float(self.w @ self.w)
+        if length > 0.0:
+            t = min(max(float(self.alpha.sum()) / length, 1.0), FACTOR)
+            self.alpha = np.minimum(self.alpha * t, bounds)  # equal but for rounding
+            self.w *= t
+            self._state[BALANCE] *= t
+        self.wake()
+
+    def _pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        length = self.duel.rows.block_length(PIECE)
+        for start in range(0, len(order), length):
+            yield order[start : start + length]
+
+
+WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
+FIRST = 8  # passes after which to look at all rows, in any case; then
+OFTEN = 2  # each time there have been so many times more
+SOON = 16  # passes over all rows that descent may still need
+TURN = 1_000  # rows that could be visited in the time it takes to begin an epoch
+STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
+WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
+PATIENCE = 200  # epochs until it is tried in any case; each time twice as many,
+MAX_PATIENCE = PATIENCE << 20  # at most
+MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
+RESTING = 20  # epochs without a move
+HOPELESS = 500  # epochs without any plane that separates
+
+
+class Approach(NamedTuple):
+    """The best point, and whether there is nothing more to do (or no time)."""
+
+    point: MarginPoint
+    done: bool
+
+
+@dataclass
+class Search:
+    """Where the descent is."""
+
+    best: MarginPoint
+    epochs: int = 0  # since it last began
+    look: int = FIRST  # passes at which to look again
+    factor: float = 1.0  # gap against estimate, at the last look
+    patience: int = 0
+    history: list[float] = field(default_factory=list)
+    earlier: np.ndarray | None = None  # the multipliers at the last look, if no plane was found
+
+
+def large_margin(
+    duel: Duel,
+    tol: float,
+    budget: Budget,
+    start: MarginPoint | None = None,
+    saved: State | None = None,
+    exact: bool = True,
+    once: bool = False,
+) -> Generator[State, None, Approach]:
+    """Solve one machine on rows in memory; unless ``exact``, end where descent becomes slow.
+
+    With ``once`` the active set is tried once: another solver is quicker than more descent.
+    Yields states from which it can go on.
+    """
+    walk = Descent(duel)
+    zero = np.zeros(duel.d)
+    search = Search(MarginPoint(zero, 0.0, np.zeros(duel.n), zero))
+    if saved is not None:
+        _check(saved, duel)
+        walk.restore(saved["walk"])
+        search = Search(**saved["search"])
+        if search.look > OFTEN * duel.passes + FIRST:
+            raise StateError("search.look must be soon. Got a pass far away instead.")
+    elif start is not None:
+        walk.start(start.alpha, start.v, start.b)
+    else:
+        walk.begin(budget.is_up)
+    while True:
+        done = yield from _descend(walk, search, tol, budget)
+        if not (done or exact):
+            point, _ = duel.measure(walk.w, walk.alpha)
+            return Approach(search.best.joined(point), False)
+        if done:
+            return Approach(search.best, True)
+        before = search.best.gap
+        again = search.patience > 0
+        search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget, again)
+        if done:
+            return Approach(search.best, True)
+        if once or (again and not search.best.gap < WORTH * before):
+            return Approach(search.best, False)
+        walk.start(search.best.alpha, search.best.v, walk.bias)
+        search.epochs, search.factor, search.history = 0, 1.0, []
+        search.look = duel.passes + FIRST
+        search.patience = 2 * (search.patience or PATIENCE)
+
+
+def _check(saved: State, duel: Duel) -> None:
+    """Refuse what is no state of :func:`large_margin`; what the walk holds, the walk looks at."""
+    search = entries(
+        best=point_form(duel.n, duel.d),
+        epochs=count,
+        look=count,
+        factor=number,
+        patience=whole(0, MAX_PATIENCE),
+        history=each(number),
+        earlier=maybe(numbers(duel.n)),
+    )
+    entries(walk=instance(dict), search=search)(saved, "the state")
+
+
+def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Generator[State, None, bool]:
+    """Epoch after epoch until tol is reached (True), or it is time for something else."""
+    duel, history = walk.duel, search.history
+    while True:
+        budget.go_on()
+        walk.epoch()
+        search.epochs += 1
+        history.append(walk.estimate)
+        soon = search.factor * history[-1] <= tol
+        if soon or duel.passes >= search.look or budget.is_up(duel.passes):
+            point, _ = duel.measure(walk.w, walk.alpha)
+            search.best = search.best.joined(point)
+            if search.best.gap <= tol or budget.ended(search.best):
+                return True
+            if duel.hard and search.best.primal == math.inf and _grows(walk, search):
+                return True
+            search.factor = search.best.gap / history[-1] if history[-1] > 0.0 else math.inf
+            if search.factor > WRONG:
+                walk.wake(None if duel.hard else point.b)  # far from where the epochs think it is
+                search.factor = 1.0
+            search.look = max(OFTEN * duel.passes, search.look)
+            yield {"walk": walk.state(), "search": {**vars(search), "history": list(history)}}
+        if duel.hard and search.best.primal == math.inf:
+            if search.epochs >= HOPELESS:
+                return False
+        elif search.epochs >= search.patience and _is_slow(walk, history, tol):
+            return False
+
+
+def _grows(walk: Descent, search: Search) -> bool:
+    """Whether the multipliers grow on rows that cancel; if so, their weights are the result."""
+    if search.earlier is None:
+        weights = opposite_twins(walk.duel)
+    else:
+        weights = growing_rows(walk.duel, walk.alpha - search.earlier)
+    if weights is not None:
+        zero = np.zeros(walk.duel.d)
+        search.best = MarginPoint(zero, 0.0, weights, zero, passes=walk.duel.passes, meets=True)
+        return True
+    search.earlier = walk.alpha.copy()
+    return False
+
+
+def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
+    """Whether descent needs many more passes, and the free rows hardly change any more."""
+    back = max(MEMORY, len(history) // MEMORY)
+    if len(history) <= back or not math.isfinite(history[-1 - back]):
+        return False
+    if not (history[-1] > 0.0 and history[-1 - back] > 0.0):
+        return not any(history[-RESTING:])  # all rows at rest: the bias may be on its way
+    rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
+    epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
+    if epochs * (walk.left + TURN) <= SOON * walk.duel.n:
+        return False
+    return len(history) >= PATIENCE or walk.restless <= STEADY

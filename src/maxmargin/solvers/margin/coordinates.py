@@ -1,0 +1,355 @@
+"""The rows as a margin machine works on them: signed, centred and scaled.
+
+a_i = y_i (x_i − c)/s with a centre c and a power of two s. Moving the origin changes only b, and
+scaling by s changes w by 1/s and C by s², so nothing is lost; but sums no longer cancel, and products
+stay within the range of doubles. In these coordinates the margin of row i is m_i = a_i·w + y_i b.
+
+More features than rows: work in n coordinates instead of d.
+
+The optimal w is a combination of the rows, so nothing but their inner products matters. With the Gram
+matrix K = X Xᵀ = L Lᵀ (pivoted Cholesky) the rows of L have the same inner products as those of X, and a
+machine on L is the machine on X, in n coordinates. K is computed once, for all machines. L has half the
+digits of X in its weakest directions, so what is found is finished, and checked, on X itself.
+
+Inner products of the rows that have been in the band, kept from step to step.
+
+From one Newton step to the next the band changes by a few rows. With hundreds of features, forming A Aᵀ
+anew costs far more than all the rest of a step; so the products of all rows met so far are kept. The
+last digits of a product depend on the rows it was computed with, so a resumed run repeats the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+
+from maxmargin.core.parameters import LARGEST, SMALLEST
+from maxmargin.kernels.margin import sign
+from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows.free_memory import room
+
+__all__ = [
+    "TOO_WIDE",
+    "Frame",
+    "Frames",
+    "Growing",
+    "NotFiniteError",
+    "Products",
+    "Scene",
+    "draw",
+    "gram_frames",
+    "inner_products",
+    "set_scene",
+    "worth_gram",
+]
+
+MAX_KEPT_ROWS = 2_500  # rows whose products are kept
+
+
+class Growing:
+    """x_i·x_j for a growing set of rows, of which there are ``most`` at a time."""
+
+    def __init__(self, n: int, most: int) -> None:
+        self._place, self._most = np.full(n, -1), most
+        self._known = np.empty((0, 0))  # with room for more
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self._place[:] = -1
+        self.count = 0
+        self.history: list[np.ndarray] = []  # rows that were added together
+
+    def fresh(self, which: np.ndarray) -> np.ndarray:
+        """Which of these rows are not known; if all would be too many, the others are forgotten."""
+        fresh = self._place[which] < 0
+        if self.count + np.count_nonzero(fresh) > self._most:
+            self.clear()
+            fresh = np.ones(len(which), dtype=bool)
+        return np.asarray(fresh)
+
+    def add(self, which: np.ndarray, products: np.ndarray) -> None:
+        """Take in the products of new rows with all that are known, and then with themselves."""
+        old, new = self.count, self.count + len(which)
+        if new > len(self._known):
+            room = max(2 * len(self._known), new)
+            known = np.empty((room, room))
+            known[:old, :old] = self._known[:old, :old]
+            self._known = known
+        self._known[old:new, :new] = products
+        self._known[:old, old:new] = products[:, :old].T
+        self._place[which] = np.arange(old, new)
+        self.count = new
+        self.history.append(which)
+
+    def known(self, which: np.ndarray) -> np.ndarray:
+        """The products of some known rows with each other."""
+        at = self._place[which]
+        return np.asarray(self._known[np.ix_(at, at)])
+
+
+class Products(Growing):
+    """A Aᵀ for rows that come dense, with their labels' signs; they are kept, too."""
+
+    def __init__(self, n: int, d: int) -> None:
+        super().__init__(n, MAX_KEPT_ROWS)
+        self._rows = np.empty((0, d))  # with room for more
+
+    def repeat(self, history: list[np.ndarray], take: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Know the products of a history, with the same bits; ``take`` gets the rows."""
+        self.clear()
+        for which in history:
+            self._extend(which, take(which))
+
+    def among(self, band: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """Return A Aᵀ, where A holds the rows ``band``."""
+        fresh = self.fresh(band)
+        if fresh.any():
+            self._extend(band[fresh], A[fresh])
+        return self.known(band)
+
+    def _extend(self, which: np.ndarray, A: np.ndarray) -> None:
+        old, new = self.count, self.count + len(which)
+        if new > len(self._rows):
+            rows = np.empty((max(2 * len(self._rows), new), A.shape[1]))
+            rows[:old] = self._rows[:old]
+            self._rows = rows
+        self._rows[old:new] = A
+        self.add(which, A @ self._rows[:new].T)
+
+
+SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
+SAMPLED = 1 << 22  # entries of these rows, at most
+DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
+UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
+TOO_WIDE = 1 << 24  # entries of sparse rows that are not made dense
+MEAN_SAMPLE = 1_000  # rows that tell how long rows are
+CHUNK = 4_096  # rows taken at a time
+VECTORS = 12  # numbers per row that a solver keeps beside the rows: margins, multipliers, …
+
+
+class NotFiniteError(ArithmeticError):
+    """A row holds nan or an infinity, or a number so large that its products do."""
+
+
+class Scene(NamedTuple):
+    """Where the coordinates of the solver lie in those of the user."""
+
+    centre: np.ndarray
+    scale: float
+    uneven: bool = False  # whether features differ much in scale
+
+    def outside(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+        """Return (w, b) in the user's coordinates."""
+        w = w / self.scale
+        return w, float(b - w @ self.centre)
+
+    def inside(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
+        """Return (w, b) in the solver's coordinates."""
+        return w * self.scale, float(b + w @ self.centre)
+
+
+def draw(n: int, size: int) -> np.ndarray:
+    """Return some rows, in order; drawn at random, and always the same."""
+    if size >= n:
+        return np.arange(n)
+    return np.unique(np.random.default_rng(0).integers(n, size=size))
+
+
+def set_scene(rows: Rows, pad: float) -> Scene:
+    """Choose centre and scale; through the origin (pad = 0) the centre has to stay where it is."""
+    X = rows.take(draw(rows.n, max(1, min(SAMPLE, SAMPLED // rows.d))))
+    _check(X)
+    centre = X.mean(axis=0) if pad else np.zeros(rows.d)
+    reach = np.max(np.abs(X - centre), axis=0, initial=0.0)
+    reach = reach[reach > 0]
+    if not len(reach):
+        return Scene(centre, 1.0)
+    uneven = bool(reach.max() > UNEVEN * reach.min())
+    if not SMALLEST <= reach.max() <= LARGEST:
+        raise NotFiniteError
+    return Scene(centre, float(2.0 ** np.round(np.log2(reach.max()))), uneven)
+
+
+class Frame:
+    """Rows a_i = y_i (x_i − c)/s, and the column y that the bias sees (zero without a bias)."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        pad: float,
+        scene: Scene,
+        ready: bool = False,
+        blur: float = 1e-13,
+        shared: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        self.rows = rows
+        self.y = y
+        self.bias = y * pad
+        self.pad = pad
+        self.scene = scene
+        self.blur = blur  # relative precision of the rows, and of sums of them
+        self.ready = ready  # the rows are signed, centred and scaled already
+        self.n, self.d = rows.n, rows.d
+        self.shared = {} if shared is None else shared  # what machines on the same rows compute once
+
+    @cached_property
+    def products(self) -> Products:
+        """Inner products of rows that have been in the band."""
+        return Products(self.n, self.d)
+
+    @cached_property
+    def most(self) -> int:
+        """How many rows a working set may hold: all, or what a copy of rows in a file has room for."""
+        return self.n if self.rows.resident else max(1, room(VECTORS * self.n) // self.d)
+
+    @cached_property
+    def chunk(self) -> int:
+        """How many rows are taken at a time."""
+        return CHUNK if self.rows.resident else min(CHUNK, 1 + self.rows.block_length() // 2)
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """max_i |a_ij| for every feature j, or somewhat more."""
+        reach = self.rows.column_reach
+        if not self.ready:
+            reach = (reach + np.abs(self.scene.centre)) / self.scene.scale
+        return np.asarray(reach)
+
+    @cached_property
+    def mean_square(self) -> float:
+        """About the mean of ‖a_i‖², from some rows; 1 if they are all zero."""
+        some = self.take(draw(self.n, MEAN_SAMPLE))
+        return float(np.mean(np.einsum("ij,ij->i", some, some))) or 1.0
+
+    def values(self, w: np.ndarray, b: float) -> np.ndarray:
+        """The margins m_i = a_i·w + y_i b: one pass."""
+        if self.ready:
+            f = self.rows.times(w[:, None])[:, 0]
+            return f + b * self.bias if b else f
+        v = w / self.scene.scale
+        f = self.rows.times(v[:, None])[:, 0]
+        sign(f, self.y, self.pad * b - float(v @ self.scene.centre))
+        return f
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """Σ α_i a_i: one pass, or less if most α are zero."""
+        some = np.flatnonzero(alpha)
+        if 8 * len(some) < self.n:
+            return self.pull_of(some, alpha[some])
+        if self.ready:
+            return np.asarray(self.rows.combine(alpha[None])[0])
+        signed = alpha * self.y
+        total = self.rows.combine(signed[None])[0] - float(signed.sum()) * self.scene.centre
+        return np.asarray(total / self.scene.scale)
+
+    def pull_of(self, which: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Σ α_i a_i over a few rows."""
+        if self.rows.is_sparse:
+            signed = alpha * self.y[which]
+            total = self.rows.select(which).combine(signed[None])[0]
+            return np.asarray(total - float(signed.sum()) * self.scene.centre) / self.scene.scale
+        total = np.zeros(self.d)
+        for start in range(0, len(which), self.chunk):
+            part = slice(start, start + self.chunk)
+            total += alpha[part] @ self.take(which[part])
+        return total
+
+    def take(self, which: np.ndarray) -> np.ndarray:
+        """A few rows a_i, as a dense matrix."""
+        A = self.rows.take(which)
+        if not self.ready:
+            A -= self.scene.centre
+            A *= (self.y[which] / self.scene.scale)[:, None]
+        return A
+
+    def restricted(self, which: np.ndarray) -> Frame:
+        """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
+        y, pad = self.y[which], self.pad
+        if len(which) > self.most:
+            return Frame(self.rows.select(which), y, pad, self.scene)
+        if self.rows.is_sparse:
+            rows = self.rows.select(which)
+            if rows.entries < DENSE_SHARE * rows.n * rows.d:
+                _check(rows.arrays[0])
+                return Frame(rows, y, pad, self.scene)
+        A = np.empty((len(which), self.d))
+        for start in range(0, len(which), self.chunk):
+            part = slice(start, start + self.chunk)
+            A[part] = self.take(which[part])
+        _check(A)
+        return Frame(DenseRows(A), y, pad, self.scene, ready=True)
+
+
+class Frames(Sequence[Frame]):
+    """The same rows for several machines; the scene is set when the first frame is asked for."""
+
+    def __init__(self, rows: Rows, labels: Sequence[np.ndarray], pad: float) -> None:
+        self._rows, self._labels, self._pad = rows, labels, pad
+        self._shared: dict[str, np.ndarray] = {}
+
+    @cached_property
+    def scene(self) -> Scene:
+        """One for all."""
+        return set_scene(self._rows, self._pad)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __getitem__(self, k: Any) -> Any:
+        return Frame(self._rows, self._labels[k], self._pad, self.scene, shared=self._shared)
+
+
+def _check(values: np.ndarray) -> None:
+    if not np.isfinite(values.sum()):
+        raise NotFiniteError
+
+
+MAX_GRAM_ROWS = 4_000  # rows; beyond, the matrix no longer pays
+ROUNDING = 1e-13  # of K: pivots below this share of the largest entry are zero
+BLUR = 1e-6  # relative precision of L in its weakest directions
+COLUMNS = 1 << 20  # entries of X that are centred at a time
+
+
+def worth_gram(frame: Frame) -> bool:
+    """Whether there are so many more features than rows that their Gram matrix is the better data."""
+    return 2 <= frame.n <= MAX_GRAM_ROWS and 2 * frame.n < frame.d and not frame.scene.uneven
+
+
+def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """Return the frames of the same machines in n coordinates."""
+    K = inner_products(frames[0])
+    L, order, rank, _ = dpstrf(K, tol=ROUNDING * float(np.max(np.diag(K))), lower=1)
+    L = np.tril(L)[:, : max(rank, 1)]
+    back = np.empty_like(L)
+    back[order - 1] = L
+    rows = DenseRows(np.ascontiguousarray(back))
+    scene = Scene(np.zeros(rows.d), 1.0)
+    return [Frame(rows, f.y, f.pad, scene, blur=BLUR) for f in frames]
+
+
+def inner_products(frame: Frame) -> np.ndarray:
+    """K = X̃ X̃ᵀ of the centred and scaled rows."""
+    scene = frame.scene
+    K = np.zeros((frame.n, frame.n))
+    if frame.ready:
+        A = frame.y[:, None] * frame.take(np.arange(frame.n))
+        return np.asarray(A @ A.T)
+    rows = frame.rows.between(0, frame.n)  # few enough to be reached at once
+    if not isinstance(rows, DenseRows):
+        X = rows.matrix  # type: ignore[attr-defined]
+        across = np.asarray(X @ scene.centre)
+        K = np.asarray((X @ X.T).toarray(), dtype=np.float64) - across - across[:, None]
+        return np.asarray((K + float(scene.centre @ scene.centre)) / scene.scale**2)
+    width = max(1, COLUMNS // frame.n)
+    for start in range(0, frame.d, width):
+        part = slice(start, start + width)
+        B = rows.X[:, part] - scene.centre[part]
+        B /= scene.scale
+        K += B @ B.T
+    return K

@@ -1,0 +1,130 @@
+"""The last digits: solve the optimality conditions of the band exactly, once it is the right one.
+
+If B is the free support, the optimum is the solution of a linear system in w, α_B and b,
+
+    w − Σ_{i∈B} α_i a_i = Σ_{i∉B} α_i a_i,     a_i·w + y_i b = 1  (i in B),     Σ α_i y_i = 0,
+
+the other multipliers fixed at their bounds. It is solved for corrections, with the residuals computed
+anew each time: as it stands where it is small or features differ much in scale (no squares are formed),
+with w eliminated otherwise. If a multiplier leaves its bounds, B was not the free support yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dgesvx
+
+from maxmargin.solvers.margin.coordinates import TOO_WIDE, Frame
+
+__all__ = ["Reached", "finish"]
+
+LARGE = 2_000  # rows of a band that is solved
+SMALL = 100  # so many even if they depend on each other, on data with
+CHEAP = 1 << 16  # entries at most
+LITTLE = 150  # order of a singular system that is solved, unless the margin is hard
+WHOLE = 400  # order of a system that is solved as it stands
+TIMES = 3  # refinements
+
+
+Step = tuple[np.ndarray, np.ndarray, float]  # corrections of w, α_B and b
+Solver = Callable[[np.ndarray, np.ndarray, float], Step | None]  # from the three residuals
+
+
+class Reached(NamedTuple):
+    """A point: w, b, all multipliers, Σ α_i a_i and Σ α_i y_i (rows left out included)."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    v: np.ndarray
+    s: float
+
+
+def finish(
+    frame: Frame, band: np.ndarray, C: np.ndarray, state: Reached
+) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """Return (w, b, α) with the band solved, or None if it is not the free support."""
+    k, d = len(band), frame.d
+    few = SMALL if frame.n * d <= CHEAP else 0
+    if not 0 < k <= max(d + 1, few) or k > LARGE or k * d > TOO_WIDE:
+        return None
+    A, y = frame.take(band), frame.bias[band]
+    whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)
+    hard = bool(np.isinf(C[band[0]]))
+    singular = hard or d + k < LITTLE
+    solve = _whole(A, y, frame.pad, singular) if whole else _eliminated(A, y, frame.pad)
+    w, b, alpha, v, s = state
+    new = alpha[band]
+    others = np.zeros(d) if hard else v - new @ A  # hard margin: there are none
+    rest = s - float(new @ y)
+    if whole:
+        A = A.astype(np.longdouble)  # for the residuals
+    for _ in range(TIMES):
+        stationary = np.asarray(others + new @ A - w, dtype=np.float64)
+        edges = np.asarray(1.0 - (A @ w + y * b), dtype=np.float64)
+        step = solve(stationary, edges, -(rest + float(new @ y)))
+        if step is None:
+            return None
+        w, new, b = w + step[0], new + step[1], b + step[2]
+        if not (np.all(new >= 0.0) and np.all(new <= C[band])):
+            return None
+    alpha = alpha.copy()
+    alpha[band] = new
+    return w, b, alpha
+
+
+def _whole(A: np.ndarray, y: np.ndarray, pad: float, singular: bool) -> Solver:
+    """The system as it stands, its rows and columns scaled by LAPACK.
+
+    If it is singular, by least squares where that is asked for: it takes long for large ones.
+    """
+    k, d = A.shape
+    size = d + k + 1
+    M = np.zeros((size, size), order="F")
+    M.flat[: d * (size + 1) : size + 1] = 1.0
+    M[:d, d : d + k] = -A.T
+    M[d : d + k, :d] = A
+    M[d : d + k, -1] = M[-1, d : d + k] = y
+    if not pad:
+        M[-1, -1] = 1.0
+
+    def solve(r1: np.ndarray, r2: np.ndarray, r3: float) -> Step | None:
+        right = np.concatenate([r1, r2, [r3 if pad else 0.0]])
+        result = dgesvx(M, right, fact="E")
+        x, info = result[7], result[-1]
+        if info > 0 and not singular:
+            return None
+        if info > 0:  # to rounding or exactly
+            x = np.linalg.lstsq(M, right, rcond=1e-13)[0]
+        x = np.ravel(x)
+        if not np.all(np.isfinite(x)):
+            return None
+        return x[:d], x[d : d + k], float(x[-1]) * pad
+
+    return solve
+
+
+def _eliminated(A: np.ndarray, y: np.ndarray, pad: float) -> Solver:
+    """The same without w: A Aᵀ in its place."""
+    k = len(A)
+    M = np.zeros((k + 1, k + 1))
+    M[:k, :k] = A @ A.T
+    unit = float(np.sqrt(np.mean(np.diag(M)[:k]))) or 1.0  # both blocks are of one size
+    M[:k, k] = M[k, :k] = y * unit
+    if not pad:
+        M[k, k] = 1.0
+
+    def solve(r1: np.ndarray, r2: np.ndarray, r3: float) -> Step | None:
+        right = np.append(r2 - A @ r1, r3 * unit * pad)
+        try:
+            x = np.linalg.solve(M, right)
+        except np.linalg.LinAlgError:
+            return None
+        if not np.all(np.isfinite(x)):
+            return None
+        return r1 + x[:k] @ A, x[:k], float(x[k]) * unit * pad
+
+    return solve

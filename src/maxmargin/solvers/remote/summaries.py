@@ -1,0 +1,401 @@
+"""What partitions tell about planes on a line: w + (t − 1) Δw for a few t, and more about t = 1.
+
+With r_i = 1 − m_i, and the hinge smoothed over −δ_i … δ_i, δ_i = δ s_i,
+
+    h(r) = (r + δ_i)²/4δ_i  for |r| ≤ δ_i,   max(0, r) otherwise,   h′ = clip(½ + r/2δ_i, 0, 1),
+
+a partition returns Σ C_i max(0, r_i) for each t; and for t = 1 the rows with |r_i| ≤ δ_i themselves, if
+they are few, or else those that bend the objective most. Of all other rows it returns Σ C_i h(r_i), the
+sums of α_i = C_i h′(r_i) over each class, and the Hessian; and how many rows are how near to the margin.
+Looks add up: those of several partitions are one look.
+
+Rows of a partition near the margin, |r_i| ≤ δ_i, and the sums over those that are not sent.
+
+One pass over a partition: sums over rows clearly on one side of the margin, and which are near it.
+
+A block of rows is read once, and stays at hand from the first product to the last: r_i = 1 − m_i, how
+much it shrinks by the step, and the scale s_i of the row are columns of one product, and the sum of the
+rows is another.
+
+Rows near the margin that have come here, for one solution.
+
+Rows that are alike count as one with the sum of their bounds: on discrete data few are left.
+
+If x_i = x_j and y_i = y_j, only α_i + α_j matters, and it may be shared in proportion to C_i and C_j. So
+a partition need not send both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.kernels.partitions import residuals, sort_out, weigh
+from maxmargin.rows import Rows
+from maxmargin.rows.partitions import matrix_of, stacked
+from maxmargin.solvers.margin.coordinates import Frame
+from maxmargin.solvers.remote.rounds import (
+    AT_HAND,
+    Gauge,
+    Given,
+    Plane,
+    Side,
+    View,
+    bent,
+    ramp,
+    widths_of,
+)
+
+__all__ = [
+    "FINEST",
+    "TIMES",
+    "WIDEST",
+    "Alike",
+    "Band",
+    "Clear",
+    "Grouped",
+    "Look",
+    "Near",
+    "Pulled",
+    "Wish",
+    "alike",
+    "gathered_band",
+    "key_of",
+    "look_at",
+    "merged",
+    "pull",
+    "sorted_out",
+]
+
+FEWEST = 256  # rows that are taken at a time: with fewer, adding up matrices is the work
+
+
+class Near(NamedTuple):
+    """Rows by number within the view, ascending."""
+
+    rows: np.ndarray
+    r: np.ndarray
+    widths: np.ndarray  # δ_i
+    scales: np.ndarray  # s_i
+    key: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Near]) -> Near:
+        """Those of all blocks."""
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def some(self, which: np.ndarray) -> Near:
+        """By place, or where it is true."""
+        return Near(*(column[which] for column in self))
+
+    def without(self, rows: np.ndarray) -> Near:
+        """Those that are not among some rows, which are ascending too."""
+        return self.some(~np.isin(self.rows, rows, assume_unique=True)) if len(rows) else self
+
+    def nearest(self, most: int) -> Near:
+        """No more than so many."""
+        if len(self.rows) <= most:
+            return self
+        return self.some(np.sort(np.argpartition(np.abs(self.r) / self.scales, most)[:most]))
+
+    def bend(self, C: np.ndarray) -> np.ndarray:
+        """C_i/2δ_i, how much a row bends the smoothed objective along itself."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(C[self.rows] / (2.0 * self.widths))
+
+    def shares(self, C: np.ndarray) -> np.ndarray:
+        """The share of each row in the curvature."""
+        return np.asarray(self.bend(C) * self.scales**2)
+
+
+class Pulled(NamedTuple):
+    """Sums over rows near the margin."""
+
+    smooth: float  # Σ C_i h(r_i)
+    alpha: np.ndarray  # Σ α_i by class, +1 first
+    v: np.ndarray  # Σ α_i a_i likewise
+    curvature: np.ndarray | None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if there are rows
+
+
+def pull(view: View, near: Near, bends: bool) -> Pulled:
+    """Add up rows with their smoothed hinges; without a curvature if nothing ``bends``."""
+    (frame, C, _), d = view, view.frame.d
+    y = frame.y[near.rows]
+    alpha = C[near.rows] * ramp(near.r, near.widths)
+    sides = np.array([np.where(side, alpha, 0.0) for side in (y > 0.0, y < 0.0)])
+    smooth = float(C[near.rows] @ _smooth(near.r, near.widths))
+    if not bends or not len(near.rows):
+        v = np.array([frame.pull_of(near.rows, side) for side in sides])
+        return Pulled(smooth, sides.sum(axis=1), v, None)
+    weight = near.bend(C)
+    v, H = np.zeros((2, d)), np.zeros((d + 1, d + 1))
+    length = max(FEWEST, AT_HAND // (d + 1))
+    for start in range(0, len(near.rows), length):
+        part = slice(start, start + length)
+        A = np.column_stack([frame.take(near.rows[part]), frame.bias[near.rows[part]]])
+        v += sides[:, part] @ A[:, :-1]
+        H += bent(A, weight[part])
+    return Pulled(smooth, sides.sum(axis=1), v, H)
+
+
+def _smooth(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """The smoothed hinge."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        band = (r + widths) ** 2 / (4.0 * widths)
+    return np.asarray(np.where(np.abs(r) < widths, band, np.maximum(r, 0.0)))
+
+
+class Alike(NamedTuple):
+    """Groups of equal rows."""
+
+    first: np.ndarray  # a row of each group
+    group: np.ndarray  # of each row
+
+
+def alike(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> Alike:
+    """Find equal rows with equal signs among some, by a key of each, a number that equal rows share.
+
+    Of those that are not next to each other in the order of this number some may be missed.
+    """
+    order = np.lexsort((key, y[which]))
+    near = which[order]
+    same = (np.diff(key[order]) == 0.0) & (np.diff(y[near]) == 0.0)
+    maybe = np.flatnonzero(same)
+    if not len(maybe):
+        everything = np.arange(len(which))
+        return Alike(everything, everything)
+    X = matrix_of(rows)
+    one, other = X[near[maybe]], X[near[maybe + 1]]
+    if sparse.issparse(X):
+        same[maybe] = np.diff((one != other).tocsr().indptr) == 0
+    else:
+        same[maybe] = np.all(one == other, axis=1)
+    begins = np.concatenate([[True], ~same])
+    group = np.empty(len(which), np.int64)
+    group[order] = np.cumsum(begins) - 1
+    return Alike(order[begins], group)
+
+
+def key_of(rows: Rows) -> np.ndarray:
+    """A number for each row, equal for equal rows."""
+    return rows.times(np.random.default_rng(0).normal(size=(rows.d, 1)))[:, 0]
+
+
+TIMES = (1.0, 0.5, 0.25, 0.125, 0.03125, 0.0078125, 0.0)  # t
+FINEST, WIDEST = -60, 30  # powers of two of the distances |r_i|/s_i that are told apart
+
+
+class Wish(NamedTuple):
+    """What is to be told."""
+
+    plane: Plane  # t = 1
+    step: Plane | None  # Δw and Δb
+    width: float  # δ
+    gauge: Gauge
+    most: int  # rows that a partition may send
+    bends: bool  # whether a Hessian may travel
+
+
+class Clear(NamedTuple):
+    """Sums over rows with |r_i| > δ_i; of all rows in the first two."""
+
+    hinge: np.ndarray  # Σ C_i max(0, r_i), for each t; for t = 1 alone if there is no step
+    near: np.ndarray  # how many rows have |r_i| ≤ 2^k s_i
+    smooth: float  # Σ C_i max(0, r_i)
+    alpha: np.ndarray  # Σ α_i by class, +1 first
+    v: np.ndarray  # Σ α_i a_i likewise
+
+
+def sorted_out(view: View, wish: Wish) -> tuple[Clear, Near]:
+    """Tell rows near the margin from those that are not."""
+    product = _Product(view.frame, wish)
+    steps = 1.0 - np.array(TIMES if wish.step is not None else TIMES[:1])
+    hinge, counts = np.zeros(len(steps)), np.zeros(WIDEST - FINEST + 1, np.int64)
+    smooth, signed, v = 0.0, np.zeros(2), np.zeros((2, view.frame.d))
+    found = []
+    for where, (frame, C, _) in view.blocks():
+        r, u, scales, key = product.of(frame)
+        inside = np.empty(frame.n, np.int64)
+        size = sort_out(r, u, scales, C, wish.width, steps, FINEST, hinge, counts, inside)
+        rows = inside[:size]
+        widths = widths_of(wish.width, scales[rows])
+        found.append(Near(where.start + rows, r[rows], widths, scales[rows], key[rows]))
+        sides = np.empty((2, frame.n))
+        smooth += weigh(r, C, frame.y, rows, sides)
+        signed += sides.sum(axis=1)
+        v += frame.rows.combine(sides)
+    scene = view.frame.scene
+    v = (v - signed[:, None] * scene.centre) / scene.scale
+    return Clear(hinge, np.cumsum(counts), smooth, np.abs(signed), v), Near.joined(found)
+
+
+class _Product:
+    """The columns w, Δw and the directions of the gauge, in the coordinates of the user."""
+
+    def __init__(self, frame: Frame, wish: Wish) -> None:
+        (w, b), step, gauge = wish.plane, wish.step or Plane(np.zeros(frame.d), 0.0), wish.gauge
+        self.gauge = gauge
+        self.V = np.column_stack([w, step.w, gauge.W]) / frame.scene.scale
+        self.shift = frame.pad * np.concatenate([[b, step.b], gauge.b]) - frame.scene.centre @ self.V
+
+    def of(self, frame: Frame) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """r_i, how much it shrinks by the step, the scale of the row, and a key of it."""
+        F = frame.rows.times(self.V)
+        r, u, scales = np.empty((3, frame.n))
+        residuals(F, self.shift, frame.y, r, u, scales)
+        if len(self.gauge.b):
+            return r, u, scales, F[:, 2]
+        return r, u, self.gauge.scales(frame), key_of(frame.rows)
+
+
+class Grouped(NamedTuple):
+    """Rows of a partition on their way here: one of each group of equal rows."""
+
+    part: int
+    X: Any
+    y: np.ndarray
+    C: np.ndarray  # the sum of the group
+    numbers: np.ndarray  # of all members, within the partition
+    group: np.ndarray  # of each member
+
+
+class Band(NamedTuple):
+    """Rows that count for all that are equal, in any partition."""
+
+    frame: Frame  # in the coordinates of the machine
+    C: np.ndarray
+    members: list[tuple[int, np.ndarray, np.ndarray]]  # partition, places there, and row here
+
+    def given(self, share: np.ndarray, parts: int) -> list[Given | None]:
+        """For each partition the shares α_i/C_i of its rows."""
+        all_given: list[Given | None] = [None] * parts
+        for part, numbers, row in self.members:
+            all_given[part] = Given(numbers, share[row])
+        return all_given
+
+
+def gathered_band(sent: Sequence[Grouped], side: Side) -> Band | None:
+    """What partitions sent; None if that is nothing."""
+    if not sent:
+        return None
+    rows: Rows = stacked([one.X for one in sent])
+    y, C = np.concatenate([one.y for one in sent]), np.concatenate([one.C for one in sent])
+    groups = alike(rows, y, np.arange(rows.n), key_of(rows))
+    starts = np.cumsum([0, *(len(one.y) for one in sent)])
+    members = [
+        (one.part, one.numbers, groups.group[start + one.group])
+        for one, start in zip(sent, starts[:-1].tolist(), strict=True)
+    ]
+    frame = Frame(rows, y, side.pad, side.scene).restricted(groups.first)
+    return Band(frame, np.bincount(groups.group, C, len(groups.first)), members)
+
+
+HEAVY = 0.02  # C_i s_i²/2δ_i, the share of a row in the curvature, from which on it travels
+
+
+class Look(NamedTuple):
+    """What partitions tell."""
+
+    hinge: np.ndarray  # Σ C_i max(0, r_i), for each t; for t = 1 alone if there is no step
+    near: np.ndarray  # how many rows have |r_i| ≤ 2^k s_i
+    inside: int  # rows with |r_i| ≤ δ_i
+    distinct: int  # and how many of these are not alike
+    rows: tuple[Grouped, ...]
+    left: int  # rows with |r_i| ≤ δ_i that were not sent
+    smooth: float  # Σ C_i h(r_i) of the rows that were not sent, and so on
+    alpha: np.ndarray  # Σ α_i by class, +1 first
+    v: np.ndarray  # Σ α_i a_i likewise
+    curvature: np.ndarray | None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if any is left
+
+    def within(self, width: float) -> float:
+        """About how many rows have |r_i| ≤ δ s_i: exact at powers of two."""
+        if not width < 2.0**WIDEST:
+            return float(self.near[-1])
+        mantissa, k = math.frexp(width)
+        k = min(max(k, FINEST + 1), WIDEST) - FINEST
+        low, high = float(self.near[k - 1]), float(self.near[k])
+        return low + (high - low) * (2.0 * mantissa - 1.0)
+
+    def holding(self, rows: float) -> float:
+        """A power of two δ within which so many rows lie, or all of them."""
+        k = int(np.searchsorted(self.near, min(rows, float(self.near[-1]))))
+        return float(2.0 ** (k + FINEST))
+
+
+def look_at(view: View, wishes: Sequence[Wish], number: int) -> list[Look]:
+    """Answer for one partition, by its number."""
+    return [_look(view, wish, number) for wish in wishes]
+
+
+def _look(view: View, wish: Wish, number: int) -> Look:
+    clear, near = sorted_out(view, wish)
+    kept = near if wish.bends else near.nearest(wish.most)
+    groups = alike(view.frame.rows, view.frame.y, kept.rows, kept.key)
+    chosen = _chosen(groups, kept.shares(view.C), wish.most)
+    sent = chosen[groups.group]
+    rest = near.without(kept.rows[sent])
+    left = rest if wish.bends else kept.without(kept.rows[sent])
+    pulled = pull(view, rest, bends=wish.bends)
+    return Look(
+        clear.hinge,
+        clear.near,
+        len(kept.rows),
+        len(groups.first),
+        (_sent(view, groups, chosen, sent, kept.rows, number),) if sent.any() else (),
+        len(left.rows),
+        clear.smooth + pulled.smooth,
+        clear.alpha + pulled.alpha,
+        clear.v + pulled.v,
+        pulled.curvature,
+    )
+
+
+def merged(answers: Sequence[list[Look] | None]) -> list[Look]:
+    """Add up what partitions answer to each wish, in their order."""
+    return [_added(looks) for looks in zip(*(one for one in answers if one is not None), strict=True)]
+
+
+def _added(given: Sequence[Look]) -> Look:
+    some = Look(*zip(*given, strict=True))
+    bent = [H for H in some.curvature if H is not None]  # type: ignore[union-attr]
+    return Look(
+        np.sum(some.hinge, axis=0),
+        np.sum(some.near, axis=0),
+        sum(some.inside),  # type: ignore[call-overload]
+        sum(some.distinct),  # type: ignore[call-overload]
+        tuple(sent for look in given for sent in look.rows),
+        sum(some.left),  # type: ignore[call-overload]
+        math.fsum(some.smooth),  # type: ignore[arg-type]
+        np.sum(some.alpha, axis=0),
+        np.sum(some.v, axis=0),
+        np.sum(bent, axis=0) if bent else None,
+    )
+
+
+def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
+    """Which groups travel: all, or those that bend the objective."""
+    size = len(groups.first)
+    if size <= most:
+        return np.ones(size, bool)
+    heavy = np.bincount(groups.group, shares, size)
+    chosen = heavy >= HEAVY
+    if np.count_nonzero(chosen) > most:
+        chosen[:] = False
+        chosen[np.argpartition(-heavy, most)[:most]] = True
+    return np.asarray(chosen)
+
+
+def _sent(
+    view: View, groups: Alike, chosen: np.ndarray, sent: np.ndarray, inside: np.ndarray, number: int
+) -> Grouped:
+    """A row of each group, with the sum of their bounds; and where the members are."""
+    first, rows = inside[groups.first[chosen]], inside[sent]
+    rank = np.cumsum(chosen) - 1
+    group = rank[groups.group[sent]]
+    C = np.bincount(group, view.C[rows], len(first))
+    X = matrix_of(view.frame.rows.select(first))
+    return Grouped(number, X, view.frame.y[first], C, view.numbers[rows], group)

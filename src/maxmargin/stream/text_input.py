@@ -1,0 +1,319 @@
+"""Lines as they arrive: all that are there, without waiting for more.
+
+JSON lines as examples: ``{"x": {"name": number, …}, "y": label}``, or ``"x": [number, …]``.
+
+Without ``y`` (or with null) an example is only to be predicted. The members of a vector are called "0",
+"1", …; other entries of the object are left alone.
+
+Lines of svmlight text as examples; a line without a label (or with ``?``) is only to be predicted.
+
+Examples as they come out of a text: some at a time, as sparse rows, with the places they stand at.
+
+Labels in a stream: each is what it says, since nobody knows yet what the others will be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import select
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, NoReturn
+
+import numpy as np
+
+from maxmargin.checker import canonical
+from maxmargin.core.errors import InputError
+from maxmargin.core.parameters import LARGEST
+from maxmargin.files.options import at_line
+from maxmargin.files.svmlight import Parsed
+from maxmargin.files.text import Scratch, line_ends, read_float, short
+
+__all__ = [
+    "NO_LABEL",
+    "Block",
+    "Lines",
+    "label_of_text",
+    "line_reader",
+    "read_json_lines",
+    "read_svmlight_lines",
+    "text_of_label",
+]
+
+CHUNK = 1 << 20  # bytes
+LONGEST = 1 << 28  # bytes of a line
+MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "a file compressed with gzip"}
+SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, on Linux
+
+
+class Lines:
+    """The whole lines of a binary stream that can be had now; it waits only if there are none.
+
+    Parameters
+    ----------
+    file : binary stream
+        With ``read1``, such as ``sys.stdin.buffer``. If it has the name of a file, errors tell it.
+    checked : bool
+        Keep the checksum of what was consumed.
+    """
+
+    def __init__(self, file: Any, checked: bool = False) -> None:
+        name = getattr(file, "name", None)
+        self.shown = name if isinstance(name, str) and name != "<stdin>" else "-"
+        self.line = 1  # number of the next line
+        self.consumed = 0  # bytes of the lines that are done
+        self.checksum = 0
+        self._file, self._checked = file, checked
+        self._parts: list[bytes] = []  # of a line whose end is not there yet
+        self._held = 0
+        self._begun = self._ended = False
+        with contextlib.suppress(Exception):  # larger pieces cost less; a pipe of any size will do
+            import fcntl
+
+            fcntl.fcntl(file.fileno(), SET_PIPE_SIZE, CHUNK)
+
+    def take(self) -> bytes:
+        """Return the next lines, the last of the stream perhaps without its end; nothing at the end."""
+        while not self._ended:
+            part = self._read()
+            self._ended = not part
+            end = part.rfind(b"\n") + 1
+            if end:
+                text = b"".join((*self._parts, memoryview(part)[:end]))
+                self._parts, self._held = [part[end:]], len(part) - end
+                return self._without_mark(text)
+            self._parts.append(part)
+            self._held += len(part)
+            if self._held > LONGEST:
+                raise InputError(
+                    f"{at_line(self.shown, self.line)}: a line must have at most {LONGEST:,} bytes. "
+                    "Got more. Is this text?"
+                )
+        text = b"".join(self._parts)
+        self._parts = []
+        return self._without_mark(text)
+
+    def _without_mark(self, text: bytes) -> bytes:
+        """Refuse what is no UTF-8; its mark at the start is made blank, so that places stay."""
+        if self._begun:
+            return text
+        self._begun = True
+        for mark, kind in MARKS.items():
+            if text.startswith(mark):
+                raise InputError(f"{self.shown}: must be text in UTF-8. Got {kind}. Convert it.")
+        return b"   " + text[3:] if text.startswith(b"\xef\xbb\xbf") else text
+
+    def ready(self) -> bool:
+        """Whether there is something to read already, or the end of it."""
+        try:
+            file = self._file.fileno()
+        except (AttributeError, OSError):  # it is in memory
+            return True
+        try:
+            return bool(select.select([file], [], [], 0)[0])
+        except (OSError, ValueError):
+            return False
+
+    def done(self, text: bytes) -> None:
+        """Count these lines as consumed."""
+        self.consumed += len(text)
+        if self._checked:
+            self.checksum = zlib.crc32(text, self.checksum)
+
+    def skip(self, size: int, checksum: int) -> bytes:
+        """Go on behind the first bytes, which the checksum must confirm; return lines behind them."""
+        while self.consumed < size:
+            text = self.take()
+            if not text:
+                break
+            rest = text[size - self.consumed :] if self.consumed + len(text) > size else b""
+            known = text[: len(text) - len(rest)]
+            self.line += line_ends(known, 0, len(known))
+            self.done(known)
+            if rest:
+                self._agree(size, checksum)
+                return rest
+        self._agree(size, checksum)
+        return b""
+
+    def _agree(self, size: int, checksum: int) -> None:
+        if self.consumed != size or self.checksum != checksum:
+            raise InputError(
+                f"{self.shown}: must begin with the {size:,} bytes that the checkpoint has learned "
+                "from. Got others instead. Feed the same input again; or say --resume go-on if this "
+                "input follows them, or --resume never to begin anew."
+            )
+
+    def _read(self) -> bytes:
+        """Read what is there, up to a megabyte or so; wait only for the first bytes."""
+        first: bytes = self._file.read1(CHUNK)
+        if not first or len(first) >= CHUNK:
+            return first
+        parts, size = [first], len(first)
+        with contextlib.suppress(Exception):  # not a file of the system
+            while size < CHUNK and select.select([self._file.fileno()], [], [], 0)[0]:
+                part = self._file.read1(CHUNK)
+                if not part:
+                    break
+                parts.append(part)
+                size += len(part)
+        return b"".join(parts)
+
+
+NO_LABEL = -1
+
+
+@dataclass
+class Block:
+    """Examples in order; if a line could not be read, those before it, and the error."""
+
+    data: np.ndarray  # values of all entries
+    numbers: np.ndarray | None  # their features as numbers, if the text numbers them,
+    names: list[str] | None  # … else their names
+    indptr: np.ndarray  # where the entries of each example begin and end
+    labels: list[Any]  # the distinct labels
+    codes: np.ndarray  # which of them each example has, or NO_LABEL
+    lines: np.ndarray  # the line of each example
+    next_line: int  # the line after the text, if all of it was read
+    shown: str  # the name of the source
+    error: InputError | None = None
+
+    def where(self, i: int) -> str:
+        """The place of example i, for errors."""
+        return at_line(self.shown, int(self.lines[i]))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def read_json_lines(text: bytes, line: int, shown: str = "-") -> Block:
+    """Read whole lines, the first of which has this number, of a source with this name."""
+    names: list[str] = []
+    values: list[float] = []
+    ends, codes, lines = [0], [], []
+    labels: list[Any] = []
+    known: dict[tuple[type, Any], int] = {}
+    error = None
+    texts = text.split(b"\n")
+    for number, raw in enumerate(texts, line):
+        if not raw.strip():
+            continue
+        try:
+            x, y = _example(raw, at_line(shown, number))
+        except InputError as problem:
+            error = problem
+            break
+        names += x
+        values += x.values()
+        ends.append(len(names))
+        lines.append(number)
+        key = (type(y), y)
+        if y is not None and key not in known:
+            known[key] = len(labels)
+            labels.append(y)
+        codes.append(NO_LABEL if y is None else known[key])
+    return Block(
+        data=np.array(values, dtype=np.float64),
+        numbers=None,
+        names=names,
+        indptr=np.array(ends, dtype=np.int64),
+        labels=labels,
+        codes=np.array(codes, dtype=np.int64),
+        lines=np.array(lines, dtype=np.int64),
+        next_line=line + len(texts) - 1,
+        shown=shown,
+        error=error,
+    )
+
+
+def _example(raw: bytes, where: str) -> tuple[dict[str, float], Any]:
+    try:
+        found = json.loads(raw, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: must be JSON, one object per line: {error}. Correct it.") from None
+    if type(found) is not dict or type(found.get("x")) not in (dict, list):
+        raise InputError(
+            f'{where}: must be an object {{"x": {{name: number, …}} or [number, …], "y": label}}. '
+            f"Got {short(raw.decode('utf-8', 'replace').strip())} instead."
+        )
+    x, y = found["x"], found.get("y")
+    if type(x) is list:
+        x = {str(j): value for j, value in enumerate(x)}
+    for name, value in x.items():
+        if type(value) not in (float, int, bool) or not _in_range(value):
+            raise InputError(
+                f"{where}: feature {short(name)} must be a number, at most {LARGEST:.1e} in size. "
+                f"Got {short(json.dumps(value))} instead. Correct it, or leave the feature out."
+            )
+    if type(y) not in (str, int, float, bool, type(None)) or (type(y) is float and not math.isfinite(y)):
+        raise InputError(
+            f"{where}: y must be a text, a number, true, false or null. "
+            f"Got {short(json.dumps(y))} instead."
+        )
+    return {name: float(value) for name, value in x.items()}, y
+
+
+def _in_range(value: float) -> bool:
+    try:
+        return abs(float(value)) <= LARGEST
+    except OverflowError:
+        return False
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def label_of_text(text: str) -> Any:
+    """A whole number, a number, or the text itself."""
+    text = canonical(text)
+    value = read_float(text)
+    if value is None or not abs(value) < 2**53:
+        return text
+    return int(value) if value.is_integer() else value
+
+
+def text_of_label(label: Any) -> str:
+    """The text that stands for a label on the command line."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if isinstance(label, float) and math.isfinite(label) and not label.is_integer():
+        return repr(label)
+    return canonical(str(label))
+
+
+def line_reader() -> Callable[[bytes, int, str], Block]:
+    """Return a function such as ``read_svmlight_lines``; a block is good until the next but one."""
+    spaces = cycle((Scratch(), Scratch()))
+    return lambda text, line, shown: read_svmlight_lines(text, line, shown, next(spaces))
+
+
+def read_svmlight_lines(
+    text: bytes, line: int, shown: str = "-", scratch: Scratch | None = None
+) -> Block:
+    """Read whole lines, the first of which has this number, of a source with this name."""
+    rows = Parsed(text, line, shown, scratch or Scratch(), bare=True)
+    labels: list[Any] = []
+    known: dict[Any, int] = {"": NO_LABEL, "?": NO_LABEL}
+    codes = []
+    for label in map(label_of_text, rows.texts):
+        if label not in known:
+            known[label] = len(labels)
+            labels.append(label)
+        codes.append(known[label])
+    return Block(
+        data=rows.data,
+        numbers=rows.indices,
+        names=None,
+        indptr=rows.indptr,
+        labels=labels,
+        codes=np.array(codes, dtype=np.int64)[rows.codes],
+        lines=rows.lines,
+        next_line=rows.next_line,
+        shown=shown,
+        error=rows.error,
+    )
