@@ -10,9 +10,9 @@ from PIL import Image
 import maxmargin as mm
 from commands import fresh_folder as fresh_folder
 from commands import run as command
-from maxmargin.cli.commands.pictures import KINDS
-from maxmargin.cli.needs import NEEDS
+from maxmargin.cli.commands import PICTURES
 from maxmargin.cli.options import MODELS
+from maxmargin.cli.plot import NEEDS
 from maxmargin.plots import machine as machines
 from maxmargin.plots.film.animation import animate
 from thorough import further
@@ -85,21 +85,21 @@ def options_for(kind):
 
 
 def test_every_kind_has_its_needs():
-    assert tuple(NEEDS) == KINDS
+    assert tuple(NEEDS) == PICTURES
     assert {model for need in NEEDS.values() for model in need.models} <= set(MODELS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PICTURES)
 def test_every_kind_of_two_classes(kind):
     check_drawn("two", *options_for(kind))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PICTURES)
 def test_every_kind_of_one_machine(kind):
     check_drawn("three", *options_for(kind), "--machine", "b")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PICTURES)
 def test_what_is_drawn_of_three_classes(kind):
     if not NEEDS[kind].two_classes:
         check_drawn("three", *options_for(kind))
@@ -124,7 +124,7 @@ def test_x_space_is_drawn_for_all_data_and_models(name, model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "separability"])
+@pytest.mark.parametrize("kind", [kind for kind in PICTURES if kind != "separability"])
 @pytest.mark.parametrize("name", ["four", "three", "mixed", "one-class", "tiny-three", "one-feature"])
 def test_a_picture_or_one_line_that_says_what_is_needed(name, kind, model, monkeypatch):
     """All combinations; pictures are drawn, but not saved."""

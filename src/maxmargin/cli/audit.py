@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.cli.matching import read_for, read_model
-from maxmargin.cli.needs import labels_of
+from maxmargin.cli.inputs import labels_of
+from maxmargin.cli.model_inputs import read_for, read_model
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import certificate_content, finite, key, spoken
 from maxmargin.core.errors import InputError, NotSeparableError

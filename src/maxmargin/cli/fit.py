@@ -11,11 +11,9 @@ import click
 import numpy as np
 
 from maxmargin.checkpoints import checkpoint
-from maxmargin.cli.columns import check_columns, columns_used
-from maxmargin.cli.inputs import Table, check_target, open_table
-from maxmargin.cli.matching import read_validation
+from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
+from maxmargin.cli.model_inputs import read_validation
 from maxmargin.cli.models import Wishes, estimator
-from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import SOME, as_seconds, describe, finite, key, sentences, share, spoken
 from maxmargin.cli.separable import verdict_content

@@ -9,7 +9,7 @@ from __future__ import annotations
 import click
 
 from maxmargin._version import __version__
-from maxmargin.cli.commands import fitting, live, pictures, proofs
+from maxmargin.cli import commands
 from maxmargin.cli.group import Group
 
 __all__ = ["main"]
@@ -34,6 +34,5 @@ def main() -> None:
     """The linear classifier that comes with its proof."""
 
 
-for theme in (fitting, proofs, pictures, live):
-    for command in theme.COMMANDS:
-        main.add_command(command)
+for name in commands.__all__:
+    main.add_command(getattr(commands, name))

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from maxmargin.cli.inputs import check_target
-from maxmargin.cli.matching import read_for, read_model
+from maxmargin.cli.model_inputs import read_for, read_model
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import finite, share
 from maxmargin.estimators.multiclass import chosen

@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+import html
 import math
 import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from maxmargin.cli.columns import check_columns
-from maxmargin.cli.inputs import check_target, open_table
-from maxmargin.cli.matching import read_validation
+from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+from maxmargin.cli.inputs import Table, check_columns, check_target, labels_of, open_table
+from maxmargin.cli.model_inputs import read_validation
 from maxmargin.cli.models import fit_by_name
-from maxmargin.cli.needs import labels_of
 from maxmargin.cli.options import MARGINS, Source
-from maxmargin.cli.samples import in_memory, is_drawable
+from maxmargin.cli.samples import (
+    Sample,
+    draw,
+    in_memory,
+    is_drawable,
+    model_among,
+    model_rows,
+    verdict_among,
+    verdict_rows,
+)
 from maxmargin.core.errors import InputError
+from maxmargin.estimators.separability import decide
+from maxmargin.plots import XSpaceDisplay
+from maxmargin.plots.report.gallery import (
+    certificate_pictures,
+    learning_pictures,
+    machine_text,
+    verdict_picture,
+)
+from maxmargin.plots.report.page import Proofs, badge, chips, gallery, picture, sentences
+from maxmargin.plots.report.writing import data_section, errors_section, write_page, write_report
+from maxmargin.rows import Rows, as_rows
 
 __all__ = ["run"]
 
+MACHINES = 20  # whose certificates are written out
 ENCODED = "Columns of text are encoded, and the proofs are about the features made of them."
 
 
@@ -28,8 +51,6 @@ def run(
     file: Source, model: str, C: float, intercept: bool, validate: str | None, share: float, out: str
 ) -> int:
     """Fit, judge and write the page; return 0."""
-    from maxmargin.plots.report.writing import write_report
-
     check_target(out, "--out")
     table = open_table(file)
     labels = labels_of(table.y, file.path)
@@ -64,9 +85,7 @@ def run(
         }
         target = write_report(out, estimator, X, y, **known, **options)
     else:
-        from maxmargin.cli.largepage import write_large_report
-
-        target = write_large_report(out, estimator, table._replace(X=X, y=y), table, **options)
+        target = _write_large_report(out, estimator, table._replace(X=X, y=y), table, **options)
     click.echo(str(target))
     return 0
 
@@ -127,3 +146,84 @@ def _cannot_split(allowed: str, given: str) -> InputError:
         f"to hold out rows for validation, {allowed}. Got {given} instead. Use --share 0 to leave "
         "validation out, --validate FILE to name other rows, or another --share."
     )
+
+
+def _write_large_report(
+    path: str,
+    model: Any,
+    trained: Table,
+    whole: Table,
+    *,
+    X_val: Any,
+    y_val: np.ndarray | None,
+    title: str,
+    recipe: str,
+    notes: Sequence[str],
+) -> Path:
+    """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
+    verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
+    sample = draw(trained, wanted=model_rows(model))
+    said = "\n".join([*notes, sample.note])
+    click.echo(sample.note, err=True)
+    X, y = (trained.X, trained.y) if y_val is None else (X_val, y_val)
+    predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
+    classes = model.classes_.tolist()
+    sections = [
+        ("The data", data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
+        ("Is it separable?", _verdict(verdict, whole)),
+        ("The model", sentences(said) + _model(model, trained, sample)),
+        ("How good is it?", errors_section(predicted, y, classes, held_out=y_val is not None)),
+        ("Make it again", f"<pre>{html.escape(recipe)}</pre>"),
+    ]
+    return write_page(path, title, sections)
+
+
+def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The least, mean and largest value of every feature, in one pass."""
+    n, d = table.shape
+    low, high, total = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d)
+    block: Any
+    for _, block in table.rows.blocks():
+        X = block.matrix if block.is_sparse else block.arrays.X
+        least, most = X.min(axis=0), X.max(axis=0)
+        low = np.minimum(low, least.toarray().ravel() if block.is_sparse else least)
+        high = np.maximum(high, most.toarray().ravel() if block.is_sparse else most)
+        total += np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+    return low, total / n, high
+
+
+def _verdict(verdict: Verdict | MulticlassVerdict, whole: Table) -> str:
+    if isinstance(verdict, MulticlassVerdict):
+        rest = {str(label): v.kind for label, v in verdict.rest.items()}
+        pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
+        return "\n".join([sentences(str(verdict)), chips(rest), chips(pairs)])
+    sample = draw(whole, *verdict_rows(verdict, whole))
+    shown = gallery([verdict_picture(verdict_among(verdict, sample.rows), sample.X, sample.y)])
+    proof = Proofs(whole.source).block(verdict)
+    text = f"<p>{badge(verdict.kind)}</p>\n{sentences(str(verdict))}\n{proof}"
+    return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
+
+
+def _model(model: Any, trained: Table, sample: Sample) -> str:
+    parts = [f"<pre>{html.escape(repr(model))}</pre>"]
+    for label, machine in list(model.machines_.items())[:MACHINES]:
+        alone = len(model.machines_) == 1
+        text = machine_text(machine)
+        summary = f"<summary>{html.escape(str(label))}</summary>"
+        parts.append(text if alone else f"<details>\n{summary}\n{text}\n</details>")
+    return "\n".join([*parts, gallery(list(_pictures(model, trained, sample)))])
+
+
+def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
+    drawn = model_among(model, sample.rows)
+    yield picture(
+        lambda ax: XSpaceDisplay.from_estimator(drawn, sample.X, sample.y, names=trained.names, ax=ax),
+        "The model",
+        "What it says where, and a sample of the rows it was trained on.",
+    )
+    if len(model.machines_) > 1:
+        return
+    if hasattr(model, "certificate_"):
+        yield from certificate_pictures(drawn, sample.X, sample.y)
+    else:
+        yield from learning_pictures(model, trained.X, trained.y)

@@ -10,9 +10,7 @@ import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.checker import canonical
-from maxmargin.cli.columns import check_columns, columns_used
-from maxmargin.cli.inputs import Table, check_target, open_table
-from maxmargin.cli.needs import labels_of
+from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import key
 from maxmargin.core.errors import InputError

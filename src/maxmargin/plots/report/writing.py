@@ -18,7 +18,7 @@ from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import count, unwritable
 from maxmargin.estimators.separability import decide
-from maxmargin.plots.data import Points, read_points
+from maxmargin.plots.data import read_points
 from maxmargin.plots.report.gallery import (
     machine_blocks,
     machine_text,
@@ -29,7 +29,7 @@ from maxmargin.plots.report.gallery import (
 )
 from maxmargin.plots.report.page import Proofs, badge, chips, gallery, page, sentences, table
 
-__all__ = ["write_report"]
+__all__ = ["data_section", "errors_section", "write_page", "write_report"]
 
 FEATURES = 12  # that are described
 
@@ -97,45 +97,60 @@ def write_report(
     proofs = Proofs(source)
     trained = len(np.asarray(y))
     of = f"on the {trained:,} training rows" if trained < len(points.X) else ""
+    labels = points.classes[points.codes]
+    ranges = points.X.min(axis=0), points.X.mean(axis=0), points.X.max(axis=0)
     told = _model(estimator, X, y, points.names, X_val, y_val, of)
     sections = [
-        ("The data", _data(points, trained)),
+        ("The data", data_section(labels, points.names, *ranges, trained)),
         ("Is it separable?", _verdict(verdict, everything, proofs, split=bool(of))),
         ("The model", sentences("\n".join(notes)) + told),
     ]
     if isinstance(verdict, MulticlassVerdict):
         blocks = machine_blocks(estimator, X, y, verdict, everything, points.names, proofs, of)
         sections.append(("Machine by machine", blocks))
-    sections.append(("How good is it?", _judged(estimator, X, y, X_val, y_val)))
+    rows, truth = (X, y) if X_val is None else (X_val, y_val)
+    classes = estimator.classes_.tolist()
+    judged = errors_section(
+        estimator.predict(rows), np.asarray(truth), classes, held_out=X_val is not None
+    )
+    sections.append(("How good is it?", judged))
     sections.append(("Make it again", f"<pre>{html.escape(recipe or _recipe(estimator))}</pre>"))
-    heading = title or f"{type(estimator).__name__} on {len(points.X):,} rows"
+    return write_page(path, title or f"{type(estimator).__name__} on {len(points.X):,} rows", sections)
+
+
+def write_page(path: str | PathLike[str], title: str, sections: Sequence[tuple[str, str]]) -> Path:
+    """Write the page, whole or not at all."""
     try:
         with replacing(path) as place:
-            place.write_bytes(page(heading, sections).encode())
+            place.write_bytes(page(title, sections).encode())
     except OSError as error:
         raise unwritable(path, error) from error
     return Path(path)
 
 
-def _data(points: Points, trained: int) -> str:
-    counts = np.bincount(points.codes, minlength=len(points.labels))
-    rows = [
-        (str(label), f"{n:,}", f"{n / len(points.X):.1%}")
-        for label, n in zip(points.labels, counts, strict=True)
+def data_section(
+    y: np.ndarray,
+    names: Sequence[str],
+    low: np.ndarray,
+    mean: np.ndarray,
+    high: np.ndarray,
+    trained: int,
+) -> str:
+    """Classes and their sizes; the least, mean and largest value of the first features."""
+    n, d = len(y), len(names)
+    labels, counts = np.unique(y, return_counts=True)
+    classes = [
+        (str(label), f"{k:,}", f"{k / n:.1%}")
+        for label, k in zip(labels.tolist(), counts.tolist(), strict=True)
     ]
-    low, high, mean = points.X.min(axis=0), points.X.max(axis=0), points.X.mean(axis=0)
-    some = list(zip(points.names, low, mean, high, strict=True))[:FEATURES]
-    features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in some]
-    more = len(points.names) - len(some)
-    held = len(points.X) - trained
-    split = f" {trained:,} rows were trained on, {held:,} were held out." if held else ""
+    described = zip(names[:FEATURES], low, mean, high, strict=False)
+    features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in described]
+    split = f" {trained:,} rows were trained on, {n - trained:,} were held out." if n > trained else ""
+    more = f"\n<p>… and {count(d - FEATURES, 'more feature')}.</p>" if d > FEATURES else ""
     return (
-        f"<p>{len(points.X):,} rows, {len(points.names)} features, {len(points.labels)} classes."
-        f'{split}</p>\n<div class="pair">'
-        + table(("class", "rows", "share"), rows)
-        + table(("feature", "least", "mean", "largest"), features)
-        + "</div>"
-        + (f"\n<p>… and {count(more, 'more feature')}.</p>" if more else "")
+        f"<p>{n:,} rows, {d} features, {len(labels)} classes.{split}</p>\n"
+        f'<div class="pair">{table(("class", "rows", "share"), classes)}'
+        f"{table(('feature', 'least', 'mean', 'largest'), features)}</div>{more}"
     )
 
 
@@ -171,11 +186,8 @@ def _model(estimator: Any, X: Any, y: Any, names: Sequence[str], X_val: Any, y_v
     return "\n".join([*parts, gallery(pictures)])
 
 
-def _judged(estimator: Any, X: Any, y: Any, X_val: Any, y_val: Any) -> str:
-    held = X_val is not None
-    data, truth = (X_val, y_val) if held else (X, y)
-    said, truth = estimator.predict(data), np.asarray(truth)
-    classes = estimator.classes_.tolist()
+def errors_section(said: np.ndarray, truth: np.ndarray, classes: list[Any], *, held_out: bool) -> str:
+    """The share of wrong predictions, and the confusion matrix."""
     known = [*classes, *(label for label in np.unique(truth).tolist() if label not in classes)]
     counts = [[int(np.count_nonzero((truth == a) & (said == b))) for b in classes] for a in known]
     rows = [
@@ -183,10 +195,10 @@ def _judged(estimator: Any, X: Any, y: Any, X_val: Any, y_val: Any) -> str:
         for a, line in zip(known, counts, strict=True)
     ]
     wrong = int(np.count_nonzero(truth != said))
-    kind = "validation" if held else "training"
-    note = "" if held else " (No validation data was given: these are the rows it was trained on.)"
+    kind = "validation" if held_out else "training"
+    note = "" if held_out else " (No validation data was given: these are the rows it was trained on.)"
     return (
-        f"<p>{wrong} of {len(truth)} {kind} rows are wrong ({wrong / len(truth):.2%}).{note}</p>\n"
+        f"<p>{wrong:,} of {len(truth):,} {kind} rows are wrong ({wrong / len(truth):.2%}).{note}</p>\n"
         + table(("truly\u00a0↓, said\u00a0→", *map(str, classes)), rows, kind="matrix", raw=True)
     )
 

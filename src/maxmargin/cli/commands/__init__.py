@@ -1,1 +1,0 @@
-"""What can be typed: names, options and help. The work is imported when there is some."""
