@@ -10,9 +10,9 @@ from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 from maxmargin.plots import XSpaceDisplay
+from maxmargin.plots.artists import make_room
 from maxmargin.plots.data import choose_view, lanes
 from maxmargin.plots.geometry import Frame, box_line
-from maxmargin.plots.slab import make_room
 from maxmargin.plots.style import class_styles
 from maxmargin.plots.xspace import place_normal
 

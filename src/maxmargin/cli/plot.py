@@ -193,7 +193,7 @@ class Picture:
 
     def film(self, path: str, tempo: dict[str, float]) -> None:
         """Write the film of the run."""
-        from maxmargin.plots.film.film import write
+        from maxmargin.plots.film.animation import write
 
         machine, X, y = self.fit()
         if not len(machine.trace_):
@@ -307,7 +307,7 @@ def _check_out(out: str) -> None:
 
 
 def _check_film(film: str, kind: str) -> None:
-    from maxmargin.plots.film.film import find_writer
+    from maxmargin.plots.film.animation import find_writer
 
     if kind != "x-space":
         raise InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")

@@ -11,10 +11,19 @@ import numpy as np
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.witness import Witness
+from maxmargin.plots.artists import (
+    Zoom,
+    along_boundary,
+    cut_words,
+    draw_points,
+    draw_slab,
+    draw_zoom,
+    is_thin,
+    label_words,
+    make_room,
+)
 from maxmargin.plots.data import View, choose_view, lanes, read_points
 from maxmargin.plots.geometry import Frame, frame_points
-from maxmargin.plots.marks import cut_words, draw_points, label_words
-from maxmargin.plots.slab import Zoom, along_boundary, draw_slab, draw_zoom, is_thin, make_room
 from maxmargin.plots.style import (
     BLACK,
     COLOURS,

@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.plots.data import Points, View, choose_view, lanes, not_linear, read_points
-from maxmargin.plots.geometry import Frame, box_line, frame_points, one_step
-from maxmargin.plots.machine import machine_name
-from maxmargin.plots.marks import (
+from maxmargin.plots.artists import (
+    Zoom,
+    along_boundary,
     cut_words,
     draw_crosses,
     draw_points,
     draw_regions,
     draw_rings,
+    draw_slab,
     draw_slack,
+    draw_zoom,
     faded_key,
+    is_thin,
+    make_room,
     off_cut,
 )
-from maxmargin.plots.slab import Zoom, along_boundary, draw_slab, draw_zoom, is_thin, make_room
+from maxmargin.plots.data import Points, View, choose_view, lanes, not_linear, read_points
+from maxmargin.plots.geometry import Frame, box_line, frame_points, one_step
+from maxmargin.plots.machine import machine_name
 from maxmargin.plots.style import BLACK, axes, caption, class_styles, key, plain, settle
 
 if TYPE_CHECKING:
