@@ -62,7 +62,7 @@ def pytest_configure(config):
     if not cached:
         return
     oldest = min(p.stat().st_mtime for p in cached)
-    sources = [*(PACKAGE / "kernels").glob("*.py"), PACKAGE / "rows" / "arrays.py"]
+    sources = [*(PACKAGE / "kernels").glob("*.py"), PACKAGE / "rows" / "base.py"]
     if any(p.stat().st_mtime > oldest for p in sources):
         for p in cached:
             p.unlink(missing_ok=True)
