@@ -9,8 +9,6 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-__all__ = ["Certificate", "Certificates"]
-
 
 @dataclass(frozen=True)
 class Certificate:

@@ -31,8 +31,6 @@ from maxmargin.kernels.margin import measure, square_in_two
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
 from maxmargin.rows import Rows
 
-__all__ = ["Measured", "Point", "Summary", "certificate", "factor", "judge", "summary", "total"]
-
 U = UNIT_ROUNDOFF
 UP, DOWN = 1.0 + 4.0 * U, 1.0 - 4.0 * U  # more than three roundings of a value
 MORE = 1.01  # more than all roundings of an error

@@ -33,8 +33,6 @@ from maxmargin.rows import CsrRows, Rows
 from maxmargin.rows.partitions import brought_here, is_parted
 from maxmargin.rows.sparse import check_structure
 
-__all__ = ["Proof", "Resumable", "Streams", "continued", "fingerprint", "fingerprint_of", "label_text"]
-
 
 def label_text(label: Any) -> str:
     """Return the text that stands for a label in a proof."""

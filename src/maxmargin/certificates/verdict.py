@@ -18,8 +18,6 @@ from maxmargin.certificates.proof import Proof
 from maxmargin.core.errors import count, some
 from maxmargin.core.witness import Witness
 
-__all__ = ["ExactOptimum", "MulticlassVerdict", "Verdict", "Work"]
-
 STATISTICIAN = {
     "separable": "complete separation",
     "touching": "quasi-complete separation",

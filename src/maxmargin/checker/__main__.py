@@ -12,8 +12,6 @@ from maxmargin.checker import Rejected, Unreadable, check, parse, read
 from maxmargin.checker.files import READERS
 from maxmargin.checker.form import MODEL
 
-__all__ = ["main"]
-
 
 class _Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:

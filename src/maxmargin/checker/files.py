@@ -18,8 +18,6 @@ from typing import Any, TextIO
 
 from maxmargin.checker.words import Unreadable
 
-__all__ = ["READERS", "read"]
-
 Row = tuple[str, Mapping[int, float]]  # the label as written, and the features that are not zero
 
 

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 
 from maxmargin.checker.words import POSITIVE, Rejected, canonical, is_number, require
 
-__all__ = ["parse"]
-
 # A leaf is what the entry must be, and a test of that.
 
 COUNT = ("an integer from 0", lambda value: type(value) is int and value >= 0)

@@ -8,17 +8,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-__all__ = [
-    "POSITIVE",
-    "Rejected",
-    "Unreadable",
-    "canonical",
-    "common_denominator",
-    "is_number",
-    "require",
-    "with_fractions",
-]
-
 
 class Rejected(Exception):  # noqa: N818 - a verdict, as main prints it
     """The proof does not hold; the message says which condition fails, and where.

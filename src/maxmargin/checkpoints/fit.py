@@ -66,8 +66,6 @@ from maxmargin.solvers.margin.passes import MarginPoint
 from maxmargin.solvers.margin.tasks import Solved
 from maxmargin.solvers.problem import Solution
 
-__all__ = ["CheckpointedFit", "checkpoint", "decode", "encode", "read_sealed", "write_sealed"]
-
 SAMPLE = 1 << 16  # bytes that show whether packing pays
 SHORT_BYTES = 4_096  # bytes of an array that may be packed to any length
 DTYPES = ("<f8", "<i8", "|b1")

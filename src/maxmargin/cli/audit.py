@@ -17,8 +17,6 @@ from maxmargin.core.errors import InputError, NotSeparableError
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.saving import audit
 
-__all__ = ["run"]
-
 EXACTLY = 1e-9  # relative gap to which the optimum itself is found
 
 

@@ -18,8 +18,6 @@ from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 
-__all__ = ["run"]
-
 WORST = "worst perimeter", "worst texture"
 
 

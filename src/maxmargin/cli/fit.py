@@ -21,8 +21,6 @@ from maxmargin.core.errors import BudgetWarning, NotSeparableError, count, some
 from maxmargin.saving import save, to_liblinear, to_onnx
 from maxmargin.saving.model_file import check_model_name
 
-__all__ = ["run"]
-
 
 def run(file: Source, wishes: Wishes) -> int:
     """Fit and print; return 1 if the hard margin has no solution, else 0."""

@@ -14,8 +14,6 @@ from typing import Any
 
 import click
 
-__all__ = ["Command", "Group"]
-
 BAD, INTERRUPTED = 2, 130
 
 

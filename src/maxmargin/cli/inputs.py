@@ -26,19 +26,6 @@ from maxmargin.files.open import open_rows, read_data
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.free_memory import allowance
 
-__all__ = [
-    "Table",
-    "bytes_read",
-    "cannot_write",
-    "check_columns",
-    "check_labelled",
-    "check_target",
-    "columns_used",
-    "labels_of",
-    "open_table",
-    "reading",
-]
-
 # How far the reading of a file is, on standard error, for people who look at a terminal.
 #
 # Readers know nothing of it: the operating system tells how far into the file they are.

@@ -8,8 +8,6 @@ import click
 
 from maxmargin.cli.options import Source
 
-__all__ = ["run"]
-
 
 def run(
     host: str,

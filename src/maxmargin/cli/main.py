@@ -12,8 +12,6 @@ from maxmargin._version import __version__
 from maxmargin.cli import commands
 from maxmargin.cli.group import Group
 
-__all__ = ["main"]
-
 EPILOG = """\
 DATA is svmlight text (.svm, .txt, …), a table (.csv, .tsv), .parquet, .arrow, .feather, .npy or .npz;
 text also in .gz; - is standard input. Results go to standard output, all else to standard error.

@@ -22,8 +22,6 @@ from maxmargin.files.tables import TableReader
 from maxmargin.saving import read_any
 from maxmargin.saving.model_file import is_model
 
-__all__ = ["match", "read_for", "read_model", "read_validation"]
-
 
 def read_for(model: Any, file: Source, labelled: bool = False) -> Table:
     """Read the rows of a file as the model's training rows were read.

@@ -17,8 +17,6 @@ from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
-__all__ = ["Wishes", "estimator", "fit_by_name"]
-
 
 def fit_by_name(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:
     """A fitted model; where the hard margin has no solution, the soft one and a note that says so."""

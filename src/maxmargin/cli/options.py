@@ -9,21 +9,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-__all__ = [
-    "MARGINS",
-    "MODELS",
-    "Source",
-    "as_json",
-    "check_own",
-    "from_file",
-    "is_given",
-    "kept",
-    "names",
-    "online",
-    "two_features",
-    "with_model",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 MARGINS = "hard-margin", "soft-margin"
 MODELS = "perceptron", "batch-perceptron", "pocket", *MARGINS

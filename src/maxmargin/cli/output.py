@@ -15,19 +15,6 @@ from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachi
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
-__all__ = [
-    "SOME",
-    "as_seconds",
-    "certificate_content",
-    "describe",
-    "finite",
-    "key",
-    "sentences",
-    "share",
-    "spoken",
-]
-
-
 # Words of the command line: what Python calls by one name has another one here.
 
 SPOKEN = {

@@ -30,17 +30,6 @@ from maxmargin.cli.samples import (
 )
 from maxmargin.core.errors import InputError, count, some
 
-__all__ = [
-    "FILM",
-    "NEEDS",
-    "Need",
-    "Picture",
-    "check_need",
-    "check_rows_to_hold_out",
-    "find_label",
-    "run",
-]
-
 SOME = 10  # names that are written out
 HELD_OUT = 0.3  # share of the rows on which a path of C is judged
 

@@ -15,8 +15,6 @@ from maxmargin.cli.output import finite, share
 from maxmargin.estimators.multiclass import chosen
 from maxmargin.saving import write_atomically
 
-__all__ = ["run"]
-
 AT_ONCE = 100_000  # lines
 
 

@@ -41,8 +41,6 @@ from maxmargin.plots.report.page import Proofs, badge, chips, gallery, picture, 
 from maxmargin.plots.report.writing import data_section, errors_section, write_page, write_report
 from maxmargin.rows import Rows, as_rows
 
-__all__ = ["run"]
-
 MACHINES = 20  # whose certificates are written out
 ENCODED = "Columns of text are encoded, and the proofs are about the features made of them."
 

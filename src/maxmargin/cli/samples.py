@@ -22,17 +22,6 @@ from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachi
 from maxmargin.rows import Rows
 from maxmargin.rows.free_memory import room
 
-__all__ = [
-    "Sample",
-    "draw",
-    "in_memory",
-    "is_drawable",
-    "model_among",
-    "model_rows",
-    "verdict_among",
-    "verdict_rows",
-]
-
 SHOWN = 5_000  # rows of a picture, at most
 
 

@@ -16,8 +16,6 @@ from maxmargin.cli.output import key
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import decide
 
-__all__ = ["run", "verdict_content"]
-
 
 def run(
     file: Source,

@@ -24,8 +24,6 @@ from maxmargin.stream.learner import Learner
 from maxmargin.stream.session import Session, StreamState, open_predictions, read_state
 from maxmargin.stream.text_input import Lines
 
-__all__ = ["fixed_labels", "run"]
-
 
 def run(
     threshold: float = 0.0,

@@ -9,8 +9,6 @@ from typing import Any
 from maxmargin.core.errors import InputError
 from maxmargin.rows.partitions import Sources, cut
 
-__all__ = ["executor_of", "is_remote", "labelled", "names_of"]
-
 
 def is_remote(X: Any) -> bool:
     """Whether this is a Dask collection, or files in partitions; Dask is not imported to find out."""

@@ -38,19 +38,6 @@ from dask.utils import ensure_dict
 from maxmargin.core.errors import ClusterError, MaxMarginError
 from maxmargin.rows.partitions import Source, Sources, Weighted, joined
 
-__all__ = [
-    "FAN",
-    "Combine",
-    "DaskExecutor",
-    "Needs",
-    "bundle_size",
-    "bundled",
-    "combined",
-    "in_groups",
-    "needs_of",
-    "reduced",
-]
-
 FAN = 16  # values that are combined at a time
 BUSY = 4  # tasks for each thread of the cluster, at least
 T = TypeVar("T")

@@ -29,8 +29,6 @@ from typing import Any
 from maxmargin.cluster.dask import Combine, bundle_size, reduced
 from maxmargin.rows.partitions import moved
 
-__all__ = ["Costs", "Serial", "Simulated"]
-
 
 class Serial:
     """Blocks of rows and labels; functions and states travel as they would to a worker."""

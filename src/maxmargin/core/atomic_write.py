@@ -24,8 +24,6 @@ from pathlib import Path
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["Workplace", "put_in_place", "replacing", "sweep", "write_atomically"]
-
 LOCK = "lock"
 LONGEST = 200  # bytes of a name that the folder is named after; a system may allow 255 in all
 

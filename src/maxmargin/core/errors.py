@@ -26,18 +26,6 @@ from sklearn.exceptions import ConvergenceWarning
 if TYPE_CHECKING:
     from maxmargin.core.witness import Witness
 
-__all__ = [
-    "BudgetWarning",
-    "ClusterError",
-    "InputError",
-    "MaxMarginError",
-    "NotSeparableError",
-    "count",
-    "some",
-    "unwritable",
-    "warn",
-]
-
 
 class MaxMarginError(Exception):
     """Base of every error this package raises on purpose.

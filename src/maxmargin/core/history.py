@@ -17,8 +17,6 @@ import numpy as np
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError
 
-__all__ = ["Epoch", "History", "Trace", "Update"]
-
 MOST = 100_000  # lines of a history
 
 

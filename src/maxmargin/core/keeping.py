@@ -21,8 +21,6 @@ import numpy as np
 from maxmargin.core.state_forms import StateError, anything, each
 from maxmargin.core.stopping_rules import StoppingRule, StopReason
 
-__all__ = ["Keeper", "Rng", "Stage", "freeze", "is_kept", "keeping", "next_stage", "thaw"]
-
 T = TypeVar("T")
 Rng = np.random.Generator | None
 

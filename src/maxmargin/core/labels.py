@@ -15,16 +15,6 @@ from maxmargin.core.errors import InputError
 FEW = 8  # classes that are found one by one
 LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
 
-__all__ = [
-    "check_no_gaps",
-    "class_weights",
-    "encode",
-    "few_distinct",
-    "find_classes",
-    "unlabelled",
-    "unsortable",
-]
-
 
 def find_classes(y: Any) -> np.ndarray:
     """Return the sorted classes of ``y``: two or more."""

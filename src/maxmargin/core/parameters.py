@@ -19,20 +19,6 @@ from sklearn.utils import check_random_state
 
 from maxmargin.core.errors import InputError
 
-__all__ = [
-    "LARGEST",
-    "NEVER",
-    "SMALLEST",
-    "Deadline",
-    "OutOfTimeError",
-    "check_bool",
-    "check_choice",
-    "check_count",
-    "check_jobs",
-    "check_number",
-    "random_generator",
-]
-
 # Products of weights and features must neither overflow nor underflow, whatever the number of rows.
 LARGEST, SMALLEST = 2.0**400, 2.0**-400
 

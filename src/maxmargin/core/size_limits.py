@@ -9,16 +9,6 @@ from __future__ import annotations
 
 from maxmargin.core.errors import InputError
 
-__all__ = [
-    "CHARACTER_BYTES",
-    "GRANTED_BYTES",
-    "MAX_EXPANSION",
-    "NUMBER_BYTES",
-    "check_room_for_labels",
-    "check_width",
-    "in_proportion",
-]
-
 GRANTED_BYTES = 1 << 24  # bytes that any file may ask for: two million doubles
 MAX_EXPANSION = 64  # beyond that, bytes for each byte that is there
 CHARACTER_BYTES = 4  # bytes, in arrays of texts

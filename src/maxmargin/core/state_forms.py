@@ -17,26 +17,6 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 
-__all__ = [
-    "GENERATOR",
-    "Form",
-    "StateError",
-    "anything",
-    "count",
-    "counts",
-    "each",
-    "entries",
-    "flag",
-    "instance",
-    "listed",
-    "maybe",
-    "number",
-    "numbers",
-    "places",
-    "record",
-    "whole",
-]
-
 Form = Callable[[Any, str], None]
 
 

@@ -23,25 +23,6 @@ import numpy as np
 from maxmargin.core.errors import count
 from maxmargin.core.parameters import check_count, check_number
 
-__all__ = [
-    "AllCorrect",
-    "AllOf",
-    "AnyOf",
-    "Check",
-    "Cycle",
-    "MaxEpochs",
-    "MaxSeconds",
-    "MaxUpdates",
-    "NeverStops",
-    "Progress",
-    "StopReason",
-    "StoppingRule",
-    "TrainingErrorStalls",
-    "ValidationErrorStalls",
-    "WeightsSettle",
-    "otherwise",
-]
-
 
 @dataclass(frozen=True)
 class StopReason:

@@ -8,8 +8,6 @@ import numpy as np
 
 from maxmargin.core.errors import count
 
-__all__ = ["Witness"]
-
 
 @dataclass(frozen=True)
 class Witness:

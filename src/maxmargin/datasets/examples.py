@@ -11,8 +11,6 @@ import numpy as np
 from maxmargin.core.errors import count
 from maxmargin.core.parameters import check_choice
 
-__all__ = ["Dataset", "load", "names"]
-
 
 @dataclass(frozen=True)
 class Dataset:

@@ -12,18 +12,6 @@ import numpy as np
 
 from maxmargin.core.parameters import check_bool, check_count, check_number, random_generator
 
-__all__ = [
-    "LONG",
-    "Grid",
-    "Sizes",
-    "check_size",
-    "grid_below",
-    "last_digit",
-    "make_overlapping",
-    "make_separable",
-    "make_touching",
-]
-
 FAR = 2.0**100  # sizes up to this, and from one over it
 FINE = 16  # binary digits of the grid below the spread of the data
 LONG = 2.0**50  # coordinates in grid units stay below: there is room for sums

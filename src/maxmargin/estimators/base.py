@@ -20,8 +20,6 @@ from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.estimators.validation import read_X, remote
 from maxmargin.solvers.examples import Examples
 
-__all__ = ["LinearClassifier", "loss_of", "scaling_of", "unchanged_on_error"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
     from maxmargin.solvers.remote.online import RemoteExamples
 
-__all__ = ["BatchPerceptron"]
-
 LARGEST_STEP = 2.0**90
 
 

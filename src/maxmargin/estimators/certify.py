@@ -29,18 +29,6 @@ from maxmargin.solvers.margin.passes import Budget
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import Solved, Task
 
-__all__ = [
-    "Bench",
-    "Ground",
-    "LocalGround",
-    "Plane",
-    "Sides",
-    "certify",
-    "first_to_reach",
-    "no_solution",
-    "with_column",
-]
-
 Plane = tuple[np.ndarray, float]
 # The positive class, the negative one (None: all others), and all labels of the negative side.
 Sides = tuple[Hashable, Hashable, list[Hashable]]

@@ -18,8 +18,6 @@ from maxmargin.solvers.exact.packing import pack
 from maxmargin.solvers.exact.separability import guess_plane
 from maxmargin.solvers.exact.signs import from_doubles, signs
 
-__all__ = ["ErrorBounds", "error_bounds"]
-
 EVEN = 300  # bits between the scales of columns that the pocket algorithm takes as they are
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
     from maxmargin.solvers.remote.online import RemoteExamples
 
-__all__ = ["PerceptronBase"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.separability import ask, exact_optimum, read_labelled
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["HardMarginSVC"]
-
 
 class HardMarginSVC(MarginClassifier):
     """The plane with the largest margin: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1.

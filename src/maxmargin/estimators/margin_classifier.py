@@ -49,16 +49,6 @@ from maxmargin.solvers.margin.tasks import Pass, Solved, Start, Task, Way
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.threads import in_threads, one_thread
 
-__all__ = [
-    "MarginAttributes",
-    "MarginClassifier",
-    "MarginMachine",
-    "Slab",
-    "Weighted",
-    "shortfall",
-    "solve_machines",
-]
-
 
 class Slab:
     """The slab between the two edges of a machine, by its weights."""

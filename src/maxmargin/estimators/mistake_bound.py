@@ -23,8 +23,6 @@ from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.nearest_point import nearest_point
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["MistakeBound", "mistake_bound"]
-
 
 @dataclass(frozen=True)
 class MistakeBound:

@@ -21,19 +21,6 @@ from maxmargin.core.history import History, Trace
 from maxmargin.core.stopping_rules import StopReason
 from maxmargin.solvers.problem import Machine, Solution
 
-__all__ = [
-    "BinaryMachine",
-    "Log",
-    "build_machines",
-    "chosen",
-    "combined",
-    "decide_multiclass",
-    "machine_count",
-    "machine_labels",
-    "summarise",
-    "winners",
-]
-
 
 @dataclass(frozen=True)
 class BinaryMachine:

@@ -34,8 +34,6 @@ from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine, Solution
 
-__all__ = ["ONLINE", "GrowingPerceptron", "StreamPerceptron", "vector"]
-
 LEAST_ROOM = 8  # features that weights have room for; then twice as many as there are
 
 

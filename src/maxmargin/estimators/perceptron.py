@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
     from maxmargin.solvers.remote.online import RemoteExamples
 
-__all__ = ["Perceptron"]
-
 LARGEST_STEP = 2.0**90
 CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
 

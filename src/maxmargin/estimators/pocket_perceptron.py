@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
     from maxmargin.solvers.remote.online import RemoteExamples
 
-__all__ = ["PocketPerceptron"]
-
 SAMPLED = 1 << 20  # numbers of a Dask collection that are brought here to polish on
 
 

@@ -33,8 +33,6 @@ def with_callbacks(method: F) -> F:
     return cast(F, sklearn_callback.with_callbacks(method))
 
 
-__all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]
-
 PATIENCE = 0.5  # seconds before a progress bar appears
 
 

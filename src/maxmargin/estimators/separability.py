@@ -43,34 +43,6 @@ from maxmargin.solvers.exact.signs import nearest
 from maxmargin.solvers.margin.tasks import Solved
 from maxmargin.solvers.problem import Machine
 
-__all__ = [
-    "CHECKED",
-    "Labelled",
-    "Question",
-    "answered",
-    "ask",
-    "asked",
-    "confirm",
-    "decide",
-    "decide_labelled",
-    "distinct_labels",
-    "exact_optimum",
-    "feature_names",
-    "fraction_text",
-    "in_doubles",
-    "in_integers",
-    "integer_text",
-    "judge",
-    "judged",
-    "put_into_words",
-    "read_labelled",
-    "second_opinion",
-    "separability",
-    "user_numbers",
-    "witness_of",
-    "write_proof",
-]
-
 CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
 
 

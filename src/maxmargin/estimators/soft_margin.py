@@ -17,8 +17,6 @@ from maxmargin.rows import Rows
 from maxmargin.solvers.margin.tasks import Start
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["SoftMarginSVC", "read_Cs"]
-
 
 class SoftMarginSVC(MarginClassifier):
     """Minimise ½‖w‖² + C Σ ξ_i subject to y_i (w·x_i + b) ≥ 1 − ξ_i and ξ_i ≥ 0, with b free.

@@ -19,8 +19,6 @@ from maxmargin.estimators.margin_classifier import MarginAttributes
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_Xy
 
-__all__ = ["SoftMarginSVCCV"]
-
 LEAST = 1e-9  # seconds: the machine does its first passes
 
 

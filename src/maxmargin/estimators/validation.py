@@ -26,25 +26,6 @@ from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.survey import Surveyed, first_not_finite
 
-__all__ = [
-    "Features",
-    "check_exact",
-    "check_exact_survey",
-    "check_finite",
-    "check_reach",
-    "check_survey",
-    "column_name",
-    "in_our_words",
-    "known_features",
-    "names_of",
-    "not_finite",
-    "read_X",
-    "read_Xy",
-    "read_start",
-    "read_weight",
-    "remote",
-]
-
 
 @contextmanager
 def in_our_words(X: Any, y: Any = None) -> Iterator[None]:

@@ -14,8 +14,6 @@ from maxmargin.files.options import Options, at_row
 from maxmargin.files.tables import Layout, Part, TableReader, choose, find_categories
 from maxmargin.rows.dense import rounded
 
-__all__ = ["ArrowReader", "row_groups"]
-
 BATCH = 1 << 20  # numbers of a batch, about
 
 

@@ -25,8 +25,6 @@ from maxmargin.files.reader import Reader, StartAgain, check_length
 from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
 
-__all__ = ["cached", "convert"]
-
 FORMAT = 2  # to be raised when the same file and options are read in another way
 TICK = 0.02  # seconds in which a file may change twice without a new time
 

@@ -21,8 +21,6 @@ from maxmargin.files.tables import (
 from maxmargin.files.text import MISSING, TextSource, read_float, read_number, short
 from maxmargin.kernels.text import SKIP, TEXT, read_table
 
-__all__ = ["CsvReader"]
-
 SEPARATORS = {  # others than those of the kind of file
     ";": "semicolons: replace decimal commas by points, and then semicolons by commas",
     "\t": "tabs: let its name end in .tsv",

@@ -29,17 +29,6 @@ from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import FileRows, Section
 from maxmargin.rows.sparse import check_structure, ends_fault
 
-__all__ = [
-    "TURNED",
-    "NpyReader",
-    "NpzReader",
-    "as_features",
-    "by_rows",
-    "map_npy",
-    "read_array",
-    "read_header",
-]
-
 BLOCK = 1 << 20  # numbers
 
 

@@ -34,17 +34,6 @@ from maxmargin.files.reader import Labels, Reader, StartAgain, check_labels, che
 from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import read_store
 
-__all__ = [
-    "Data",
-    "collect",
-    "guess_kind",
-    "in_our_words",
-    "make_reader",
-    "open_rows",
-    "read_data",
-    "spooled",
-]
-
 MARKS = {
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz",

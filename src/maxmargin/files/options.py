@@ -10,8 +10,6 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["ENDINGS", "KINDS", "Options", "at_line", "at_row", "find_kind", "read_options"]
-
 Names = Sequence[str | int] | None
 
 ENDINGS = {

@@ -23,8 +23,6 @@ from maxmargin.files.open import collect, in_our_words, open_rows
 from maxmargin.files.options import ENDINGS, Options, find_kind, read_options
 from maxmargin.rows.partitions import Source, Sources, matrix_of
 
-__all__ = ["FilePartitions", "open_parts"]
-
 PART = 1 << 22  # numbers of a partition, at least, where row groups are put together
 CONVERTED = re.compile(r"\.[0-9a-f]{12}\.rows$")  # names of files that were made from others
 

@@ -24,8 +24,6 @@ from maxmargin.core.size_limits import (
 from maxmargin.files.options import Options, at_row
 from maxmargin.files.text import read_float
 
-__all__ = ["Labels", "Reader", "StartAgain", "check_labels", "check_length", "typed_labels"]
-
 MOST = 1_000_000  # different labels
 MISSING = "", "NA", "N/A", "<NA>", "null", "NULL"
 NO_NUMBERS = "nan", "inf", "infinity"

@@ -37,8 +37,6 @@ from maxmargin.files.text import (
 from maxmargin.kernels.text import read_svmlight
 from maxmargin.rows.sparse import check_structure
 
-__all__ = ["Parsed", "SvmlightReader", "parse_line", "write_svmlight"]
-
 Row = tuple[str, list[int], list[float]]
 
 

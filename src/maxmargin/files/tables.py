@@ -21,18 +21,6 @@ from maxmargin.files.options import Options
 from maxmargin.files.reader import Labels, Reader
 from maxmargin.files.text import is_index, read_float, short
 
-__all__ = [
-    "ONE_COLUMN",
-    "Encoder",
-    "Layout",
-    "Part",
-    "TableReader",
-    "check_names",
-    "choose",
-    "find_categories",
-    "is_header",
-]
-
 ONE_COLUMN = "There is one column: fields are separated by commas (in .tsv by tabs)."
 
 

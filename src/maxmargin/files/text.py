@@ -27,20 +27,6 @@ from maxmargin.kernels.text import number_texts
 from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import THREAD
 
-__all__ = [
-    "LINE",
-    "MISSING",
-    "Scratch",
-    "TextSource",
-    "as_text",
-    "distinct",
-    "is_index",
-    "line_ends",
-    "read_float",
-    "read_number",
-    "short",
-]
-
 CHUNK = 1 << 20  # bytes
 LONGEST = 1 << 28  # bytes of a line
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")  # bytes that no text has

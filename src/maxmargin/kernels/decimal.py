@@ -25,8 +25,6 @@ from maxmargin.kernels.jit import (
     trailing_zeros,
 )
 
-__all__ = ["EASY", "HARD", "leading_digits", "read_decimal"]
-
 EASY, HARD = 0, 1
 PLUS, MINUS, POINT, ZERO, E = 43, 45, 46, 48, 101
 LEAST, MOST = -342, 308  # exponents q beyond which every number underflows or overflows

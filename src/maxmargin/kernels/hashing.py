@@ -12,8 +12,6 @@ import numpy as np
 
 from maxmargin.kernels.jit import jit, trailing_zeros
 
-__all__ = ["find_columns", "hash_numbers", "hash_text", "put_names", "tidy_rows"]
-
 OFFSET, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a, 64 bits
 MIX = np.uint64(0xFF51AFD7ED558CCD)
 SHIFT, TOP, NEAR = np.uint64(33), np.uint64(63), np.uint64(16)

@@ -13,18 +13,6 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = [
-    "double_of_bits",
-    "eight_bytes",
-    "high_half",
-    "jit",
-    "jit_any_order",
-    "leading_zeros",
-    "multiply_add",
-    "pointer",
-    "trailing_zeros",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Lets the compiler sum in any order and fuse multiply-add, and nothing else: nan and inf stay exact.

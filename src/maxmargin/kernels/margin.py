@@ -42,27 +42,6 @@ from maxmargin.kernels.rows import (
     two_sum,
 )
 
-__all__ = [
-    "ABOVE",
-    "BALANCE",
-    "BELOW",
-    "BIAS",
-    "CHANGED",
-    "GAP",
-    "Tally",
-    "add_rows",
-    "clip_multipliers",
-    "descend",
-    "dots",
-    "hinge_slope",
-    "lengths",
-    "measure",
-    "shuffle",
-    "sign",
-    "slope",
-    "square_in_two",
-]
-
 # Places in ``state``: Σ α_i y_i, b_k, the gradients beyond which rows at a bound are set aside, the gap
 # as the rows were visited (bounds at infinity count as 0), and how many came to a bound or left one.
 BALANCE, BIAS, ABOVE, BELOW, GAP, CHANGED = 0, 1, 2, 3, 4, 5

@@ -7,8 +7,6 @@ from typing import Any
 
 from maxmargin.kernels.jit import jit
 
-__all__ = ["residuals", "sort_out", "weigh"]
-
 
 @jit
 def residuals(F: Any, shift: Any, y: Any, r: Any, u: Any, scales: Any) -> None:

@@ -35,19 +35,6 @@ from maxmargin.kernels.rows import (
     sketch_width,
 )
 
-__all__ = [
-    "LEFT",
-    "MADE",
-    "READ",
-    "SEEN",
-    "Rule",
-    "count_errors",
-    "decide",
-    "inverse_lengths",
-    "progress",
-    "sweep",
-]
-
 # Columns of ``counts``: rows looked at, updates made, updates left, rows read in full.
 SEEN, MADE, LEFT, READ = 0, 1, 2, 3
 

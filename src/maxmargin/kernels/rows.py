@@ -56,8 +56,6 @@ from maxmargin.kernels.jit import jit, jit_any_order, multiply_add
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.base import Dense
 
-__all__ = ["combine", "prefetch", "products", "with_sketch", "worth_sketching"]
-
 READ, KEEP, DATA = 0, 3, 1  # arguments of llvm.prefetch
 
 

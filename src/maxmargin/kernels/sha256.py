@@ -8,8 +8,6 @@ import numpy as np
 
 from maxmargin.kernels.jit import jit
 
-__all__ = ["FIRST", "absorb"]
-
 
 def _fraction(value: int, power: int) -> int:
     """The first 32 bits of the fraction of a square (power 2) or cube root (3)."""

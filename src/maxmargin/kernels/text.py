@@ -19,19 +19,6 @@ import numpy as np
 from maxmargin.kernels.decimal import EASY, leading_digits, read_decimal
 from maxmargin.kernels.jit import jit, pointer
 
-__all__ = [
-    "NEWLINE",
-    "RETURN",
-    "SKIP",
-    "SPACE",
-    "TAB",
-    "TEXT",
-    "line_end",
-    "number_texts",
-    "read_svmlight",
-    "read_table",
-]
-
 TAB, NEWLINE, RETURN, SPACE = 9, 10, 13, 32
 MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits as if drawn
 

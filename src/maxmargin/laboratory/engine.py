@@ -30,9 +30,6 @@ from maxmargin.laboratory.state import (
 )
 from maxmargin.laboratory.tables import read_table
 
-__all__ = ["ABOUT", "ASKS", "GLOSSARY", "About", "answer", "hello", "split"]
-
-
 # Hold some points out for validation: a share of each class, the same for the same seed.
 
 

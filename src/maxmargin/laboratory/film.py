@@ -21,8 +21,6 @@ from maxmargin.laboratory.state import read_choice
 from maxmargin.plots.machine import stand_in
 from maxmargin.plots.style import pyplot
 
-__all__ = ["draw"]
-
 FORMATS = ("gif", "png")
 SLOW, FAST = 10, 40  # updates of a film, which must be drawn within the seconds of a request
 MANY = 500  # points beyond which there are half as many

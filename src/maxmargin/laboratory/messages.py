@@ -19,22 +19,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "Answer",
-    "MalformedError",
-    "channel_of",
-    "dropped",
-    "failed",
-    "finite",
-    "id_in",
-    "parsed",
-    "plain",
-    "quantity",
-    "respond",
-    "text_of",
-]
-
-
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 LARGEST_ID = 2**53  # beyond it JavaScript's numbers are no longer whole
 LONGEST_NAME = 64

@@ -10,8 +10,6 @@ from maxmargin.core.errors import InputError
 if TYPE_CHECKING:
     from maxmargin.laboratory.widget import LabWidget
 
-__all__ = ["lab"]
-
 FIRST = {"ask": "preset", "name": "separable", "n": 24, "margin": 0.25, "seed": 3}
 
 

@@ -14,8 +14,6 @@ from maxmargin.laboratory.state import LARGEST, LIMITS, NAME
 from maxmargin.laboratory.tables import draw_rows, pad, project
 from maxmargin.rows.sparse import check_structure
 
-__all__ = ["opening"]
-
 
 def opening(
     X: Any,

@@ -12,8 +12,6 @@ from maxmargin.laboratory import made
 from maxmargin.laboratory.made import Made
 from maxmargin.laboratory.state import LABELS, LIMITS, NAMES, read_choice, read_count, read_number
 
-__all__ = ["list_presets", "make_preset"]
-
 # slider: least, most, step
 RANGES: dict[str, tuple[float, float, float]] = {
     "n": (4, LIMITS["points"], 1),

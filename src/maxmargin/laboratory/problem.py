@@ -14,8 +14,6 @@ from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["Side", "Task", "read_task"]
-
 
 @dataclass(frozen=True)
 class Side:

@@ -24,8 +24,6 @@ from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.state import LIMITS
 from maxmargin.laboratory.verdicts import find_verdict
 
-__all__ = ["MARGIN", "Fitted", "Recipe", "fit", "write_recipe"]
-
 MARGIN = ("hard", "soft")
 KINDS: dict[str, Any] = {
     "perceptron": Perceptron,

@@ -15,8 +15,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.recipe import MARGIN, Recipe, fit, write_recipe
 
-__all__ = ["write_script", "write_trace"]
-
 WIDTH = 100  # letters in a line of data
 
 

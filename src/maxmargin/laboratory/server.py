@@ -38,19 +38,6 @@ from maxmargin.laboratory.messages import MalformedError, channel_of, failed, id
 from maxmargin.laboratory.worker import ENGINE
 from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
 
-__all__ = [
-    "Guard",
-    "Guarded",
-    "Throttle",
-    "address_for_link",
-    "create_app",
-    "guard_for",
-    "is_loopback",
-    "listen",
-    "serve",
-]
-
-
 # Where the lab listens, and the address under which others find it.
 
 

@@ -20,18 +20,6 @@ from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.risk import Risk
 from maxmargin.solvers.problem import Machine
 
-__all__ = [
-    "conditions",
-    "judge_model",
-    "judge_weights",
-    "path_of",
-    "side_margin",
-    "solve",
-    "tell_machine",
-    "tell_refusal",
-    "tell_run",
-]
-
 # The conditions of Karush, Kuhn and Tucker, one by one, with how far each is from holding.
 #
 # Minimise ½‖w‖² + C Σ ξ_i subject to y_i (w·x_i + b) ≥ 1 − ξ_i and ξ_i ≥ 0 (hard margin: no ξ). The

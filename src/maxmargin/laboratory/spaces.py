@@ -18,8 +18,6 @@ from maxmargin.laboratory.verdicts import find_verdict
 from maxmargin.plots.geometry import cut_body, cut_polygon
 from maxmargin.plots.risk import perceptron_risk
 
-__all__ = ["cone", "cut_section", "risk_grid", "weight_space"]
-
 SIZES = 5, 161  # of the grid
 PLANES = 12  # drawn in three dimensions
 THIN = 1e-9  # share of the window below which an area is none

@@ -17,30 +17,6 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 
-__all__ = [
-    "ALGORITHMS",
-    "LARGEST",
-    "LIMITS",
-    "NAME",
-    "SMALLEST",
-    "Options",
-    "State",
-    "check_keys",
-    "check_list",
-    "check_text",
-    "check_window",
-    "complain",
-    "read_bool",
-    "read_choice",
-    "read_count",
-    "read_number",
-    "read_options",
-    "read_state",
-    "read_vector",
-    "shown",
-]
-
-
 # How much a message may hold, and how large its numbers may be.
 
 LIMITS = {

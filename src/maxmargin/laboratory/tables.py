@@ -32,19 +32,6 @@ from maxmargin.laboratory.state import (
 )
 from maxmargin.plots.data import choose_view
 
-__all__ = [
-    "Column",
-    "choose_features",
-    "choose_label",
-    "draw_rows",
-    "in_order",
-    "pad",
-    "project",
-    "read_columns",
-    "read_table",
-]
-
-
 # Text, pasted or dropped, as columns; a refusal names the line.
 #
 # Fields are separated by tabs, semicolons or commas, whichever the first line has most of.

@@ -23,8 +23,6 @@ from maxmargin.laboratory.messages import finite, quantity
 from maxmargin.laboratory.problem import Side
 from maxmargin.plots.separation import hull
 
-__all__ = ["Analysis", "find_verdict", "tell_bound", "tell_verdict"]
-
 KEPT = 32  # sets of points
 T = TypeVar("T")
 

@@ -25,9 +25,6 @@ from maxmargin.laboratory.messages import (
     text_of,
 )
 
-__all__ = ["PAGE", "LabWidget", "Latest", "bundle", "imports", "styles"]
-
-
 # The page's modules as one text, for notebooks.
 #
 # A notebook loads a widget's code from a text without an address, so ``import … from "./store.js"``

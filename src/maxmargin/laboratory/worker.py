@@ -20,8 +20,6 @@ from typing import BinaryIO
 
 from maxmargin.laboratory.messages import Answer, respond, text_of
 
-__all__ = ["ENGINE", "HEAD", "frame", "main"]
-
 ENGINE = "maxmargin.laboratory.engine"
 HEAD = struct.Struct(">I")
 POINTS = [[0.0, 0.0, 0, 0], [1.0, 0.0, 0, 0], [0.0, 2.0, 1, 0], [1.0, 2.0, 1, 0], [0.5, 2.5, 1, 1]]

@@ -20,9 +20,6 @@ from typing import Any
 from maxmargin.laboratory.messages import dropped, failed, text_of
 from maxmargin.laboratory.worker import ENGINE, HEAD, frame
 
-__all__ = ["Desk", "Job", "Pool", "Staff", "Worker", "WorkerEndedError"]
-
-
 # One worker as the server sees it: a process, a pipe to it and a pipe from it.
 
 # Several workers share the machine: each computes with one thread.

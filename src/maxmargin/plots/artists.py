@@ -19,26 +19,6 @@ from maxmargin.plots.style import BLACK, ClassStyle, class_styles, plain, point_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Zoom",
-    "along_boundary",
-    "cut_words",
-    "draw_crosses",
-    "draw_points",
-    "draw_regions",
-    "draw_rings",
-    "draw_slab",
-    "draw_slack",
-    "draw_zoom",
-    "faded_key",
-    "is_thin",
-    "label_words",
-    "make_room",
-    "off_cut",
-    "ring_sizes",
-    "thin_out",
-]
-
 RING = 260.0  # area of the ring around the support vector of largest α, if there are no more than
 FEW = 12  # of them
 ROWS = 400  # rows of slack that are drawn as segments, at most

@@ -18,8 +18,6 @@ from maxmargin.plots.wspace import FEW, WSpaceDisplay, point_colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BothSpaces", "both_spaces"]
-
 
 @dataclass
 class BothSpaces:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from maxmargin.certificates.certificate import Certificate
 
-__all__ = ["CertificateDisplay"]
-
-
 # The gap of a margin machine, pass by pass: the dual value comes from below, the primal from above.
 #
 # The optimum lies between them. On a logarithmic axis the relative gap is a straight way down, until it

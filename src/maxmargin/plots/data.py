@@ -15,9 +15,6 @@ from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.separability import feature_names
 from maxmargin.estimators.validation import check_finite, read_Xy
 
-__all__ = ["Points", "View", "choose_view", "lanes", "not_linear", "read_points"]
-
-
 WIDE = 1 << 27  # numbers of sparse data that is made dense for a picture
 
 

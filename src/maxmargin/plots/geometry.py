@@ -14,24 +14,6 @@ from maxmargin.plots.style import plain, wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "CONE",
-    "NEAR",
-    "Face",
-    "Frame",
-    "bounding_rows",
-    "box_line",
-    "box_strip",
-    "cut_body",
-    "cut_polygon",
-    "draw_cone",
-    "find_cone",
-    "frame_points",
-    "least_first",
-    "one_step",
-]
-
-
 ROOM = 0.08  # share of the picture left free around the points
 LONG = 4.0  # a picture longer than this, against its width, is drawn with unequal units
 MANY, FEW = 7, 5  # ticks along an axis, and if their numbers are longer than

@@ -16,8 +16,6 @@ from maxmargin.plots.style import BLACK, COLOURS, TRAINING, VALIDATION, axes, ke
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ErrorDisplay"]
-
 FEW = 40  # epochs that have a marker each
 LONG = 500  # epochs from which their axis is logarithmic: most happens at the start
 WIDTH = 28  # letters in a line of the legend

@@ -21,8 +21,6 @@ from maxmargin.core.history import Trace, Update
 from maxmargin.core.labels import class_weights, encode
 from maxmargin.estimators.margin_classifier import MarginMachine
 
-__all__ = ["REST", "find_machine", "machine_name", "machine_title", "rows_of", "stand_in"]
-
 REST = "all others"  # sorts before "class …", so the class is +1
 
 

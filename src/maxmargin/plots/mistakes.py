@@ -21,9 +21,6 @@ from maxmargin.plots.style import COLOURS, axes, key, title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MistakesDisplay"]
-
-
 # The bound on the mistakes of one run, or the reason why it has none.
 #
 # The bound R²/γ² is Novikoff's (1962); its proof is in :mod:`maxmargin.estimators.mistake_bound`.

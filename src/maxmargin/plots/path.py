@@ -15,9 +15,6 @@ from maxmargin.plots.style import BLACK, TRAINING, VALIDATION, axes, key, title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PathDisplay"]
-
-
 # An axis of errors that begins at 0, and shows small ones also where one of them is large.
 
 WIDE = 8.0  # times the least error but zero, at which the largest one would hide it

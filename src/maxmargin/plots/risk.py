@@ -37,9 +37,6 @@ from maxmargin.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RiskDisplay", "perceptron_risk"]
-
-
 # The perceptron risk R(w) = Σ −y_i x_i·w over the misclassified points, as a function on the plane.
 #
 # R is linear between the lines x_i·w = 0 and has a crease at each; R(sw) = s R(w) for s ≥ 0. So it is

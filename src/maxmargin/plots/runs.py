@@ -17,18 +17,6 @@ from maxmargin.plots.style import BLACK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "draw_arrow",
-    "draw_arrows",
-    "draw_path",
-    "read_flat",
-    "read_path",
-    "read_run",
-    "thin_path",
-    "trace_path",
-    "weight_names",
-]
-
 
 def read_flat(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
     """Two classes in two features, or a sentence on what to draw instead."""

@@ -40,9 +40,6 @@ from maxmargin.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SeparabilityDisplay", "hull"]
-
-
 # The two sides of a verdict, ready to be drawn: which rows they are, and where they are seen.
 
 

@@ -16,33 +16,6 @@ from maxmargin.core.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BLACK",
-    "COLOURS",
-    "GREY",
-    "MARKERS",
-    "TRAINING",
-    "VALIDATION",
-    "ClassStyle",
-    "axes",
-    "caption",
-    "class_styles",
-    "is_narrow",
-    "key",
-    "key_below",
-    "legend",
-    "name_axes",
-    "plain",
-    "point_size",
-    "pyplot",
-    "settle",
-    "solid_axes",
-    "solids",
-    "title",
-    "wrapped",
-]
-
-
 # Blue and vermilion first: the largest difference for every kind of eye, and in grey.
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"),

@@ -38,9 +38,6 @@ from maxmargin.plots.wspace import WAYS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["WeightSpaceDisplay"]
-
-
 # The hard-margin problem as a region in (w₁, w₂, b): its constraints, which matter, its optimum.
 
 MOST = 8  # rows that are drawn, each in its own colour

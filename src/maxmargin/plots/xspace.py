@@ -33,9 +33,6 @@ from maxmargin.plots.style import BLACK, axes, caption, class_styles, key, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["XSpaceDisplay", "place_normal"]
-
-
 # The arrow of w: on the boundary, where it is seen, and where it hides few points.
 
 SHARE = 0.16  # of the picture: the arrow of a direction

@@ -11,8 +11,6 @@ from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
-__all__ = ["Csr", "Dense", "Rows"]
-
 
 class Dense(NamedTuple):
     """A C-ordered matrix, and optionally its 16-bit sketch (see ``kernels.sketch``)."""

@@ -15,8 +15,6 @@ from scipy import sparse
 
 from maxmargin.rows.base import BLOCK_ENTRIES, Dense, Rows
 
-__all__ = ["DenseRows", "not_doubles", "rounded"]
-
 FOLD_ENTRIES = 1 << 12  # length of a row that is reduced at full speed
 LARGE_ENTRIES = 1 << 21  # worth a second thread
 WIDE_ENTRIES = 1 << 20  # enough for a matrix product to run at full speed

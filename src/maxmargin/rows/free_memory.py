@@ -10,8 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["allowance", "in_memory", "room"]
-
 MOST = 1 << 25  # numbers copied at a time, at most
 LEAST = 1 << 19  # and at least
 SHARE = 3  # a copy takes one part in so many of what is left

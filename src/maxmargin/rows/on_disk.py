@@ -38,8 +38,6 @@ from maxmargin.rows.dense import DenseRows
 from maxmargin.rows.free_memory import allowance, in_memory, room
 from maxmargin.rows.sparse import CsrRows
 
-__all__ = ["FileRows", "MappedFile", "PartedRows", "Section", "in_turn", "map_section"]
-
 T = TypeVar("T")
 
 WORTH = 1 << 17  # numbers in a part from which on a thread is worth its start

@@ -41,27 +41,6 @@ from maxmargin.rows.base import Rows
 from maxmargin.rows.dense import DenseRows
 from maxmargin.rows.sparse import CsrRows, check_structure
 
-__all__ = [
-    "Block",
-    "Executor",
-    "Part",
-    "RemoteRows",
-    "Source",
-    "Sources",
-    "Weighted",
-    "as_rows",
-    "block_of",
-    "brought_here",
-    "cut",
-    "is_parted",
-    "joined",
-    "matrix_of",
-    "moved",
-    "opened",
-    "rows_of",
-    "stacked",
-]
-
 
 def joined(*given: Any) -> Any:
     """A collection of triples from the partitions of X, of X and y, or of X, y and weights."""

@@ -19,8 +19,6 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.rows.base import Csr, Rows
 
-__all__ = ["CsrRows", "check_structure", "compressed_fault", "ends_fault"]
-
 
 class CsrRows(Rows):
     """Rows of a CSR matrix, brought into canonical form once (the user's matrix is left alone)."""

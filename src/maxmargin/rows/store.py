@@ -27,8 +27,6 @@ from maxmargin.core.size_limits import check_room_for_labels, check_width
 from maxmargin.rows.on_disk import FileRows, Section, map_section
 from maxmargin.rows.sparse import ends_fault
 
-__all__ = ["StoreWriter", "read_store"]
-
 MAGIC = b"maxmargin rows 1\n"
 ALIGN = 4096
 TAIL = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magic word again

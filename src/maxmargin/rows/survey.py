@@ -13,8 +13,6 @@ from maxmargin.rows.base import Csr, Rows
 from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of
 
-__all__ = ["Surveyed", "first_not_finite", "survey"]
-
 MOST = 10_000  # distinct labels
 
 

@@ -25,8 +25,6 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
 
-__all__ = ["LARGE", "Parts", "pack", "plain", "read_array", "seal", "unseal"]
-
 LARGE = 100_000  # numbers up to which a model is one file
 SPARSE, SHARE = 10_000, 4  # larger arrays with fewer nonzeros than one in so many also go to the part
 SMALL = 1_000  # arrays that stay in the text in any case

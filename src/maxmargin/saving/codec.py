@@ -22,19 +22,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import MAX_EXPANSION
 from maxmargin.saving.arrays import Parts, read_array
 
-__all__ = [
-    "Reader",
-    "bad",
-    "decode",
-    "decode_labels",
-    "encode",
-    "encode_labels",
-    "from_extended",
-    "from_fraction",
-    "to_extended",
-    "to_fraction",
-]
-
 WORDS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no number for
 
 

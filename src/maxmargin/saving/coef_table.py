@@ -21,8 +21,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.saving.linear_model import LinearModel
 from maxmargin.saving.text_file import Lines, label_vector, read_text
 
-__all__ = ["from_coef_csv"]
-
 BIAS = ("intercept", "(intercept)", "intercept_", "bias", "b", "const")
 CLASS = ("class", "label", "classes")
 

@@ -16,8 +16,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.saving.linear_model import LinearModel, planes
 from maxmargin.saving.text_file import MOST, Lines, label_vector, read_text
 
-__all__ = ["from_liblinear", "to_liblinear"]
-
 CRAMMER_SINGER = "MCSVM_CS"
 LOSSES = {
     "L2R_LR": "log_loss",

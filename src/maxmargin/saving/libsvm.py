@@ -16,8 +16,6 @@ from maxmargin.core.size_limits import NUMBER_BYTES, in_proportion
 from maxmargin.saving.linear_model import LinearModel
 from maxmargin.saving.text_file import MOST, Lines, label_vector, read_text
 
-__all__ = ["from_libsvm"]
-
 KINDS = ("c_svc", "nu_svc")
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "nr_sv")
 ALLOWED = (*NEEDED, "label", "probA", "probB", "prob_density_marks", "gamma", "degree", "coef0")

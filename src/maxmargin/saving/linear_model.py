@@ -28,8 +28,6 @@ from maxmargin.rows import Rows
 from maxmargin.rows.sparse import check_structure
 from maxmargin.solvers.examples import Examples
 
-__all__ = ["LinearModel", "Planes", "audit", "from_sklearn", "planes"]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:

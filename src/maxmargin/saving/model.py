@@ -46,19 +46,6 @@ from maxmargin.saving.perceptrons import decode_perceptron, encode_perceptron
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.margin.tasks import Pass
 
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "decode_linear",
-    "decode_margins",
-    "describe",
-    "encode_linear",
-    "encode_margins",
-    "from_dict",
-    "restore",
-    "to_dict",
-]
-
 
 def encode_linear(model: LinearModel) -> dict[str, Any]:
     """Return an imported model as plain values and arrays."""

@@ -28,8 +28,6 @@ from maxmargin.saving.libsvm import from_libsvm
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.text_file import read_bytes
 
-__all__ = ["check_model_name", "is_model", "load", "read_any", "save"]
-
 PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
 NAMED, TAIL = re.compile(rb'\n "part": {"file": ("[^"]*"), "sha256"'), 4096  # the last entry but one
 TRIES = 3  # a model may be saved again while it is read

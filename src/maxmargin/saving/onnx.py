@@ -17,8 +17,6 @@ from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError
 from maxmargin.saving.linear_model import Planes, planes
 
-__all__ = ["to_onnx"]
-
 OPSET, IR = 17, 8  # of 2022: what runtimes of today and of some years ago read
 
 

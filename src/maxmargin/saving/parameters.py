@@ -13,8 +13,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.stopping_rules import AllOf, AnyOf, StoppingRule
 from maxmargin.saving.codec import Reader, bad, decode, encode
 
-__all__ = ["decode_generator", "decode_parameters", "encode_generator", "encode_parameters"]
-
 RULES: dict[str, Any] = {
     name: getattr(stopping, name)
     for name in stopping.__all__

@@ -28,8 +28,6 @@ from maxmargin.saving.verdicts import decode_reason, encode_reason
 from maxmargin.solvers.perceptron.running import State
 from maxmargin.solvers.problem import Solution
 
-__all__ = ["decode_log", "decode_perceptron", "encode_log", "encode_perceptron"]
-
 WHOLE = ("epoch", "mistakes")
 NONE = np.empty(0)
 

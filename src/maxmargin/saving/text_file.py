@@ -12,8 +12,6 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["MOST", "Lines", "label_vector", "read_bytes", "read_text"]
-
 MOST = 1 << 28  # weights in all, at most: two gigabytes
 
 

@@ -24,8 +24,6 @@ from maxmargin.saving.codec import (
     to_fraction,
 )
 
-__all__ = ["decode_reason", "encode_reason"]
-
 
 def encode_reason(reason: StopReason) -> dict[str, Any]:
     """Return a reason as plain values."""

@@ -14,8 +14,6 @@ from maxmargin.kernels.rows import combine, products, with_sketch, worth_sketchi
 from maxmargin.rows import Csr, Dense, Rows
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["TILE_ENTRIES", "Examples", "HeldOut", "shares"]
-
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
 
 

@@ -19,17 +19,6 @@ from maxmargin.core.history import History, Trace
 from maxmargin.core.state_forms import Form, count, instance, maybe, number, numbers, record
 from maxmargin.core.stopping_rules import StopReason
 
-__all__ = [
-    "Machine",
-    "Measured",
-    "Observer",
-    "Problem",
-    "Solution",
-    "Trained",
-    "solution_form",
-    "trace_form",
-]
-
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the
 # machines still running; True asks for a stop.
 Observer = Callable[[int, int, Callable[[], np.ndarray]], bool]

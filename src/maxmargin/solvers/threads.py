@@ -20,8 +20,6 @@ from threadpoolctl import ThreadpoolController
 
 from maxmargin.core.keeping import is_kept
 
-__all__ = ["HaltedError", "advance", "in_threads", "one_thread"]
-
 
 @cache
 def _controller() -> ThreadpoolController:

@@ -16,8 +16,6 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.kernels.hashing import hash_text
 
-__all__ = ["bucket", "check_bits", "hashed"]
-
 MOST_BITS = 28
 
 

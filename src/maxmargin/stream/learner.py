@@ -25,8 +25,6 @@ from maxmargin.solvers.perceptron.running import Running
 from maxmargin.stream.hashing import bucket
 from maxmargin.stream.text_input import NO_LABEL, Block, text_of_label
 
-__all__ = ["Answers", "Features", "Learner"]
-
 FIRST_SIZE = 1 << 10
 MARKED = 1 << 22  # columns up to which rows are sorted by marking them
 NO_SPACE = np.zeros(0, np.int32), np.zeros(0, np.uint64), np.zeros(0, np.uint64)

@@ -7,8 +7,6 @@ from typing import Any
 
 from maxmargin.core.errors import InputError
 
-__all__ = ["as_river"]
-
 
 def as_river(model: Any, classes: Any = None) -> Any:
     """Wrap a model with ``learn_one`` and ``predict_one`` as a classifier of River.

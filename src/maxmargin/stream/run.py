@@ -12,8 +12,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_number
 from maxmargin.stream.session import StreamState, read_state, write_state
 
-__all__ = ["run"]
-
 
 def run(
     iterable: Iterable[tuple[Any, Any]],

@@ -42,16 +42,6 @@ from maxmargin.stream.text_input import (
     text_of_label,
 )
 
-__all__ = [
-    "Predictions",
-    "Session",
-    "StreamState",
-    "Tally",
-    "open_predictions",
-    "read_state",
-    "write_state",
-]
-
 NOTHING = "?"  # what is written when no label is known yet
 
 

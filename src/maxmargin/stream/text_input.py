@@ -33,17 +33,6 @@ from maxmargin.files.options import at_line
 from maxmargin.files.svmlight import Parsed
 from maxmargin.files.text import Scratch, line_ends, read_float, short
 
-__all__ = [
-    "NO_LABEL",
-    "Block",
-    "Lines",
-    "label_of_text",
-    "line_reader",
-    "read_json_lines",
-    "read_svmlight_lines",
-    "text_of_label",
-]
-
 CHUNK = 1 << 20  # bytes
 LONGEST = 1 << 28  # bytes of a line
 MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "a file compressed with gzip"}

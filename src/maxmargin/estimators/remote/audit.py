@@ -21,8 +21,6 @@ from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
 from maxmargin.solvers.remote.rounds import Limits, Query, View, ask_all
 
-__all__ = ["RemoteGround", "ground_of"]
-
 BINS = 1_024  # in which points are counted to find the one that is looked for
 FEW = 10_000  # of them that come here
 DEEPEST = 12  # rounds until points differ by their last digits

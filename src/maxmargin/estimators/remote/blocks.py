@@ -15,8 +15,6 @@ from maxmargin.estimators.validation import Features, check_reach, known_feature
 from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
 from maxmargin.solvers.examples import Examples
 
-__all__ = ["decide_blocks", "predict_blocks", "score_blocks", "score_partitions"]
-
 
 def decide_blocks(model: Any, X: Any) -> Any:
     """Decision values of a Dask collection, as a Dask array; computed when it is."""

@@ -46,8 +46,6 @@ from maxmargin.solvers.remote.rounds import (
     multipliers_of,
 )
 
-__all__ = ["RemoteMachine", "exactly", "fit_margins", "fit_surveyed", "judging", "summaries", "together"]
-
 PER_ROW = {
     "support_",
     "support_dual_",

@@ -19,8 +19,6 @@ from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.problem import Machine, Problem
 from maxmargin.solvers.remote.online import Form, RemoteExamples
 
-__all__ = ["fit_perceptron", "fit_surveyed", "validation_of"]
-
 
 def fit_perceptron(
     model: PerceptronBase,

@@ -34,8 +34,6 @@ from maxmargin.solvers.remote.machines import CARRIED, pool_of, sample
 from maxmargin.solvers.remote.rounds import Side, run_rounds
 from maxmargin.solvers.remote.separation import Columns, Decided, remote_verdict
 
-__all__ = ["decide_remote", "decide_surveyed"]
-
 PER_FEATURE = 40  # rows of the first pool
 
 

@@ -34,8 +34,6 @@ from maxmargin.plots.style import pyplot
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["Animation", "animate", "find_writer", "write"]
-
 # A film as a file: GIF by Pillow, MP4 by the program ffmpeg, or one HTML page with a player.
 
 RATE = 50  # pictures per second of a video, which holds each frame for several

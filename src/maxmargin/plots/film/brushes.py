@@ -12,19 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "CONE",
-    "STEP",
-    "aim",
-    "arrow",
-    "inches",
-    "legend_above",
-    "line",
-    "palette",
-    "place",
-    "put_words",
-]
-
 STEP, CONE = COLOURS[2], "#F8F3AA"  # what is added to w; where w has all rows right, as in w-space
 
 

@@ -18,21 +18,6 @@ from maxmargin.plots.data import Points
 from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples
 
-__all__ = [
-    "Still",
-    "check_step",
-    "factor_of",
-    "number",
-    "plain_sign",
-    "rounded",
-    "row_step",
-    "same",
-    "short",
-    "sum_step",
-    "tell",
-    "vector",
-]
-
 DIGITS = 4  # significant digits of a number in the text
 LONG = 3  # entries of a vector that are written out
 HAIR = 1e-7  # of the length of the weights: a step that is shorter cannot be seen

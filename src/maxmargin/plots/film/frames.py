@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from PIL import Image
 
-__all__ = ["Painter"]
-
-
 # w-space in a film: rows are lines; w walks among them into the cone where all rows are right.
 
 LINES = 200  # rows drawn as lines, at most

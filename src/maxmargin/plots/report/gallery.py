@@ -27,18 +27,6 @@ from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay
 from maxmargin.plots.xspace import XSpaceDisplay
 
-__all__ = [
-    "certificate_pictures",
-    "learning_pictures",
-    "machine_blocks",
-    "machine_text",
-    "model_pictures",
-    "path_picture",
-    "regions_picture",
-    "verdict_picture",
-]
-
-
 CHEAP = 200_000  # numbers of X up to which a path of C is followed for its picture
 FACTORS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # of C along it
 SECONDS = 2.0  # for each of them

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Proofs", "badge", "chips", "facts", "gallery", "page", "picture", "sentences", "table"]
-
-
 ROOM = 1 << 21  # bytes of proofs on a page, all together
 CHIPS = 60  # names in a row
 

@@ -29,8 +29,6 @@ from maxmargin.plots.report.gallery import (
 )
 from maxmargin.plots.report.page import Proofs, badge, chips, gallery, page, sentences, table
 
-__all__ = ["data_section", "errors_section", "write_page", "write_report"]
-
 FEATURES = 12  # that are described
 
 

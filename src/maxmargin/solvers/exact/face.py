@@ -29,8 +29,6 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primi
 from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 
-__all__ = ["Face"]
-
 CHUNK = 1 << 19  # numbers of rows taken at a time
 LONG = 300  # bits of a common denominator that a plane may have
 FEW = 8  # fractions are at most one number in so many

@@ -31,8 +31,6 @@ from maxmargin.solvers.exact.separability import Finding, Guess
 from maxmargin.solvers.exact.signs import attained, nearest, not_exceeded, root, signs, to_doubles
 from maxmargin.solvers.margin.coordinates import draw
 
-__all__ = ["ExactPoint", "Separated", "exact_hard_margin", "separated", "uniform", "within_reach"]
-
 
 @dataclass(frozen=True)
 class ExactPoint:

@@ -21,18 +21,6 @@ from scipy import sparse
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
-__all__ = [
-    "ExactRows",
-    "Number",
-    "Whole",
-    "as_integers",
-    "contradictions",
-    "exponents_of",
-    "opposites",
-    "primitive",
-    "spread",
-]
-
 COMFORT = 300  # exponents of columns that floating point takes as they are
 KEPT = 1 << 22  # numbers kept as integers
 CHUNK = 256  # rows taken at a time

@@ -14,8 +14,6 @@ from flint import fmpz_mat, nmod_mat
 from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.exact.integer_rows import ExactRows, primitive
 
-__all__ = ["PRIMES", "cancel", "dependency", "independent", "pivots", "solve"]
-
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
 CAREFUL = 2_500  # numbers of a matrix whose rank is confirmed in integers
 SOLVE = 3e-8  # seconds for each n³ of a system of n numbers of 53 bits, measured for n = 40 … 400

@@ -21,8 +21,6 @@ from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.margin.coordinates import draw
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["pack", "unavoidable"]
-
 SEARCHED = 1 << 22  # numbers of the rows among which a witness is looked for
 
 

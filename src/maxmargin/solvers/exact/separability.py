@@ -48,8 +48,6 @@ from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import Solved, Task
 from maxmargin.solvers.threads import one_thread
 
-__all__ = ["Finding", "Guess", "find_verdict", "find_witness", "guess_inside", "guess_plane", "widest"]
-
 ROUGH = 0.5  # gap that will do for a plane through a face
 
 

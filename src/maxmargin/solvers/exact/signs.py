@@ -28,22 +28,6 @@ import numpy as np
 from maxmargin.rows import CsrRows, DenseRows, Rows
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 
-__all__ = [
-    "DoublePlane",
-    "Signs",
-    "attained",
-    "error_bound",
-    "from_doubles",
-    "nearest",
-    "not_exceeded",
-    "ratio",
-    "root",
-    "rounded",
-    "signs",
-    "size",
-    "to_doubles",
-]
-
 UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
 ROUNDED_SIZE = 2.0**-900
 LIMIT = 1 << 53  # whole numbers below it are doubles

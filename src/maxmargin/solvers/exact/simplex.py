@@ -23,8 +23,6 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 from maxmargin.solvers.exact.linear_algebra import pivots
 from maxmargin.solvers.exact.signs import error_bound, rounded
 
-__all__ = ["Outcome", "meet_or_separate"]
-
 PATIENCE = 20  # steps without progress before Bland's rule (1977), which cannot cycle
 
 

@@ -37,8 +37,6 @@ from maxmargin.solvers.margin.coordinates import Growing
 from maxmargin.solvers.margin.dual_problem import Duel
 from maxmargin.solvers.margin.passes import Budget, MarginPoint
 
-__all__ = ["MOST", "Factorised", "settle"]
-
 MOST = 5_000  # rows whose inner products are kept: 200 MB, and as much for the factor
 RIDGE = 1e-9  # ε against the mean of ‖x_i‖²
 TIMES = 6  # steps with one factor

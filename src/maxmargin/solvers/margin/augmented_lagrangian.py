@@ -78,8 +78,6 @@ from maxmargin.solvers.margin.tasks import (
 )
 from maxmargin.solvers.threads import one_thread
 
-__all__ = ["FOR_ONE", "MANY", "MEET", "Iterate", "Reduced", "direction", "iterate_form", "minimise"]
-
 
 @dataclass(frozen=True)
 class Reduced:

@@ -48,8 +48,6 @@ from maxmargin.solvers.margin.dual_problem import Duel
 from maxmargin.solvers.margin.passes import Budget, MarginPoint, State, point_form
 from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
 
-__all__ = ["Approach", "Descent", "large_margin"]
-
 CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
 FACTOR, EACH = 4.0, 6  # from one set of bounds to the next, and epochs with each
 STAGES = 8

@@ -32,21 +32,6 @@ from maxmargin.kernels.margin import sign
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.free_memory import room
 
-__all__ = [
-    "TOO_WIDE",
-    "Frame",
-    "Frames",
-    "Growing",
-    "NotFiniteError",
-    "Products",
-    "Scene",
-    "draw",
-    "gram_frames",
-    "inner_products",
-    "set_scene",
-    "worth_gram",
-]
-
 MAX_KEPT_ROWS = 2_500  # rows whose products are kept
 
 

@@ -17,8 +17,6 @@ from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.passes import MarginPoint
 from maxmargin.solvers.margin.tasks import balanced
 
-__all__ = ["Duel", "square_lengths"]
-
 FAR = 10.0  # multipliers so many times larger than their bounds let them be
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 

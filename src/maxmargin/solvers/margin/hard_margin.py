@@ -33,19 +33,6 @@ from maxmargin.solvers.margin.passes import (
 )
 from maxmargin.solvers.margin.witness import meeting_weights
 
-__all__ = [
-    "CLOSE",
-    "CLOSER",
-    "ENTRIES",
-    "LEAST",
-    "NEXT",
-    "POOL",
-    "ROUGH",
-    "STIFF",
-    "first_sigma",
-    "hard_margin",
-]
-
 # Rows to begin with, and to add after a pass: forty per feature, within these limits.
 LEAST, POOL, ENTRIES = 400, 3_000, 400_000
 ROUGH = 3e-2  # gap that will do on a pool while many rows are still violated

@@ -34,8 +34,6 @@ from maxmargin.solvers.margin.kkt_finish import Reached, finish
 from maxmargin.solvers.margin.tasks import balanced, excess_of, scaled_up
 from maxmargin.solvers.threads import one_thread
 
-__all__ = ["ATTEMPTS", "interior_point", "is_affordable"]
-
 
 @dataclass(frozen=True)
 class Settings:

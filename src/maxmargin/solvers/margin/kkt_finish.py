@@ -19,8 +19,6 @@ from scipy.linalg.lapack import dgesvx
 
 from maxmargin.solvers.margin.coordinates import TOO_WIDE, Frame
 
-__all__ = ["Reached", "finish"]
-
 LARGE = 2_000  # rows of a band that is solved
 SMALL = 100  # so many even if they depend on each other, on data with
 CHEAP = 1 << 16  # entries at most

@@ -22,20 +22,6 @@ from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
 from maxmargin.solvers.margin.tasks import as_good_a_bound, as_good_a_plane, relative_gap
 from maxmargin.solvers.threads import HaltedError, advance
 
-__all__ = [
-    "SMALL",
-    "TIGHT",
-    "Budget",
-    "Course",
-    "MarginPoint",
-    "Plane",
-    "State",
-    "point_form",
-    "run_out",
-    "run_together",
-    "within",
-]
-
 SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
 Plane = tuple[np.ndarray, float]
 State = dict[str, Any]  # of plain values, arrays and points; see ``core.keeping``

@@ -53,21 +53,6 @@ from maxmargin.solvers.margin.passes import (
 )
 from maxmargin.solvers.margin.tasks import scaled_up
 
-__all__ = [
-    "BASE",
-    "ROOM",
-    "ROUGH",
-    "SHARE",
-    "THIN",
-    "UNBALANCED",
-    "WIDE",
-    "can_balance",
-    "is_short",
-    "near",
-    "nearest",
-    "soft_margin",
-]
-
 SHARE = 0.2  # so many of the rows are copied at most
 ROOM = 0.9  # share of what the rows at hand could balance that the others may need
 

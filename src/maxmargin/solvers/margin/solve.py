@@ -50,8 +50,6 @@ from maxmargin.solvers.margin.passes import (
 from maxmargin.solvers.margin.soft_margin import soft_margin
 from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way, balanced, solved_form, to_scale
 
-__all__ = ["SOLVERS", "choose_solver", "solve_margins", "solve_stage", "within_reach"]
-
 SOLVERS = "auto", "newton", "mixed", "descent"
 NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
 DENSITY_SAMPLE = 200  # rows that tell how many entries are zero

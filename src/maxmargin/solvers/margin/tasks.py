@@ -15,22 +15,6 @@ import numpy as np
 
 from maxmargin.core.state_forms import Form, count, flag, instance, number, numbers, record
 
-__all__ = [
-    "Pass",
-    "Solved",
-    "Start",
-    "Task",
-    "Way",
-    "as_good_a_bound",
-    "as_good_a_plane",
-    "balanced",
-    "excess_of",
-    "relative_gap",
-    "scaled_up",
-    "solved_form",
-    "to_scale",
-]
-
 
 class Way(NamedTuple):
     """How to solve: a word (see :mod:`maxmargin.solvers.margin.solve`), how many machines at a time."""

@@ -18,8 +18,6 @@ from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.dual_problem import Duel
 
-__all__ = ["growing_rows", "meeting_weights", "opposite_twins"]
-
 SHARES = 1e-2, 1e-5, 0.0  # of the largest multiplier
 GROWING = 1e-2  # against the multiplier that grew most
 FEW = 500  # rows that are tried

@@ -33,8 +33,6 @@ from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.risk import BUNDLE, Bundle, Slope
 from maxmargin.solvers.problem import Observer, Problem, Solution, solution_form, trace_form
 
-__all__ = ["batch_perceptron"]
-
 
 def batch_perceptron(
     problem: Problem[Any],

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Breaks", "breaks", "fewest_errors", "lowest"]
-
 
 class Breaks(NamedTuple):
     """How φ(t) = Σ c_i max(0, −(m_i + t q_i)) changes for t > 0: convex and piecewise linear."""

@@ -16,8 +16,6 @@ from maxmargin.core.stopping_rules import Progress, StoppingRule, StopReason
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine, Problem
 
-__all__ = ["Logbook", "Recorder"]
-
 ASKED = StopReason("callback", "A callback asked for the stop.")
 NAN = float("nan")
 

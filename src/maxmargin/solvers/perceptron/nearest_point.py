@@ -18,8 +18,6 @@ import numpy as np
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["HullPoint", "nearest_point", "shortest_combination"]
-
 TOL = 1e-10  # at which bounds agree, as a share of the upper one
 MOST_ROUNDS = 10_000
 

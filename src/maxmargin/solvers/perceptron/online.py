@@ -29,8 +29,6 @@ from maxmargin.solvers.perceptron.logbook import Logbook, Recorder
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
 
-__all__ = ["online_perceptron", "vote"]
-
 
 def online_perceptron(
     problem: Problem[Any],

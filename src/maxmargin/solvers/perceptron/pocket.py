@@ -61,17 +61,6 @@ from maxmargin.solvers.perceptron.risk import Bundle, Risk
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
 
-__all__ = [
-    "Best",
-    "Carried",
-    "Pocket",
-    "close_epoch",
-    "learn_rows",
-    "pocket_perceptron",
-    "polish",
-    "solved",
-]
-
 BATCH = 64  # candidates judged together
 
 

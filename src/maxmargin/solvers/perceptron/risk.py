@@ -22,8 +22,6 @@ from maxmargin.solvers.perceptron.line_search import Breaks, breaks, lowest
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["Bundle", "Risk", "Slope"]
-
 BUNDLE = 20  # gradients remembered
 
 

@@ -18,8 +18,6 @@ from maxmargin.rows import Csr, Dense, Rows
 from maxmargin.solvers.examples import TILE_ENTRIES, Examples
 from maxmargin.solvers.problem import Machine
 
-__all__ = ["ORDERS", "Running", "Runs", "Settings", "State", "epochs", "in_groups"]
-
 ORDERS = ("cyclic", "shuffled", "random")
 
 # Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and

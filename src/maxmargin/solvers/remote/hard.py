@@ -31,8 +31,6 @@ from maxmargin.solvers.remote.rounds import (
     gathered,
 )
 
-__all__ = ["FEWEST", "SPREAD", "remote_hard_margin"]
-
 SPREAD = 4  # a partition may send so many times its share of the rows that join
 FEWEST = 64  # rows it may send in any case
 

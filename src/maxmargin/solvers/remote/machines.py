@@ -24,17 +24,6 @@ from maxmargin.solvers.remote.rounds import Course, Limits, Plane, Pool, RemoteP
 from maxmargin.solvers.remote.soft import NEWTON, Beginning, begin_at, begin_with_all, remote_soft_margin
 from maxmargin.solvers.remote.summaries import alike, key_of
 
-__all__ = [
-    "CARRIED",
-    "RemoteSolved",
-    "RemoteTask",
-    "Sample",
-    "outside",
-    "pool_of",
-    "sample",
-    "solve_remote",
-]
-
 RARE = 8  # each class has at least a share of one in so many of the sample, divided by the others
 SURE = 40  # rows of a class that are expected in a draw where it is sure not to be missed
 

@@ -34,19 +34,6 @@ from maxmargin.solvers.examples import Examples, shares
 from maxmargin.solvers.perceptron.running import Runs, Settings, State, in_groups
 from maxmargin.solvers.problem import Machine
 
-__all__ = [
-    "Form",
-    "Mixing",
-    "RemoteExamples",
-    "Sequential",
-    "Turn",
-    "Visit",
-    "light",
-    "partitions_in_turn",
-    "seen",
-    "sizes",
-]
-
 
 @dataclass(frozen=True)
 class Form:

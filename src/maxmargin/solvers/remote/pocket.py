@@ -31,8 +31,6 @@ from maxmargin.solvers.perceptron.running import Running, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.solvers.remote.online import RemoteExamples, Sequential, Turn, Visit, light, seen
 
-__all__ = ["Pursuit", "polish_on", "remote_pockets"]
-
 CANDIDATES = 64  # per epoch, beside the weights at its end
 
 

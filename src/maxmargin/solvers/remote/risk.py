@@ -27,8 +27,6 @@ from maxmargin.solvers.perceptron.risk import Risk, Slope
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.online import Form, light, seen
 
-__all__ = ["Line", "RemoteRisk", "first_rows", "together", "within"]
-
 GROUPS = 1024  # of breakpoints, by number and by weight
 
 

@@ -45,35 +45,6 @@ from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.tasks import as_good_a_bound, as_good_a_plane, relative_gap
 from maxmargin.solvers.threads import one_thread
 
-__all__ = [
-    "AT_HAND",
-    "Closing",
-    "Course",
-    "Gauge",
-    "Given",
-    "Limits",
-    "Multipliers",
-    "Plane",
-    "Pool",
-    "Query",
-    "RemotePoint",
-    "Rule",
-    "Sent",
-    "Side",
-    "View",
-    "ask_all",
-    "bent",
-    "factor",
-    "gathered",
-    "gauge_of",
-    "multipliers_of",
-    "plain_gauge",
-    "ramp",
-    "root_mean_square",
-    "run_rounds",
-    "widths_of",
-]
-
 T = TypeVar("T")
 AT_HAND = 1 << 17  # numbers: a megabyte
 SUMS = 32  # so many times the features, at least: a block gives sums over its rows

@@ -31,8 +31,6 @@ from maxmargin.solvers.exact.signs import DoublePlane, attained, from_doubles, s
 from maxmargin.solvers.remote.hard import FEWEST, SPREAD
 from maxmargin.solvers.remote.rounds import Course, Pool, Query, Sent, Side, View, gathered
 
-__all__ = ["Columns", "Decided", "remote_verdict"]
-
 MOST = 1 << 25  # numbers that a pool may hold
 
 

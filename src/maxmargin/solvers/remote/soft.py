@@ -76,18 +76,6 @@ from maxmargin.solvers.remote.rounds import (
 )
 from maxmargin.solvers.remote.summaries import TIMES, Band, Look, Wish, gathered_band, look_at, merged
 
-__all__ = [
-    "NEWTON",
-    "Beginning",
-    "Model",
-    "Walk",
-    "begin_at",
-    "begin_with_all",
-    "remote_soft_margin",
-    "shorter",
-    "solve_wide",
-]
-
 FAR = 3.0  # the optimum is nearly certainly within so many times the expected distance
 SHARE, MOST = 0.2, 0.9  # of the sample: what bends the first model, and nearly all
 LEAST_WIDTH = 1e-2  # a width against that of nearly all, at least

@@ -50,27 +50,6 @@ from maxmargin.solvers.remote.rounds import (
     widths_of,
 )
 
-__all__ = [
-    "FINEST",
-    "TIMES",
-    "WIDEST",
-    "Alike",
-    "Band",
-    "Clear",
-    "Grouped",
-    "Look",
-    "Near",
-    "Pulled",
-    "Wish",
-    "alike",
-    "gathered_band",
-    "key_of",
-    "look_at",
-    "merged",
-    "pull",
-    "sorted_out",
-]
-
 FEWEST = 256  # rows that are taken at a time: with fewer, adding up matrices is the work
 
 
