@@ -194,8 +194,9 @@ class Face:
         parts = [_row_reach(self._quotient_rows(part)) for part in self._parts(which)]
         reach = np.concatenate([np.empty(0), *parts])
         near = reach <= NEAR
+        rounded = self.rows.is_rounded or self.rows.rows is not self.rows.given
         small = len(which) * self.rows.terms <= CHUNK // 8
-        doubt = near if small or self.rows.rows is not self.rows.given else near & (reach > 0.0)
+        doubt = near if small or rounded else near & (reach > 0.0)
         if np.count_nonzero(doubt) * self.rows.terms <= CHUNK:
             doubtful = np.flatnonzero(doubt)
             near[doubtful] = self.contains(which[doubtful])

@@ -64,6 +64,8 @@ class ExactRows:
         When exact arithmetic on these rows has to end: its loops look at it.
     """
 
+    is_rounded = False  # whether the rows in floating point differ from those in integers
+
     def __init__(
         self,
         rows: Rows,
@@ -149,8 +151,7 @@ class ExactRows:
         for start in range(0, len(fresh), CHUNK):
             self.deadline.check()
             part = fresh[start : start + CHUNK]
-            for i, columns, row in self._numbers(part):
-                self._kept[i] = self._integers(columns, row, 1 if self.y[i] > 0 else -1)
+            self._kept.update(zip(part, self._whole_rows(part), strict=True))
         found = [self._kept[i] for i in which]
         self._size += sum(len(self._kept[i].ints) for i in fresh)
         if self._size > KEPT:
@@ -169,6 +170,10 @@ class ExactRows:
         used = {j for a in found for j, v in a.entries() if v}
         columns = sorted(used)
         return columns, [spread(a, columns) for a in found], [a.m for a in found]
+
+    def _whole_rows(self, which: list[int]) -> Iterable[Whole]:
+        for i, columns, row in self._numbers(which):
+            yield self._integers(columns, row, 1 if self.y[i] > 0 else -1)
 
     def _numbers(self, which: list[int]) -> Iterator[tuple[int, Sequence[int], list[float]]]:
         """For each row its number, columns and features there."""

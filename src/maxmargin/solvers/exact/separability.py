@@ -37,6 +37,7 @@ from scipy.optimize import nnls
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline
 from maxmargin.rows import Rows
+from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
 from maxmargin.solvers.exact.linear_algebra import cancel
@@ -204,7 +205,10 @@ def find_verdict(rows: ExactRows, tol: float) -> Finding:
 def find_witness(rows: ExactRows) -> dict[int, int] | None:
     """Rows that cancel with positive weights, or None if a plane separates."""
     ladder = _Ladder(rows, 0.5, _is_small(rows))
-    return ladder.ask(Face(rows, {}), np.arange(rows.n)).weights or None
+    outcome = ladder.ask(Face(rows, {}), np.arange(rows.n))
+    if ladder.better is not None:
+        return find_witness(ladder.better.rows)
+    return outcome.weights or None
 
 
 def _is_small(rows: ExactRows) -> bool:
@@ -217,6 +221,7 @@ class _Ladder:
         self.work = Effort()
         self.guess: Guess | None = None
         self.signs: Signs | None = None
+        self.better: Conditioned | None = None  # other coordinates, where floating point fails in these
 
     def climb(self) -> Finding:
         """Face after face."""
@@ -236,6 +241,8 @@ class _Ladder:
                     return Finding("overlapping", None, witness=witness, face=face, work=work)
             work.rounds += 1
             outcome = self.ask(face, alive)
+            if self.better is not None:
+                return self._in_other_coordinates(self.better)
             work.pivots += outcome.pivots
             if outcome.plane is None:
                 witness = witness or outcome.weights
@@ -277,8 +284,25 @@ class _Ladder:
         self.work.exact_rows = max(self.work.exact_rows, found.exact)
         return found
 
+    def _in_other_coordinates(self, better: Conditioned) -> Finding:
+        """The finding there, carried back: the same rows and weights, and the plane of these rows."""
+        ladder = _Ladder(better.rows, self.tol, False)
+        found, rows = ladder.climb(), self.rows
+        found.work.passes += self.work.passes
+        if found.face is not None:
+            found.face = Face(rows, found.face.weights)
+        if found.guess is not None:
+            found.guess = found.guess._replace(w=np.empty(0))
+        if found.plane is not None:
+            found.plane = as_integers(better.plane_of_base(found.plane))
+            found.signs = signs(rows, found.plane)
+        return found
+
     def ask(self, face: Face, alive: np.ndarray) -> Outcome:
-        """A plane through the face that is positive on all rows alive, or weights that cancel."""
+        """A plane through the face that is positive on all rows alive, or weights that cancel.
+
+        Neither if floating point fails and ``better`` coordinates are found.
+        """
         self.guess = self.signs = None
         if self.exact:
             outcome = meet_or_separate(self.rows, alive, face.free)
@@ -289,6 +313,10 @@ class _Ladder:
         answer, hint = self._ask_floats(face, alive)
         if answer is not None:
             return answer
+        if not self.rows.is_rounded:
+            self.better = condition(self.rows)
+            if self.better is not None:
+                return Outcome(None, {}, {}, 0)
         size = min(self.rows.D, len(alive) + face.rank)
         if size > MOST:
             raise InputError(

@@ -113,6 +113,7 @@ def _small_integers(
         or offset
         or any(z[j] >= LIMIT or z[j] <= -LIMIT for j in used)
         or rows.rows is not rows.given
+        or rows.is_rounded
     ):
         return None
     if rows.given.entries * FEW < rows.n * rows.d or not all(isinstance(z[j], int) for j in used):

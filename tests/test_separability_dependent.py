@@ -1,0 +1,136 @@
+"""Columns that depend on others but for rounding: proven verdicts, exact changes of coordinates."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import maxmargin as mm
+from maxmargin.rows import DenseRows
+from maxmargin.solvers.exact.conditioning import condition
+from maxmargin.solvers.exact.integer_rows import ExactRows, exponents_of
+
+
+def designs(n, d, seed=0):
+    """Return designs with columns that are rounded combinations of others, by name."""
+    rng = np.random.default_rng(seed)
+    G = rng.normal(size=(n, d))
+    P = np.exp(G) / np.exp(G).sum(axis=1, keepdims=True)
+    counts = rng.poisson(5.0, size=(n, d)).astype(float)
+    counts[:, -1] = counts[:, :-1].sum(axis=1)
+    sums = G.copy()
+    for k in range(d // 3):
+        sums[:, -1 - k] = sums[:, k] + 0.3 * sums[:, k + 1]
+    logs = np.log(P)
+    levels = np.eye(d)[np.arange(n) % d][rng.permutation(n)]
+    return {
+        "sum": np.column_stack([G, G[:, 0] + G[:, 1]]),
+        "units": np.column_stack([G, 1.1 * G[:, 0], 1.8 * G[:, 1] + 32.0]),
+        "mean": np.column_stack([G, G.mean(axis=1)]),
+        "proportions": P,
+        "log-ratios": logs - logs.mean(axis=1, keepdims=True),
+        "counts": (counts - counts.mean(axis=0)) / counts.std(axis=0),
+        "many sums": sums,
+        "levels": (levels - levels.mean(axis=0)) / levels.std(axis=0),
+        "scales": np.column_stack([G, G[:, 0] + G[:, 1]]) * 10.0 ** rng.integers(-90, 90, size=d + 1),
+    }
+
+
+NAMES = list(designs(60, 8))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("labels", ["coins", "plane", "touching"])
+def test_verdicts_on_rounded_combinations_are_proven(name, fit_intercept, labels):
+    X = designs(150, 20)[name]
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, size=len(X))
+    if labels != "coins":
+        y = (X[:, :3] @ [1.0, -2.0, 0.5] > 0).astype(int)
+        y[:2] = 0, 1
+    if labels == "touching":
+        X, y = np.vstack([X, X[:1]]), np.append(y, 1 - y[0])
+    verdict = mm.separability(X, y, fit_intercept=fit_intercept)
+    assert verdict.proof.verify(X, y)
+    if labels == "touching":
+        assert verdict.kind != "separable"
+
+
+@pytest.mark.parametrize("name", ["sum", "units", "many sums", "levels"])
+def test_exact_multiples_of_two_change_no_verdict(name):
+    X, y = designs(120, 15)[name], np.random.default_rng(2).integers(0, 2, size=120)
+    scaled = mm.separability(X * 2.0 ** np.arange(-20, X.shape[1] - 20), y)
+    assert mm.separability(X, y).kind == scaled.kind
+
+
+def exact_rows(X, y):
+    """Return the labelled rows with a bias."""
+    rows = DenseRows(np.ascontiguousarray(X))
+    return ExactRows(rows, y, 1.0, exponents_of(rows.column_reach))
+
+
+def values(rows, plane):
+    """Return a_i·z in fractions."""
+    pairs = rows.whole(range(rows.n))
+    return [sum(a * Fraction(z) for a, z in zip(ints, plane, strict=True)) / 2**m for ints, m in pairs]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_coordinates_are_exact(name):
+    X = designs(60, 8)[name]
+    y = np.random.default_rng(3).choice([-1.0, 1.0], size=len(X))
+    rows = exact_rows(X, y)
+    better = condition(rows)
+    assert better is not None
+    z = [Fraction(int(v), 7) for v in np.random.default_rng(4).integers(-50, 50, size=rows.D)]
+    assert values(better.rows, z) == values(rows, better.plane_of_base(z))
+    for i, (ints, m) in enumerate(better.rows.whole(range(rows.n))):
+        rounded = better.rows.block(np.array([i]))[0].tolist()
+        assert (
+            max(abs(Fraction(r) - Fraction(v, 2**m)) for r, v in zip(rounded, ints, strict=True))
+            < 2.0**-52
+        )
+    some = np.arange(1, 60, 7)
+    assert better.rows.restricted(some).whole(range(len(some))) == better.rows.whole(some)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_coordinates_are_well_conditioned(name):
+    if name == "levels":
+        pytest.skip("indicators that add to one depend on each other exactly, and stay so")
+    X = designs(60, 8)[name]
+    better = condition(exact_rows(X, np.where(np.arange(len(X)) % 2, 1.0, -1.0)))
+    A = better.rows.block(np.arange(len(X)))
+    lengths = np.linalg.norm(A, axis=0)
+    assert np.linalg.cond(A[:, lengths > 0] / lengths[lengths > 0]) < 1e5
+
+
+def test_data_without_such_columns_keeps_its_coordinates():
+    rng = np.random.default_rng(5)
+    assert condition(exact_rows(rng.normal(size=(50, 6)), np.tile([1.0, -1.0], 25))) is None
+    integers = rng.integers(-5, 5, size=(50, 3)).astype(float)
+    integers = np.column_stack([integers, integers.sum(axis=1)])  # depends exactly
+    assert condition(exact_rows(integers, np.tile([1.0, -1.0], 25))) is None
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 5),
+    st.lists(st.sampled_from([1.0, 0.1, -1.8, 1 / 3, 32.0]), min_size=1, max_size=3),
+)
+def test_a_rounded_combination_is_undone(seed, d, factors):
+    rng = np.random.default_rng(seed)
+    G = rng.normal(size=(40, d))
+    X = np.column_stack([G, *(f * G[:, k % d] + f * G[:, 0] for k, f in enumerate(factors))])
+    y = rng.choice([-1.0, 1.0], size=40)
+    rows = exact_rows(X, y)
+    better = condition(rows)
+    if better is None:  # the products were exact
+        return
+    z = [int(v) for v in rng.integers(-9, 9, size=rows.D)]
+    assert values(better.rows, z) == values(rows, better.plane_of_base(z))
+    verdict = mm.separability(X, y)
+    assert verdict.proof.verify(X, y)
