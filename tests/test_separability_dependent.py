@@ -97,10 +97,8 @@ def test_other_coordinates_are_exact(name):
     assert better.rows.restricted(some).whole(range(len(some))) == better.rows.whole(some)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "levels"])  # these depend exactly
 def test_other_coordinates_are_well_conditioned(name):
-    if name == "levels":
-        pytest.skip("indicators that add to one depend on each other exactly, and stay so")
     X = designs(60, 8)[name]
     better = condition(exact_rows(X, np.where(np.arange(len(X)) % 2, 1.0, -1.0)))
     A = better.rows.block(np.arange(len(X)))
