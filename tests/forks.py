@@ -111,6 +111,7 @@ def start(files, folder, arguments, largest):
         os.chdir(folder)
         for number, file in enumerate(files):
             os.dup2(file, number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by a shell's background jobs
         if largest is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))

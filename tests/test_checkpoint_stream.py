@@ -1,17 +1,23 @@
 """Checkpoints of streams: killed at any instant and resumed, a stream gives the same bits."""
 
 import errno
+import fcntl
 import io
 import itertools
 import os
 import resource
 import signal
+import sys
+import termios
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import maxmargin as mm
+from forks import PATIENCE
 from forks import programs as programs
 from maxmargin.cli.stream import run
 from maxmargin.core.errors import InputError
@@ -144,9 +150,11 @@ def test_predictions_may_go_nowhere(tmp_path):
 def test_another_input_is_not_resumed(tmp_path):
     content, path = "\n".join(svmlight(50)).encode(), str(tmp_path / "state.json")
     run(stdin=io.BytesIO(content), stdout=io.BytesIO(), checkpoint=path)
+    before = Path(path).read_bytes()
     for other in (content[:-50], b"", content.replace(b"1:", b"2:", 1), b"\n" + content):
         with pytest.raises(InputError, match=r"must begin with the .* bytes that the checkpoint"):
             run(stdin=io.BytesIO(other), stdout=io.BytesIO(), checkpoint=path)
+        assert Path(path).read_bytes() == before
 
 
 def test_predictions_that_were_lost_are_missed(tmp_path):
@@ -247,6 +255,46 @@ def test_a_signal_ends_a_stream_gently(live, number, tmp_path):
     for x, y in map(example, lines):
         model.learn_one(x, y)
     assert to_dict(read_state(tmp_path / "state.json").model) == to_dict(model)
+
+
+def unread(pipe):
+    """How many bytes are in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+@pytest.mark.parametrize("skips", [False, True], ids=["learns", "skips"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_does_not_interrupt_the_read_ends_a_stream(number, skips, tmp_path, capsys):
+    lines, path = svmlight(8), tmp_path / "state.json"
+    content = ("\n".join(lines) + "\n").encode()
+    if skips:
+        run(stdin=io.BytesIO(content), stdout=io.BytesIO(), checkpoint=str(path))
+    before = path.read_bytes() if skips else None
+    ours, theirs = os.pipe()
+    os.write(theirs, content[: content.rindex(b"\n", 0, -1) + 3])  # seven lines, and a part of one
+
+    def kill():
+        while unread(ours):
+            time.sleep(0.001)
+        os.kill(os.getpid(), number)
+
+    killer, guard = threading.Thread(target=kill), threading.Timer(PATIENCE, os.close, (theirs,))
+    killer.start()
+    guard.start()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {number})  # other threads receive it
+    try:
+        with open(ours, "rb") as silent:
+            assert run(stdin=silent, stdout=io.BytesIO(), checkpoint=str(path)) == 0
+            killer.join()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        guard.cancel()
+    os.close(theirs)  # it was open all the time: the input had not ended
+    if skips:
+        assert path.read_bytes() == before
+    else:
+        assert "7 examples learned" in capsys.readouterr().err
+        assert read_state(path).tally.examples == 7
 
 
 def test_examples_in_python_are_resumed(tmp_path):

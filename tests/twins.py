@@ -38,7 +38,10 @@ def decision(w, b, x):
 
 def unit_scale(x, pad=1.0):
     """1/‖(x, pad)‖, or 1 for a row of zeros."""
-    length = math.sqrt(sum((xj * xj for xj in x), 0.0) + pad * pad)
+    total = 0.0
+    for xj in x:  # from left to right: sum() corrects its rounding from Python 3.12 on
+        total += xj * xj
+    length = math.sqrt(total + pad * pad)
     return 1.0 / length if length > 0 else 1.0
 
 

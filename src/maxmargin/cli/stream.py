@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator, Sequence
-from types import FrameType
 from typing import Any, BinaryIO
 
 import click
@@ -22,7 +22,7 @@ from maxmargin.saving.model_file import check_model_name
 from maxmargin.stream.hashing import check_bits
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.session import Session, StreamState, open_predictions, read_state
-from maxmargin.stream.text_input import Lines
+from maxmargin.stream.text_input import ENDING, Lines
 
 
 def run(
@@ -84,17 +84,18 @@ def fixed_labels(texts: Sequence[str]) -> dict[str, Any]:
 def _learn(session: Session, skipped: int) -> None:
     """Take lines until there are no more, and write the last checkpoint."""
     try:
-        with _gentle_end() as waiting:
+        with _gentle_end(session.lines):
             text = session.lines.skip(skipped, session.state.checksum) if skipped else b""
-            while text or (text := waiting(session.lines.take)):
+            while text or (text := session.lines.take()):
                 session.take(text)
                 text = b""
     except InputError:
         with contextlib.suppress(InputError):  # the error at hand is the one to tell
-            if session.lines.consumed:
+            if session.lines.consumed > skipped:
                 session.save()
         raise
-    session.save()
+    if session.lines.consumed >= skipped:  # else it ended while it skipped: the checkpoint stands
+        session.save()
 
 
 def _say(text: str) -> None:
@@ -147,36 +148,25 @@ def _check_parameters(saved: Any, asked: Any, where: str) -> None:
 
 
 @contextlib.contextmanager
-def _gentle_end() -> Iterator[Any]:
-    """Let Ctrl-C and SIGTERM end the input instead of the work: nothing is left half learned."""
-    ended = waits = False
+def _gentle_end(lines: Lines) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the input instead of the work: nothing is left half learned.
 
-    def end(number: int, frame: FrameType | None) -> None:
-        nonlocal ended
-        ended = True
-        if waits:
-            raise _EndedError
-
-    def waiting(take: Any) -> bytes:
-        nonlocal waits
+    A signal need not interrupt the wait for input: another thread may receive it, or it comes just
+    before the wait. So it rings an alarm that is waited for as well.
+    """
+    alarm, bell = socket.socketpair()
+    with alarm, bell:
+        bell.setblocking(False)
+        before, fd = {}, -1
+        with contextlib.suppress(ValueError):  # signals are for the main thread
+            fd = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
+            before = {number: signal.signal(number, lambda *_: None) for number in ENDING}
+            lines.alarm = alarm
         try:
-            waits = True
-            return b"" if ended else take()
-        except _EndedError:
-            return b""
+            yield
         finally:
-            waits = False
-
-    signals = signal.SIGINT, signal.SIGTERM
-    before = {}
-    with contextlib.suppress(ValueError):  # signals are for the main thread
-        before = {number: signal.signal(number, end) for number in signals}
-    try:
-        yield waiting
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class _EndedError(BaseException):
-    """The wait for input was ended by a signal."""
+            lines.alarm = None
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if before:
+                signal.set_wakeup_fd(fd)

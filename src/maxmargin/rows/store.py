@@ -260,7 +260,7 @@ def _classes(known: Any, n: int) -> tuple[np.dtype[Any], list[Any]]:
     """The labels that the codes of n rows stand for, and their type."""
     right = type(known) is dict and known.keys() == {"dtype", "values"} and type(known["values"]) is list
     _require(right and type(known["dtype"]) is str, "its classes must have a type and values")
-    found = re.fullmatch(r"[|<>][biufU]\d{1,9}", known["dtype"])
+    found = re.fullmatch(r"[|<>][biufU]\d{1,8}", known["dtype"])
     plain = {type(value) for value in known["values"]} <= {bool, int, float, str}
     few = found is not None and len(known["values"]) <= n
     _require(plain and few, "its classes must be labels of its rows")

@@ -18,6 +18,8 @@ import contextlib
 import json
 import math
 import select
+import signal
+import socket
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +38,7 @@ from maxmargin.files.text import Scratch, line_ends, read_float, short
 CHUNK = 1 << 20  # bytes
 LONGEST = 1 << 28  # bytes of a line
 MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "a file compressed with gzip"}
+ENDING = (signal.SIGINT, signal.SIGTERM)  # end the input, not the work
 SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, on Linux
 
 
@@ -56,18 +59,24 @@ class Lines:
         self.line = 1  # number of the next line
         self.consumed = 0  # bytes of the lines that are done
         self.checksum = 0
+        self.alarm: socket.socket | None = None  # numbers of signals arrive here: one of ENDING ends it
         self._file, self._checked = file, checked
         self._parts: list[bytes] = []  # of a line whose end is not there yet
         self._held = 0
-        self._begun = self._ended = False
+        self._begun = self._ended = self._stopped = False
         with contextlib.suppress(Exception):  # larger pieces cost less; a pipe of any size will do
             import fcntl
 
             fcntl.fcntl(file.fileno(), SET_PIPE_SIZE, CHUNK)
 
     def take(self) -> bytes:
-        """Return the next lines, the last of the stream perhaps without its end; nothing at the end."""
+        """Return the next lines, the last of the stream perhaps without its end; nothing at the end.
+
+        After a signal there is nothing more either; a line that has only begun is left out.
+        """
         while not self._ended:
+            if self._signalled():
+                return b""
             part = self._read()
             self._ended = not part
             end = part.rfind(b"\n") + 1
@@ -117,6 +126,8 @@ class Lines:
         """Go on behind the first bytes, which the checksum must confirm; return lines behind them."""
         while self.consumed < size:
             text = self.take()
+            if self._stopped:
+                return b""
             if not text:
                 break
             rest = text[size - self.consumed :] if self.consumed + len(text) > size else b""
@@ -136,6 +147,18 @@ class Lines:
                 "from. Got others instead. Feed the same input again; or say --resume go-on if this "
                 "input follows them, or --resume never to begin anew."
             )
+
+    def _signalled(self) -> bool:
+        """Wait until there is something to read; return whether a signal ended the input instead."""
+        while self.alarm is not None and not self._stopped:
+            try:
+                there = select.select([self._file.fileno(), self.alarm], [], [])[0]
+            except (AttributeError, OSError, ValueError):  # not a file of the system: no wait
+                there = select.select([self.alarm], [], [], 0)[0]
+            if self.alarm not in there:
+                break
+            self._stopped = any(number in ENDING for number in self.alarm.recv(4096))
+        return self._stopped
 
     def _read(self) -> bytes:
         """Read what is there, up to a megabyte or so; wait only for the first bytes."""
