@@ -143,7 +143,7 @@ def test_bounds_in_floating_point_are_above_the_exact_ones_and_near(pad, monkeyp
     square = sum(v * v for v in mean) / (4 if pad else 1)
     for form in (X, sparse.csr_array(X)):
         for least in (1 << 20, 8):
-            monkeypatch.setattr(signs, "NEAREST", least)
+            monkeypatch.setattr(signs, "EXACT_DISTANCE_ENTRIES", least)
             found = signs.not_exceeded(exact_rows(form, y, pad), range(60), weights)
             assert square <= Fraction(found) ** 2 <= square * (1 + Fraction(1, 10**9))
 
@@ -151,6 +151,6 @@ def test_bounds_in_floating_point_are_above_the_exact_ones_and_near(pad, monkeyp
 def test_what_neither_floating_point_nor_exact_arithmetic_can_do_is_said(monkeypatch):
     X, y = text(300, 2_000)
     monkeypatch.setattr(separability, "guess_plane", lambda *_: None)
-    monkeypatch.setattr(separability, "MOST", 200)
+    monkeypatch.setattr(separability, "MAX_UNKNOWNS", 200)
     with pytest.raises(mm.InputError, match="X must have at most 200 rows or features where"):
         mm.separability(X, y)

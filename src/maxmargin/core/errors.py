@@ -7,9 +7,7 @@ MaxMarginError
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
 
-Warnings that point at the line of the caller, wherever in the package they are raised.
-
-Words that several sentences share: how many of a thing, and the first of a list.
+Warnings point at the line of the caller, wherever in the package they are raised.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Checks of constructor parameters, in one voice.
+"""Checks of constructor parameters, in one voice; and the :class:`Deadline` of work that may take long.
 
-A time at which work has to end, handed down to the loops that may take long.
-
-They look at it in every round; whoever set it catches :class:`OutOfTimeError` and says what is known.
+A deadline is handed down to the loops, which look at it in every round; whoever set it catches
+:class:`OutOfTimeError` and says what is known.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Is my data linearly separable? A verdict with an exact proof.
 
-From a question to its verdict.
-
-What exact arithmetic adds to the hard-margin machine: a second opinion, and the exact optimum.
-
-A question about two classes, and the proof of its answer as a file will hold it.
+A :class:`Question` is about two classes, or one against the rest; :func:`judge` turns what exact
+arithmetic finds into a :class:`Verdict` with a :class:`Proof`. The hard-margin machine asks here for a
+second opinion, and for its exact optimum.
 """
 
 from __future__ import annotations

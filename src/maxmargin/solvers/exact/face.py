@@ -29,10 +29,10 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primi
 from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve
 from maxmargin.solvers.exact.signs import ratio
 
-CHUNK = 1 << 19  # numbers of rows taken at a time
-LONG = 300  # bits of a common denominator that a plane may have
-FEW = 8  # fractions are at most one number in so many
-NEAR = 1e-11  # a row this near to a face (in proportion) may lie in it
+ENTRIES_AT_A_TIME = 1 << 19  # numbers of rows taken at a time
+COMMON_DENOMINATOR_BITS = 300  # bits of a common denominator that a plane may have
+NUMBERS_PER_FRACTION = 8  # fractions are at most one number in so many
+NEAR_FACE = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
 class Face:
@@ -110,7 +110,9 @@ class Face:
     def lift(self, u: Sequence[int]) -> list[Number]:
         """The plane with z_Q = u: in whole numbers, or with a few fractions if that is much shorter."""
         common = math.lcm(*(scale for _, scale in self._M))
-        apart = common.bit_length() > LONG and FEW * len(self.P) < len(self.Q)
+        apart = common.bit_length() > COMMON_DENOMINATOR_BITS and NUMBERS_PER_FRACTION * len(
+            self.P
+        ) < len(self.Q)
         z: list[Number] = [0] * self.rows.D
         for j, v in zip(self.Q.tolist(), u, strict=True):
             z[j] = v if apart else v * common
@@ -165,7 +167,7 @@ class Face:
                 place = np.cumsum(~np.isin(np.arange(rows.D), self.P), dtype=A.indices.dtype) - 1
                 A = sparse.csr_array((A.data, place[A.indices], A.indptr), (len(which), len(self.Q)))
             return CsrRows.from_matrix(A)
-        step = max(1, CHUNK // rows.D)
+        step = max(1, ENTRIES_AT_A_TIME // rows.D)
         G = np.empty((len(which), len(self.Q)))
         for start in range(0, len(which), step):
             G[start : start + step] = self.quotient(rows.block(which[start : start + step]))
@@ -182,7 +184,7 @@ class Face:
 
     def _parts(self, which: np.ndarray) -> Iterator[np.ndarray]:
         """A few rows at a time."""
-        step = max(1, CHUNK // self.rows.terms)
+        step = max(1, ENTRIES_AT_A_TIME // self.rows.terms)
         return (which[start : start + step] for start in range(0, len(which), step))
 
     def outside(self, which: np.ndarray) -> np.ndarray:
@@ -193,11 +195,11 @@ class Face:
         """
         parts = [_row_reach(self._quotient_rows(part)) for part in self._parts(which)]
         reach = np.concatenate([np.empty(0), *parts])
-        near = reach <= NEAR
+        near = reach <= NEAR_FACE
         rounded = self.rows.is_rounded or self.rows.rows is not self.rows.given
-        small = len(which) * self.rows.terms <= CHUNK // 8
+        small = len(which) * self.rows.terms <= ENTRIES_AT_A_TIME // 8
         doubt = near if small or rounded else near & (reach > 0.0)
-        if np.count_nonzero(doubt) * self.rows.terms <= CHUNK:
+        if np.count_nonzero(doubt) * self.rows.terms <= ENTRIES_AT_A_TIME:
             doubtful = np.flatnonzero(doubt)
             near[doubtful] = self.contains(which[doubtful])
         return which[~near]

@@ -11,7 +11,8 @@ take it in; if it depends on S, first trade it for one of its rows. The dual val
 taken in, so no set comes twice. Started at the support that the hard-margin machine found, it usually
 takes one solve.
 
-The plane of separable classes for the user: in doubles if they suffice, with bounds on the margin.
+:func:`separated` gives the plane of separable classes to the user: in doubles if they suffice, with
+bounds on the margin.
 """
 
 from __future__ import annotations
@@ -157,8 +158,8 @@ class _ActiveSet:
             self.alpha[i] = fmpq(0)
 
 
-EXACTLY = 60  # features of data whose largest margin is found in rational numbers, if need be,
-BITS = 16_000  # and how many digits its rows may have, times the number of features
+RATIONAL_FEATURES = 60  # features of data whose largest margin is found in rational numbers, if need be,
+RATIONAL_BITS = 16_000  # and how many digits its rows may have, times the number of features
 
 
 class Separated(NamedTuple):
@@ -204,10 +205,10 @@ def separated(rows: ExactRows, finding: Finding, tol: float) -> Separated:
 
 def within_reach(rows: ExactRows) -> bool:
     """Whether the largest margin can be found in rational numbers without undue effort."""
-    if rows.D > EXACTLY:
+    if rows.D > RATIONAL_FEATURES:
         return False
     some = uniform(rows).whole(draw(rows.n, 20).tolist())
-    return max(v.bit_length() for ints, _ in some for v in ints) * rows.D <= BITS
+    return max(v.bit_length() for ints, _ in some for v in ints) * rows.D <= RATIONAL_BITS
 
 
 def _some_bound(rows: ExactRows, finding: Finding) -> float:

@@ -3,7 +3,7 @@
 Neither scaling changes whether a plane separates: w_j takes up the scale of column j, and a positive
 factor on a row does not change the sign of a_i·z. In these coordinates every |a_ij| is at most one.
 
-Equal rows on both sides: the simplest reason why no plane separates, found in one pass.
+Equal rows on both sides, the simplest reason why no plane separates, are found here too, in one pass.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from scipy import sparse
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
-COMFORT = 300  # exponents of columns that floating point takes as they are
-KEPT = 1 << 22  # numbers kept as integers
-CHUNK = 256  # rows taken at a time
+PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they are
+CACHED_INTEGERS = 1 << 22  # numbers kept as integers
+ROWS_AT_A_TIME = 256  # rows taken at a time
 
 Number = int | Fraction  # of a plane: whole, or a fraction in a few places
 
@@ -79,7 +79,7 @@ class ExactRows:
         self.given, self.y, self.pad, self.exponents = rows, y, pad, exponents
         self.n, self.d = rows.n, rows.d
         self.D = rows.d + int(pad)
-        if np.all(np.abs(exponents) <= COMFORT):
+        if np.all(np.abs(exponents) <= PLAIN_EXPONENTS):
             self.rows, self.fold = rows, np.ldexp(1.0, -exponents)
         else:
             self.rows, self.fold = _scaled(rows, -exponents), np.ones(self.d)
@@ -148,13 +148,13 @@ class ExactRows:
         """Each of these rows in integers, exactly."""
         which = [int(i) for i in which]
         fresh = [i for i in which if i not in self._kept]
-        for start in range(0, len(fresh), CHUNK):
+        for start in range(0, len(fresh), ROWS_AT_A_TIME):
             self.deadline.check()
-            part = fresh[start : start + CHUNK]
+            part = fresh[start : start + ROWS_AT_A_TIME]
             self._kept.update(zip(part, self._whole_rows(part), strict=True))
         found = [self._kept[i] for i in which]
         self._size += sum(len(self._kept[i].ints) for i in fresh)
-        if self._size > KEPT:
+        if self._size > CACHED_INTEGERS:
             self._kept.clear()
             self._size = 0
         return found

@@ -15,8 +15,10 @@ from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.exact.integer_rows import ExactRows, primitive
 
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
-CAREFUL = 2_500  # numbers of a matrix whose rank is confirmed in integers
-SOLVE = 3e-8  # seconds for each n³ of a system of n numbers of 53 bits, measured for n = 40 … 400
+CONFIRMED_ENTRIES = 2_500  # numbers of a matrix whose rank is confirmed in integers
+SOLVE_SECONDS = (
+    3e-8  # seconds for each n³ of a system of n numbers of 53 bits, measured for n = 40 … 400
+)
 
 
 def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
@@ -25,7 +27,7 @@ def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
     It cannot be interrupted, so it is not begun if the time is likely to end before it does.
     """
     bits = max(max(abs(v) for v in row).bit_length() for row in M)
-    deadline.check(SOLVE * len(M) ** 3 * (bits / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2))
+    deadline.check(SOLVE_SECONDS * len(M) ** 3 * (bits / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2))
     solution: Any = fmpz_mat(M).solve(fmpz_mat(rhs))
     numerators, scale = solution.numer_denom()
     return [[int(v) for v in row] for row in numerators.tolist()], int(scale)
@@ -35,7 +37,7 @@ def pivots(A: Sequence[Sequence[int]]) -> list[int]:
     """The columns in which the echelon form of A has its leading ones."""
     best: list[int] = []
     full = min(len(A), len(A[0]))
-    if len(A) * len(A[0]) <= CAREFUL:
+    if len(A) * len(A[0]) <= CONFIRMED_ENTRIES:
         full = fmpz_mat(A).rank()
     for prime in PRIMES:
         form, rank = nmod_mat([[v % prime for v in row] for row in A], prime).rref()
@@ -47,7 +49,7 @@ def pivots(A: Sequence[Sequence[int]]) -> list[int]:
         best = max(best, columns, key=len)
         if len(best) == full:
             return best
-    if len(A) * len(A[0]) <= CAREFUL:  # each prime divides a determinant
+    if len(A) * len(A[0]) <= CONFIRMED_ENTRIES:  # each prime divides a determinant
         exact, _, rank = fmpz_mat(A).rref()
         return [next(j for j in range(len(A[0])) if int(exact[k, j]) != 0) for k in range(rank)]
     return best

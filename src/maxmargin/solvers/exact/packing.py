@@ -21,7 +21,7 @@ from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.margin.coordinates import draw
 from maxmargin.solvers.problem import Machine
 
-SEARCHED = 1 << 22  # numbers of the rows among which a witness is looked for
+SEARCHED_ENTRIES = 1 << 22  # numbers of the rows among which a witness is looked for
 
 
 def pack(rows: ExactRows, wrong: np.ndarray, limit: int) -> Iterator[dict[int, int]]:
@@ -88,7 +88,7 @@ def _equal_rows(rows: ExactRows, wrong: np.ndarray) -> Iterator[dict[int, int]]:
 def _some(rows: ExactRows, free: np.ndarray, first: np.ndarray | None = None) -> np.ndarray:
     """Rows to look for a witness among: all that are free, or as many as are searched quickly."""
     which = np.flatnonzero(free)
-    most = max(SEARCHED // rows.D, 1_000)
+    most = max(SEARCHED_ENTRIES // rows.D, 1_000)
     if len(which) > most:
         which = which[draw(len(which), most)]
         if first is not None:

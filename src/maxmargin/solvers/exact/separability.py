@@ -5,21 +5,14 @@ are separable. Otherwise rows cancel with positive weights, the witness; no plan
 and one that is not negative anywhere contains them. So ask again among the planes that contain them,
 for the rows outside their span, until a plane is found (touching) or no rows are left (overlapping).
 
-Each question is put to the hard-margin machine first, and its answer is checked exactly. If it fails,
-or if the data is small, the simplex method in integers answers.
-
-A guess in floating point: a plane that may separate, or rows that may cancel.
-
-The hard-margin machine finds the plane of largest margin, or multipliers that grow without bound on a
-few rows. Nothing here is trusted: signs and sums are checked exactly afterwards.
-
-The widest face at once: as many rows as possible that every weakly separating plane must contain.
-
-Take independent rows B among the rows T, with weights c > 0 at random. If −Σ c_i a_i lies in the cone of
-T, the rows that show it cancel together with B, and span all of T (Steinitz 1913). If not, the residual
-of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on T; the face lies
-in the rows with a_i·z = 0, so go on with those. All of it in floating point; the weights found are then
-computed exactly, and checked.
+1. Each question is put to the hard-margin machine first. It finds the plane of largest margin, or
+   multipliers that grow without bound on a few rows. Nothing of it is trusted: signs and sums are
+   checked in integers.
+2. Where floating point fails since columns nearly depend on others, the question is put again in other
+   coordinates (see :mod:`conditioning <maxmargin.solvers.exact.conditioning>`).
+3. If that fails too, or if the data is small, the simplex method in integers answers.
+4. Few questions are needed, since :func:`widest` finds as many rows as possible at once that every
+   weakly separating plane must contain.
 """
 
 from __future__ import annotations
@@ -49,7 +42,7 @@ from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import Solved, Task
 from maxmargin.solvers.threads import one_thread
 
-ROUGH = 0.5  # gap that will do for a plane through a face
+FACE_GAP = 0.5  # gap that will do for a plane through a face
 
 
 class Guess(NamedTuple):
@@ -87,21 +80,28 @@ def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
     G = face.quotient_rows(alive)
     if not np.all(np.isfinite(G.column_reach)):
         return None
-    tol = tol if G.entries <= SMALL else max(tol, ROUGH)
+    tol = tol if G.entries <= SMALL else max(tol, FACE_GAP)
     return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)
 
 
-POOL = 2_000  # rows to begin with, and to add at most
-LARGEST = 1 << 21  # numbers of a pool whose dense factorisation is worth while
-ZERO = 1e-9  # relative size of a value that is zero up to rounding
-WEIGHTS = 64  # random weights are whole numbers below this
+POOL_ROWS = 2_000  # rows to begin with, and to add at most
+POOL_ENTRIES = 1 << 21  # numbers of a pool whose dense factorisation is worth while
+ROUNDED_ZERO = 1e-9  # relative size of a value that is zero up to rounding
+MAX_WEIGHT = 64  # random weights are whole numbers below this
 
 Weights = tuple[dict[int, int], dict[int, int]]
 
 
 def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
-    """Return weights as ``cancel`` does for a face that is as wide as can be, or None."""
-    if min(len(alive), POOL) * len(face.Q) > LARGEST:
+    """Return weights as ``cancel`` does for a face that is as wide as can be, or None.
+
+    Take independent rows B among the rows T, with weights c > 0 at random. If −Σ c_i a_i lies in the
+    cone of T, the rows that show it cancel together with B, and span all of T (Steinitz 1913). If not, the
+    residual of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on T; the
+    face lies in the rows with a_i·z = 0, so go on with those. All of it in floating point; the weights
+    found are then computed exactly, and checked.
+    """
+    if min(len(alive), POOL_ROWS) * len(face.Q) > POOL_ENTRIES:
         return None
     rng = np.random.default_rng(0)
     T = alive
@@ -124,7 +124,7 @@ def _settle(
     rows: ExactRows, face: Face, T: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[int], dict[int, int]] | np.ndarray | None:
     """Rows that cancel with given weights on others, or the rows on a plane with T on one side."""
-    pool = T[draw(len(T), max(POOL, min(10 * rows.D, LARGEST // rows.D)))]
+    pool = T[draw(len(T), max(POOL_ROWS, min(10 * rows.D, POOL_ENTRIES // rows.D)))]
     while True:
         rows.deadline.check()
         G = face.quotient(rows.block(pool))
@@ -136,7 +136,7 @@ def _settle(
         if not rank:
             return None
         chosen, basis = order[:rank], Q[:, :rank]
-        c = rng.integers(1, WEIGHTS, size=rank)
+        c = rng.integers(1, MAX_WEIGHT, size=rank)
         C = G @ basis
         target = -(c @ C[chosen])
         try:
@@ -144,31 +144,29 @@ def _settle(
         except (RuntimeError, ValueError):  # too many steps, or numbers out of range
             return None
         used = np.flatnonzero(weights)
-        if residual <= ZERO * float(np.linalg.norm(target)):
+        if residual <= ROUNDED_ZERO * float(np.linalg.norm(target)):
             given = dict(zip(pool[chosen].tolist(), c.tolist(), strict=True))
             return pool[used].tolist(), given
         u = basis @ (C.T @ weights - target)
         z = face.lift_rounded(u / np.max(np.abs(u)))
         values = rows.values(z)[T]
-        level = ZERO * max(float(np.max(np.abs(values))), 1e-3)
+        level = ROUNDED_ZERO * max(float(np.max(np.abs(values))), 1e-3)
         violated = np.flatnonzero(values < -level)
         fresh = np.setdiff1d(T[violated], pool)
         if not len(fresh):
             return np.union1d(T[np.abs(values) <= level], pool[used])
-        if len(fresh) > POOL:
+        if len(fresh) > POOL_ROWS:
             worst = T[violated[np.argsort(values[violated])]]
-            fresh = np.setdiff1d(worst[: 2 * POOL], pool)[:POOL]
+            fresh = np.setdiff1d(worst[: 2 * POOL_ROWS], pool)[:POOL_ROWS]
         pool = np.concatenate([pool, fresh])
 
 
-SIMPLEX_ENTRIES, SIMPLEX_FEATURES = (
-    1 << 13,
-    12,
-)  # entries and features of data that goes to the simplex method at once
-BITS = 12, 24, 53  # of the coordinates of a plane through a face
-LEAST = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
-MOST = 2_000  # unknowns that the simplex method may have
-EVEN = 10  # bits between the scales of columns that the machine takes as they are
+SIMPLEX_ENTRIES = 1 << 13  # data with fewer numbers,
+SIMPLEX_FEATURES = 12  # and no more features, goes to the simplex method at once
+PLANE_BITS = 12, 24, 53  # of the coordinates of a plane through a face
+NEGLIGIBLE_WEIGHTS = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
+MAX_UNKNOWNS = 2_000  # unknowns that the simplex method may have
+SCALE_BITS = 10  # bits between the scales of columns that the machine takes as they are
 
 Plane = Sequence[Number]
 
@@ -318,10 +316,10 @@ class _Ladder:
             if self.better is not None:
                 return Outcome(None, {}, {}, 0)
         size = min(self.rows.D, len(alive) + face.rank)
-        if size > MOST:
+        if size > MAX_UNKNOWNS:
             raise InputError(
-                f"X must have at most {MOST:,} rows or features where floating point finds neither a "
-                f"plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} features "
+                f"X must have at most {MAX_UNKNOWNS:,} rows or features where floating point finds neither "
+                f"a plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} features "
                 "instead. Ask about fewer rows, or fewer features."
             )
         return meet_or_separate(self.rows, alive, face.free, hint)
@@ -333,7 +331,7 @@ class _Ladder:
             self.work.passes += guess.passes
             hint = [int(i) for i in alive[guess.support]]
             if guess.meets:
-                for least in LEAST:  # rows of tiny weight may be rounding
+                for least in NEGLIGIBLE_WEIGHTS:  # rows of tiny weight may be rounding
                     held = guess.alpha > least * float(guess.alpha.max())
                     found = cancel(self.rows, alive[guess.support[held]].tolist(), face.free)
                     if found is not None:
@@ -359,7 +357,7 @@ class _Ladder:
         guess = guess_plane(rows.given, rows.y, rows.pad, self.tol, rows.deadline)
         if guess is not None:
             yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
-        if np.ptp(rows.exponents) > EVEN or rows.rows is not rows.given:
+        if np.ptp(rows.exponents) > SCALE_BITS or rows.rows is not rows.given:
             guess = guess_plane(rows.even(), rows.y, rows.pad, self.tol, rows.deadline)
             if guess is not None:
                 z = [*guess.w.tolist(), guess.b] if rows.pad else guess.w.tolist()
@@ -373,5 +371,5 @@ def _usable(guess: Guess) -> bool:
 
 def _with_bits(w: np.ndarray) -> Iterator[list[int]]:
     largest = float(np.max(np.abs(w)))
-    for bits in BITS if 0.0 < largest < np.inf else ():
+    for bits in PLANE_BITS if 0.0 < largest < np.inf else ():
         yield [int(v) for v in np.rint(np.ldexp(w / largest, bits)).tolist()]

@@ -6,12 +6,11 @@ of the sum (Higham 2002, section 3.1), plus what underflow may take. Rows nearer
 are decided in integers: all at once where the numbers are so small that sums of doubles are exact, else
 one by one.
 
-Bounds on the largest margin, exactly: what a plane attains, and what no plane exceeds.
+The same numbers bound the largest margin γ. A plane attains min_i a_i·z/‖w‖. Convex combinations p and q
+of the two classes are 2γ apart at least: γ ≤ ½‖p − q‖. Through the origin γ ≤ ‖Σ λ_i a_i‖ with λ ≥ 0,
+Σ λ_i = 1.
 
-A plane attains min_i a_i·z/‖w‖. Convex combinations p and q of the two classes are 2γ apart at least,
-γ being the largest margin: γ ≤ ½‖p − q‖. Through the origin γ ≤ ‖Σ λ_i a_i‖ with λ ≥ 0, Σ λ_i = 1.
-
-A plane of whole numbers as a plane of doubles, if there is one near it that does as well.
+Last, a plane of whole numbers is written in doubles, if one near it has the same signs.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from maxmargin.rows import CsrRows, DenseRows, Rows
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 
 UNDERFLOW = 2.0**-600  # far more than underflow can take from a sum of a billion terms
-ROUNDED_SIZE = 2.0**-900
-LIMIT = 1 << 53  # whole numbers below it are doubles
-CHUNK = 4_096
-FEW = 50  # rows with fewer than one entry in so many are not made dense
+ROUNDED_BELOW = 2.0**-900  # a scaled number this small may have been rounded
+EXACT_IN_DOUBLES = 1 << 53  # whole numbers below it are doubles
+ROWS_AT_A_TIME = 4_096
+DENSE_ENTRY_IN = 50  # rows with fewer than one entry in so many are not made dense
 
 
 class Signs(NamedTuple):
@@ -79,9 +78,9 @@ def signs(rows: ExactRows, z: Sequence[Number], offset: int = 0) -> Signs:
     bound = error_bound(np.array([*plane, shift]), rows.terms + 1)
     of = np.sign(values).astype(np.int8)
     near = np.flatnonzero(np.abs(values) <= bound)
-    for start in range(0, len(near), CHUNK):
+    for start in range(0, len(near), ROWS_AT_A_TIME):
         rows.deadline.check()
-        part = near[start : start + CHUNK]
+        part = near[start : start + ROWS_AT_A_TIME]
         of[part] = _exactly(rows, part, z, offset)
     return Signs(of, len(near), values, bound)
 
@@ -111,17 +110,19 @@ def _small_integers(
     if (
         not used
         or offset
-        or any(z[j] >= LIMIT or z[j] <= -LIMIT for j in used)
+        or any(z[j] >= EXACT_IN_DOUBLES or z[j] <= -EXACT_IN_DOUBLES for j in used)
         or rows.rows is not rows.given
         or rows.is_rounded
     ):
         return None
-    if rows.given.entries * FEW < rows.n * rows.d or not all(isinstance(z[j], int) for j in used):
+    if rows.given.entries * DENSE_ENTRY_IN < rows.n * rows.d or not all(
+        isinstance(z[j], int) for j in used
+    ):
         return None
     A = rows.block(which)[:, used]
     features = [j for j in used if j < rows.d]
     size = np.abs(rows.given.take(which)[:, features])
-    if np.any((size > 0.0) & (size * rows.fold[features] < ROUNDED_SIZE)):  # rounded, perhaps to zero
+    if np.any((size > 0.0) & (size * rows.fold[features] < ROUNDED_BELOW)):  # rounded, perhaps to zero
         return None
     A = np.ldexp(A, -_lowest_bit(A))
     v = np.array([float(z[j]) for j in used])
@@ -158,7 +159,7 @@ def _lowest_bit(A: np.ndarray) -> int:
     return int(np.min(exponent - 53 + trailing))
 
 
-NEAREST = 1 << 20  # numbers of the rows whose distance is computed exactly, at most
+EXACT_DISTANCE_ENTRIES = 1 << 20  # numbers of the rows whose distance is computed exactly, at most
 NEGLIGIBLE_WEIGHT = 2.0**-200  # weights against the largest that are left out
 SUM_UNDERFLOW = 2.0**-900  # far more than underflow can take from a sum of a billion terms
 
@@ -190,7 +191,7 @@ def attained(rows: ExactRows, plane: Sequence[Number], found: Signs) -> float:
     z = [int(v) for v in plane]  # without a face no fractions are needed
     square = _square([(v, -k) for v, k in zip(z, rows.powers, strict=False)])
     near = np.flatnonzero(found.values <= float(found.values.min()) + 2.0 * found.bound)
-    if len(near) * rows.terms > NEAREST:  # no row is nearer than the bound says
+    if len(near) * rows.terms > EXACT_DISTANCE_ENTRIES:  # no row is nearer than the bound says
         scale = 1 << max(v.bit_length() for v in z)
         least = Fraction(float(found.values.min()) - found.bound) * scale
         if least <= 0:
@@ -209,7 +210,7 @@ def not_exceeded(rows: ExactRows, support: Sequence[int], weights: Sequence[floa
     sides = [[(i, w) for i, w in held if rows.y[i] == s] for s in (1.0, -1.0)] if rows.pad else [held]
     if not all(sides):
         return math.inf
-    if len(held) * rows.terms > NEAREST // 8 and rows.rows is rows.given:
+    if len(held) * rows.terms > EXACT_DISTANCE_ENTRIES // 8 and rows.rows is rows.given:
         return _not_exceeded_rounded(rows, sides)
     sums, scales, totals = zip(*(_weighted_sum(rows, side) for side in sides), strict=True)
     scale = max(scales)
@@ -274,8 +275,8 @@ def _square(numbers: Sequence[tuple[int, int]]) -> Fraction:
 
 # Each factor rounds the numbers differently: one that puts a bias between two neighbouring doubles is
 # likely among a few.
-FACTORS = (1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31)
-HIGH, LOW = 1000, -1060  # exponents that a plane may have
+ROUNDING_FACTORS = (1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31)
+MAX_EXPONENT, MIN_EXPONENT = 1000, -1060  # exponents that a plane may have
 
 DoublePlane = tuple[np.ndarray, float]
 
@@ -309,9 +310,9 @@ def _candidates(rows: ExactRows, z: Sequence[Number]) -> Iterator[DoublePlane]:
     exponents = [*(-k for k in rows.powers), 0]
     sizes = [size(v) + e for v, e in zip(z, exponents, strict=False) if v]
     # The largest number is about one, unless that makes the smallest too small.
-    shift = max(sizes) if max(sizes) - min(sizes) < -LOW else min(sizes) - LOW
-    shift = max(shift, max(sizes) - HIGH)
-    for factor in FACTORS:
+    shift = max(sizes) if max(sizes) - min(sizes) < -MIN_EXPONENT else min(sizes) - MIN_EXPONENT
+    shift = max(shift, max(sizes) - MAX_EXPONENT)
+    for factor in ROUNDING_FACTORS:
         numbers = [_rounded(v * factor, e - shift) for v, e in zip(z, exponents, strict=False)]
         yield np.array(numbers[: rows.d]), numbers[rows.d] if rows.pad else 0.0
 

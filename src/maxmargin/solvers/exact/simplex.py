@@ -23,7 +23,7 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 from maxmargin.solvers.exact.linear_algebra import pivots
 from maxmargin.solvers.exact.signs import error_bound, rounded
 
-PATIENCE = 20  # steps without progress before Bland's rule (1977), which cannot cycle
+STEPS_BEFORE_BLAND = 20  # steps without progress before Bland's rule (1977), which cannot cycle
 
 
 class Outcome(NamedTuple):
@@ -108,7 +108,7 @@ class _Simplex:
             value = fmpz(prices[-1]), self.det
             waited = waited + 1 if last is not None and value[0] * last[1] == last[0] * value[1] else 0
             last = value
-            enter = self._enter(prices, among, waited > PATIENCE)
+            enter = self._enter(prices, among, waited > STEPS_BEFORE_BLAND)
             if enter is None:
                 plane = primitive([-v for v in prices[:-1]]) if among is None else None
                 return Outcome(plane, {}, {}, self.pivots)
