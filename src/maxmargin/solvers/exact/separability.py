@@ -96,8 +96,8 @@ def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
     """Return weights as ``cancel`` does for a face that is as wide as can be, or None.
 
     Take independent rows B among the rows T, with weights c > 0 at random. If −Σ c_i a_i lies in the
-    cone of T, the rows that show it cancel together with B, and span all of T (Steinitz 1913). If not, the
-    residual of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on T; the
+    cone of T, the rows that show it cancel together with B, and span all of T (Steinitz 1913). If not,
+    the residual of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on T; the
     face lies in the rows with a_i·z = 0, so go on with those. All of it in floating point; the weights
     found are then computed exactly, and checked.
     """
@@ -318,9 +318,9 @@ class _Ladder:
         size = min(self.rows.D, len(alive) + face.rank)
         if size > MAX_UNKNOWNS:
             raise InputError(
-                f"X must have at most {MAX_UNKNOWNS:,} rows or features where floating point finds neither "
-                f"a plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} features "
-                "instead. Ask about fewer rows, or fewer features."
+                f"X must have at most {MAX_UNKNOWNS:,} rows or features where floating point finds "
+                f"neither a plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} "
+                "features instead. Ask about fewer rows, or fewer features."
             )
         return meet_or_separate(self.rows, alive, face.free, hint)
 
