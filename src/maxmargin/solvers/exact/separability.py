@@ -97,9 +97,9 @@ def widest(rows: ExactRows, face: Face, alive: np.ndarray) -> Weights | None:
 
     Take independent rows B among the rows T, with weights c > 0 at random. If −Σ c_i a_i lies in the
     cone of T, the rows that show it cancel together with B, and span all of T (Steinitz 1913). If not,
-    the residual of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on T; the
-    face lies in the rows with a_i·z = 0, so go on with those. All of it in floating point; the weights
-    found are then computed exactly, and checked.
+    the residual of the least-squares problem with non-negative weights is a plane z with a_i·z ≥ 0 on
+    T; the face lies in the rows with a_i·z = 0, so go on with those. All of it in floating point; the
+    weights found are then computed exactly, and checked.
     """
     if min(len(alive), POOL_ROWS) * len(face.Q) > POOL_ENTRIES:
         return None
