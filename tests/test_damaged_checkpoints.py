@@ -21,7 +21,7 @@ from maxmargin.checkpoints import checkpoint, fit
 from maxmargin.checkpoints.fit import decode, encode, read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.core.state_forms import StateError
-from maxmargin.solvers.margin import augmented_lagrangian, hard_margin, soft_margin
+from maxmargin.solvers.margin import hard_margin, soft_margin
 from thorough import THOROUGH
 
 SEEDS = 600 if THOROUGH else 40  # for each model
@@ -80,8 +80,7 @@ def resume(name, path):
 
 
 def many_states():
-    """Several rounds on little data, and a state in each; short pieces."""
-    augmented_lagrangian.OFFER = -1.0
+    """Several passes on little data; short pieces."""
     hard_margin.LEAST = hard_margin.POOL = 30
     soft_margin.BASE = 20
     os.fsync = lambda file: None

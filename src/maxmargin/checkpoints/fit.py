@@ -1,9 +1,9 @@
 """A fit that can be killed: its state goes to a file now and then, and a new fit goes on from there.
 
-The perceptrons are kept piece by piece (some 20 ms of work), the batch perceptron step by step, the
-margin machines pass by pass and between the rounds within a pass: a fit that was killed and is started
-again with the same data and parameters takes the same way, bit for bit, from the last state on. A fit
-that came to its end is not repeated.
+The perceptrons are kept piece by piece (some 20 ms of work), the batch perceptron step by step: a fit
+that was killed and is started again with the same data and parameters takes the same way, bit for bit,
+from the last state on. Of margin machines (w, b, α) is kept after each pass: the new fit is a warm start
+from there, and ends at the same certified optimum. A fit that came to its end is not repeated.
 
 States of solvers as JSON: plain values are themselves, all others are objects with one tag.
 
@@ -61,15 +61,12 @@ from maxmargin.saving.codec import Reader
 from maxmargin.saving.model import describe, restore
 from maxmargin.saving.parameters import encode_parameters
 from maxmargin.saving.verdicts import decode_reason, encode_reason
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate
-from maxmargin.solvers.margin.passes import MarginPoint
-from maxmargin.solvers.margin.tasks import Solved
 from maxmargin.solvers.problem import Solution
 
 SAMPLE = 1 << 16  # bytes that show whether packing pays
 SHORT_BYTES = 4_096  # bytes of an array that may be packed to any length
 DTYPES = ("<f8", "<i8", "|b1")
-RECORDS = {"solution": Solution, "point": MarginPoint, "iterate": Iterate, "solved": Solved}
+RECORDS = {"solution": Solution}
 TAGS = {record: tag for tag, record in RECORDS.items()}
 
 
@@ -202,7 +199,7 @@ def read_sealed(
     return content
 
 
-FORMAT, VERSION = "maxmargin-fit", 3
+FORMAT, VERSION = "maxmargin-fit", 4
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 REMEDY = "Remove the file, and fit anew."
 T = TypeVar("T")
@@ -229,14 +226,14 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
 
     Notes
     -----
-    Killed and resumed, a fit gives the same bits as one that was never killed, except for the seconds in
-    ``history_`` and for budgets of seconds, which count the time of all processes. Without a
-    ``random_state`` the seed is drawn once and kept in the file. It must
-    go on on the same kind of processor; for the margin machines, matrix products must run on as many
-    threads as before, and rows of a file must have as much memory.
+    Killed and resumed, a perceptron has the same bits as one that was never killed, on the same kind of
+    processor, except for the seconds in ``history_``. Without a ``random_state`` the seed is drawn once
+    and kept in the file. A margin machine goes on from the plane and the multipliers of its last pass,
+    and ends at the same certified optimum: equal to its gap, not to the last bit. ``n_passes_`` counts
+    the passes of all processes, and budgets of seconds count their time; ``progress_`` begins anew.
 
-    Some parts of a fit are begun anew: the polish and the lower bound of the pocket, the first descent
-    of a soft margin on wide data, the exact arithmetic after a hard margin found no plane, and
+    Some parts of a fit are begun anew: the polish and the lower bound of the pocket, a pass of a margin
+    machine that was not finished, the exact arithmetic after a hard margin found no plane, and
     certificates. Of :class:`maxmargin.SoftMarginSVCCV` the solutions on the folds are kept too; if
     ``n_jobs`` puts folds side by side, only the final fit is.
 
@@ -290,7 +287,9 @@ class CheckpointedFit:
                 model.random_state = content["seed"]
             with keeping(keeper):
                 model.fit(X, y, **given)
-        except StateError as error:
+        except InputError as error:
+            if not resumed:
+                raise
             raise InputError(f"{self.path}: {error} {REMEDY}") from error
         except MaxMarginError:
             raise

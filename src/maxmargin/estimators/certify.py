@@ -25,9 +25,8 @@ from maxmargin.estimators.separability import Question, second_opinion
 from maxmargin.estimators.validation import read_Xy, remote
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
 from maxmargin.rows.sparse import check_structure
-from maxmargin.solvers.margin.passes import Budget
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import Solved, Task
+from maxmargin.solvers.margin.tasks import Budget, Solved, Task
 
 Plane = tuple[np.ndarray, float]
 # The positive class, the negative one (None: all others), and all labels of the negative side.

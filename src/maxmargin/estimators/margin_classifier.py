@@ -11,7 +11,6 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event, Lock
@@ -25,7 +24,7 @@ from maxmargin.certificates.measure import Point, certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError, some, warn
-from maxmargin.core.keeping import is_kept
+from maxmargin.core.keeping import is_kept, next_stage
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.parameters import (
     Deadline,
@@ -36,6 +35,7 @@ from maxmargin.core.parameters import (
     check_jobs,
     check_number,
 )
+from maxmargin.core.state_forms import StateError, count, each, entries, listed, maybe, number, numbers
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
@@ -43,9 +43,8 @@ from maxmargin.estimators.separability import ask, feature_names, second_opinion
 from maxmargin.estimators.validation import check_reach, names_of, read_weight, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
-from maxmargin.solvers.margin.passes import Budget, MarginPoint, Plane
-from maxmargin.solvers.margin.solve import SOLVERS, solve_stage
-from maxmargin.solvers.margin.tasks import Pass, Solved, Start, Task, Way
+from maxmargin.solvers.margin.solve import SOLVERS, solve_margins
+from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Pass, Solved, Start, Task, Way
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.threads import in_threads, one_thread
 
@@ -225,14 +224,6 @@ def solve_machines(
     alone = len(machines) == 1
     lock, halt = Lock(), Event()
 
-    def report(point: MarginPoint, plane: Plane | None) -> bool:
-        note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-        Z = np.empty((0, rows.d + 1))
-        if alone and plane is not None:
-            Z = np.append(*plane)[None]
-        with lock:
-            return watch.step("pass", point.passes, note, lambda: Z)
-
     def solve(group: list[Machine], end: float) -> tuple[list[Found], float]:
         members = group[0].members
         own = data.some(members)
@@ -243,10 +234,24 @@ def solve_machines(
                 start = Start(start.w, start.b, start.alpha[members])
             bounds = model._bounds(machine, own.codes, own.weight)
             tasks.append(Task(machine.signs(own.codes), bounds, start))
+        kept = KeptGroup(own.rows, len(group), end)
+        tasks = [kept.resumed(k, task) for k, task in enumerate(tasks)]
+
+        def report(machine: int, point: MarginPoint) -> bool:
+            note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+            Z = np.empty((0, rows.d + 1))
+            if alone and len(point.w):
+                Z = np.append(point.w, point.b)[None]
+            with lock:
+                kept.keep(machine, point)
+                return watch.step("pass", point.passes, note, lambda: Z)
+
         way = Way(model.solver, jobs if together else 1)
-        budget = Budget(passes, end, report, halt=halt)
-        results, end = solve_stage(own.rows, tasks, model._pad, model.tol, budget, way)
+        budget = Budget(passes, kept.deadline, report, halt)
+        results = solve_margins(own.rows, tasks, model._pad, model.tol, budget, way)
+        kept.finish(results)
         zipped = zip(group, tasks, results, strict=True)
+        end = kept.deadline
         return [_found(model, data, own.rows, *one, Deadline(end)) for one in zipped], end
 
     if together:
@@ -258,13 +263,54 @@ def solve_machines(
                 more, deadline = solve([machine], deadline)
                 found += more
             return found
-        calls = {k: partial(solve, [machine], deadline) for k, machine in enumerate(machines)}
-        with closing(in_threads(calls, jobs, halt)) as threads:
-            while True:
-                try:
-                    next(threads)
-                except StopIteration as end:
-                    return [one for more, _ in end.value.values() for one in more]
+        calls = [partial(solve, [machine], deadline) for machine in machines]
+        return [one for more, _ in in_threads(calls, jobs, halt) for one in more]
+
+
+class KeptGroup:
+    """Machines that are solved together, in a checkpoint if there is one.
+
+    It holds (w, b, α) of each machine after its last pass. A later process begins there, with the time
+    that was left, and ends at the same optimum. What is finished is not solved again.
+    """
+
+    def __init__(self, rows: Rows, machines: int, deadline: float) -> None:
+        self.stage, self.wanted, self.deadline = next_stage(), is_kept(), deadline
+        self.points: list[Start | None] = [None] * machines
+        found = self.stage.saved if self.stage.finished is None else self.stage.finished
+        if found is None:
+            return
+        point = listed(numbers(None), numbers(rows.n), count)
+        entries(machines=each(maybe(point), machines), left=number)(found, "the state")
+        self.deadline = time.perf_counter() + found["left"]
+        for k, (z, alpha, passes) in ((k, one) for k, one in enumerate(found["machines"]) if one):
+            if len(z) not in (1, rows.d + 1):
+                raise StateError(
+                    f"weights must be {rows.d + 1} numbers, or a bias. Got {len(z)} instead."
+                )
+            self.points[k] = Start(z[:-1], float(z[-1]), alpha, passes)
+
+    def resumed(self, machine: int, task: Task) -> Task:
+        """The task, with a start where an earlier process was."""
+        point = self.points[machine]
+        return task if point is None else replace(task, start=point)
+
+    def keep(self, machine: int, point: MarginPoint | Solved) -> None:
+        """Note a point in the user's coordinates, and write all of them down if it is time."""
+        if self.wanted:
+            self.points[machine] = Start(point.w, point.b, point.alpha, point.passes)
+            if self.stage.due():
+                self.stage.keep(self._state())
+
+    def finish(self, solved: Sequence[Solved]) -> None:
+        """Note the results."""
+        if self.wanted and self.stage.finished is None:
+            self.points = [Start(one.w, one.b, one.alpha, one.passes) for one in solved]
+            self.stage.finish(self._state())
+
+    def _state(self) -> dict[str, Any]:
+        machines = [p and [np.append(p.w, p.b), p.alpha, p.passes] for p in self.points]
+        return {"machines": machines, "left": self.deadline - time.perf_counter()}
 
 
 def _found(
@@ -325,7 +371,7 @@ def _certified(
         certificate_=proof,
         n_passes_=proof.n_passes,
         n_rows=n,
-        progress_=(*task.log, Pass(proof.n_passes, proof.primal, proof.dual)),
+        progress_=(*result.log, Pass(proof.n_passes, proof.primal, proof.dual)),
         solver_=result.solver,
     )
 

@@ -37,9 +37,8 @@ from maxmargin.solvers.exact.linear_algebra import cancel
 from maxmargin.solvers.exact.signs import Signs, from_doubles, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
 from maxmargin.solvers.margin.coordinates import draw
-from maxmargin.solvers.margin.passes import SMALL, Budget
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import Solved, Task
+from maxmargin.solvers.margin.tasks import SMALL, Budget, Solved, Task
 from maxmargin.solvers.threads import one_thread
 
 FACE_GAP = 0.5  # gap that will do for a plane through a face

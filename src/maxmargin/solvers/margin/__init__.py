@@ -1,7 +1,8 @@
 """The margin machines.
 
-``machines`` is the way in: it takes the ``tasks``, brings the rows into a ``frame``, and hands them to
-the solver of their ``choice``. On few features that is ``hardmargin`` or ``softmargin``, which ask
-``multipliers`` for the small problems on the rows that matter; on many features it is ``large``:
-``descent``, then ``activeset``, with ``factorised`` where that is slow.
+``solve`` is the way in: it takes the ``tasks``, brings the rows into ``coordinates``, and chooses the
+solver. On few features that is ``hard_margin`` or ``soft_margin``, which ask ``augmented_lagrangian`` or
+``interior_point`` for the small problems on the rows that matter; on many features it is
+``coordinate_descent``, then ``active_set``. Each is a plain loop that returns its result: after each
+pass one call to its budget reports how far it is, and says whether to go on.
 """

@@ -35,7 +35,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from maxmargin.kernels.margin import add_rows, dots
 from maxmargin.solvers.margin.coordinates import Growing
 from maxmargin.solvers.margin.dual_problem import Duel
-from maxmargin.solvers.margin.passes import Budget, MarginPoint
+from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 
 MOST = 5_000  # rows whose inner products are kept: 200 MB, and as much for the factor
 RIDGE = 1e-9  # ε against the mean of ‖x_i‖²

@@ -38,7 +38,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,28 +45,9 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
-from maxmargin.core.state_forms import (
-    Form,
-    StateError,
-    count,
-    each,
-    entries,
-    flag,
-    number,
-    numbers,
-    places,
-    record,
-)
 from maxmargin.kernels.margin import clip_multipliers, slope
-from maxmargin.solvers.margin.coordinates import (
-    MAX_KEPT_ROWS,
-    TOO_WIDE,
-    Frame,
-    NotFiniteError,
-    inner_products,
-)
+from maxmargin.solvers.margin.coordinates import TOO_WIDE, Frame, NotFiniteError, inner_products
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
-from maxmargin.solvers.margin.passes import State
 from maxmargin.solvers.margin.tasks import (
     as_good_a_bound,
     as_good_a_plane,
@@ -122,22 +102,6 @@ class Iterate:
         return replace(
             other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
         )
-
-
-def iterate_form(n: int, d: int) -> Form:
-    """What a point on n rows of d features must look like; see ``core.state_forms``."""
-    return record(
-        Iterate,
-        w=numbers(d),
-        b=number,
-        alpha=numbers(n),
-        sigma=number,
-        primal=number,
-        dual=number,
-        meets=flag,
-        steps=count,
-        reads=count,
-    )
 
 
 MANY = 200  # features from which on inner products are kept
@@ -259,7 +223,6 @@ NEAR = 0.5  # gap from which on the band may be the free support
 STALLED = 4  # rounds without a better gap
 SMALL = 1 << 16  # entries of data that is cheap enough for
 PATIENT = 25  # such rounds
-OFFER = 0.1  # seconds between states
 
 
 def minimise(
@@ -268,35 +231,22 @@ def minimise(
     tol: float,
     deadline: float = math.inf,
     meet: float = MEET,
-    saved: State | None = None,
     max_steps: int | None = None,
-) -> Generator[State, None, Iterate]:
+) -> Iterate:
     """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
 
     A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
     With ``max_steps`` it ends after so many Newton steps, or earlier if it does not get anywhere.
-    Yields states between rounds; from one of them, given as ``saved``, the way is the same.
     """
-    run, small = None, problem.frame.n * problem.frame.d <= FOR_ONE
-    while True:
-        with one_thread(small):
-            run = _Run(problem, start, meet, saved, max_steps) if run is None else run
-            result = run.some_rounds(tol, deadline)
-        if result is not None:
-            return result
-        yield run.kept()
+    with one_thread(problem.frame.n * problem.frame.d <= FOR_ONE):
+        return _Run(problem, start, meet, max_steps).to_gap(tol, deadline)
 
 
 class _Run:
-    """The state of one call of :func:`minimise`."""
+    """The variables of the method of multipliers."""
 
     def __init__(
-        self,
-        problem: Reduced,
-        start: Iterate,
-        meet: float = MEET,
-        saved: State | None = None,
-        max_steps: int | None = None,
+        self, problem: Reduced, start: Iterate, meet: float = MEET, max_steps: int | None = None
     ) -> None:
         self.meet = meet
         self.problem, self.frame = problem, problem.frame
@@ -309,57 +259,26 @@ class _Run:
         self.early = EARLY if max_steps else self.most_steps
         self.least_squares = max_steps is None  # instead of giving up, where there is nothing else
         self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
-        self.many = self.frame.d >= MANY  # features: inner products are kept
-        if saved is not None:
-            self._go_on(saved)
-            return
         self.w, self.b, self.sigma = start.w, start.b, start.sigma
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self.centre = start.alpha  # the multipliers a of this round
         self.m = self.frame.values(self.w, self.b)
         if not np.isfinite(self.m.sum()):
             raise NotFiniteError
-        self.steps, self.reads, self.rounds, self.waited = 0, 1, 0, 0
+        self.steps, self.reads = 0, 1
         self.best = start
-        if self.many:
+        if self.frame.d >= MANY:  # inner products are kept
             self.frame.products.clear()
         self._clip()
         self._pull_afresh()
 
-    def kept(self) -> State:
-        """All that the next round needs."""
-        names = "w", "b", "sigma", "centre", "m", "v", "s", "steps", "reads", "rounds", "waited", "best"
-        products = self.frame.products.history if self.many else []
-        return {**{name: getattr(self, name) for name in names}, "products": products}
-
-    def _go_on(self, kept: State) -> None:
-        """Be where ``kept`` was."""
-        self._check(kept)
-        vars(self).update((name, value) for name, value in kept.items() if name != "products")
-        if self.many:
-            self.frame.products.repeat(kept["products"], self.frame.take)
-        self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
-        self._clip()
-        self._pulled = self.alpha.copy()
-
-    def _check(self, kept: State) -> None:
-        """Refuse what :meth:`kept` does not return."""
-        n, d = self.frame.n, self.frame.d
-        arrays = {"w": numbers(d), "v": numbers(d), "m": numbers(n), "centre": numbers(n)}
-        reals = dict.fromkeys(("b", "sigma", "s"), number)
-        tallies = dict.fromkeys(("steps", "reads", "rounds", "waited"), count)
-        products = each(places(None, below=n))
-        forms = {**arrays, **reals, **tallies, "best": iterate_form(n, d), "products": products}
-        entries(**forms)(kept, "the state")
-        if sum(map(len, kept["products"])) > (MAX_KEPT_ROWS if self.many else 0):
-            raise StateError(f"products must be of at most {MAX_KEPT_ROWS} rows. Got more instead.")
-
-    def some_rounds(self, tol: float, deadline: float) -> Iterate | None:
-        """Return the result, or after some time None."""
-        hard, size = self.problem.hard, self.frame.n * self.frame.d
-        patience = PATIENT if size <= SMALL else STALLED
-        pause = time.perf_counter() + OFFER
-        while self.rounds < ROUNDS and self.steps < self.most_steps:
+    def to_gap(self, tol: float, deadline: float) -> Iterate:
+        """Round after round, until the gap is small enough or there is no progress any more."""
+        hard, waited = self.problem.hard, 0
+        patience = PATIENT if self.frame.n * self.frame.d <= SMALL else STALLED
+        for _ in range(ROUNDS):
+            if self.steps >= self.most_steps:
+                break
             if self.steps > self.early and not self.best.gap < HOPEFUL:
                 break
             try:
@@ -372,14 +291,11 @@ class _Run:
             before = self.best.gap, self.best.dual
             best = self.best = self.best.joined(now)
             better = best.gap < 0.7 * before[0] or (hard and best.dual > 1.1 * before[1])
-            self.waited = 0 if better or math.isinf(best.gap) else self.waited + 1
+            waited = 0 if better or math.isinf(best.gap) else waited + 1
             late = time.perf_counter() > deadline
-            if best.meets or best.gap <= tol or self.waited == patience or late:
+            if best.meets or best.gap <= tol or waited == patience or late:
                 break
             self.tighten()
-            self.rounds += 1
-            if time.perf_counter() > pause:
-                return None
         return replace(self.best, sigma=self.sigma, steps=self.steps, reads=self.reads)
 
     def _clip(self) -> None:

@@ -24,35 +24,22 @@ grow, they tell which rows cancel.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.core.state_forms import (
-    StateError,
-    count,
-    each,
-    entries,
-    instance,
-    maybe,
-    number,
-    numbers,
-    places,
-    whole,
-)
 from maxmargin.kernels.margin import ABOVE, BALANCE, BELOW, BIAS, CHANGED, GAP, descend, shuffle
 from maxmargin.solvers.margin.active_set import settle
 from maxmargin.solvers.margin.dual_problem import Duel
-from maxmargin.solvers.margin.passes import Budget, MarginPoint, State, point_form
+from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
 
 CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
 FACTOR, EACH = 4.0, 6  # from one set of bounds to the next, and epochs with each
 STAGES = 8
 PIECE = 1 << 22  # entries visited at a time, to let Ctrl-C through
-DRIFT = 1e-6  # of the rows' lengths: what rounding may have added to w in many epochs
 TINY = 1e-12  # of the longest row: what an empty one counts as
 
 
@@ -87,39 +74,6 @@ class Descent:
         self._state[BALANCE], self._state[BIAS] = float(alpha @ self.duel.y), b
         self.wake()
 
-    def state(self) -> State:
-        """What :meth:`restore` needs."""
-        arrays = {"alpha": self.alpha, "w": self.w, "order": self._order, "places": self._state}
-        numbers = {"left": self.left, "epochs": self.epochs, "visits": self.duel.visits}
-        return {**{name: array.copy() for name, array in arrays.items()}, **numbers}
-
-    def restore(self, saved: State) -> None:
-        """Be where another one was."""
-        self._check(saved)
-        self.alpha, self.w = saved["alpha"].copy(), saved["w"].copy()
-        self._order, self._state = saved["order"].copy(), saved["places"].copy()
-        self.left, self.epochs, self.duel.visits = saved["left"], saved["epochs"], saved["visits"]
-
-    def _check(self, saved: State) -> None:
-        """Refuse what :meth:`state` does not return, and a w from which no epoch would find home."""
-        duel = self.duel
-        entries(
-            alpha=numbers(duel.n),
-            w=numbers(duel.d),
-            order=places(duel.n, below=duel.n),
-            places=numbers(len(self._state), finite=False),
-            left=whole(0, duel.n),
-            epochs=count,
-            visits=count,
-        )(saved, "walk")
-        alpha, state = saved["alpha"], saved["places"]
-        near = DRIFT * float(alpha @ np.sqrt(duel.q))
-        within = float(alpha.min()) >= 0.0 and not np.any(alpha > duel.C)
-        balance = abs(state[BALANCE] - float(alpha @ duel.y)) <= DRIFT * float(alpha.sum())
-        w = float(np.abs(saved["w"] - duel.pull(alpha)).max()) <= near
-        if not (within and balance and w and np.isfinite(state[BIAS])):
-            raise StateError("walk must be w = Σ α_i y_i x_i with multipliers in bounds. Got another.")
-
     def wake(self, b: float | None = None) -> None:
         """Let all rows take part again, with another bias if one is given."""
         self.left = self.duel.n
@@ -137,7 +91,9 @@ class Descent:
         duel.visits += self.left
         kept, aside, gap, changed = [], [], 0.0, 0.0
         above, below, highest, lowest = state[ABOVE], state[BELOW], 0.0, 0.0
-        for part in self._pieces(order):
+        length = duel.rows.block_length(PIECE)
+        for start in range(0, len(order), length):
+            part = order[start : start + length]
             state[ABOVE], state[BELOW] = above, below
             count = descend(duel.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state)
             kept.append(part[:count])
@@ -182,11 +138,6 @@ class Descent:
             self._state[BALANCE] *= t
         self.wake()
 
-    def _pieces(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        length = self.duel.rows.block_length(PIECE)
-        for start in range(0, len(order), length):
-            yield order[start : start + length]
-
 
 WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
 FIRST = 8  # passes after which to look at all rows, in any case; then
@@ -195,8 +146,7 @@ SOON = 16  # passes over all rows that descent may still need
 TURN = 1_000  # rows that could be visited in the time it takes to begin an epoch
 STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
 WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
-PATIENCE = 200  # epochs until it is tried in any case; each time twice as many,
-MAX_PATIENCE = PATIENCE << 20  # at most
+PATIENCE = 200  # epochs until it is tried in any case; each time twice as many
 MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
 RESTING = 20  # epochs without a move
 HOPELESS = 500  # epochs without any plane that separates
@@ -227,30 +177,24 @@ def large_margin(
     tol: float,
     budget: Budget,
     start: MarginPoint | None = None,
-    saved: State | None = None,
     exact: bool = True,
     once: bool = False,
-) -> Generator[State, None, Approach]:
+) -> Approach:
     """Solve one machine on rows in memory; unless ``exact``, end where descent becomes slow.
 
     With ``once`` the active set is tried once: another solver is quicker than more descent.
-    Yields states from which it can go on.
     """
     walk = Descent(duel)
     zero = np.zeros(duel.d)
     search = Search(MarginPoint(zero, 0.0, np.zeros(duel.n), zero))
-    if saved is not None:
-        _check(saved, duel)
-        walk.restore(saved["walk"])
-        search = Search(**saved["search"])
-        if search.look > OFTEN * duel.passes + FIRST:
-            raise StateError("search.look must be soon. Got a pass far away instead.")
-    elif start is not None:
+    if start is not None:
+        duel.visits += duel.n * start.passes
+        search.look = start.passes + FIRST
         walk.start(start.alpha, start.v, start.b)
     else:
         walk.begin(budget.is_up)
     while True:
-        done = yield from _descend(walk, search, tol, budget)
+        done = _descend(walk, search, tol, budget)
         if not (done or exact):
             point, _ = duel.measure(walk.w, walk.alpha)
             return Approach(search.best.joined(point), False)
@@ -269,21 +213,7 @@ def large_margin(
         search.patience = 2 * (search.patience or PATIENCE)
 
 
-def _check(saved: State, duel: Duel) -> None:
-    """Refuse what is no state of :func:`large_margin`; what the walk holds, the walk looks at."""
-    search = entries(
-        best=point_form(duel.n, duel.d),
-        epochs=count,
-        look=count,
-        factor=number,
-        patience=whole(0, MAX_PATIENCE),
-        history=each(number),
-        earlier=maybe(numbers(duel.n)),
-    )
-    entries(walk=instance(dict), search=search)(saved, "the state")
-
-
-def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Generator[State, None, bool]:
+def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> bool:
     """Epoch after epoch until tol is reached (True), or it is time for something else."""
     duel, history = walk.duel, search.history
     while True:
@@ -304,7 +234,6 @@ def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> Gener
                 walk.wake(None if duel.hard else point.b)  # far from where the epochs think it is
                 search.factor = 1.0
             search.look = max(OFTEN * duel.passes, search.look)
-            yield {"walk": walk.state(), "search": {**vars(search), "history": list(history)}}
         if duel.hard and search.best.primal == math.inf:
             if search.epochs >= HOPELESS:
                 return False

@@ -14,13 +14,12 @@ digits of X in its weakest directions, so what is found is finished, and checked
 Inner products of the rows that have been in the band, kept from step to step.
 
 From one Newton step to the next the band changes by a few rows. With hundreds of features, forming A Aᵀ
-anew costs far more than all the rest of a step; so the products of all rows met so far are kept. The
-last digits of a product depend on the rows it was computed with, so a resumed run repeats the history.
+anew costs far more than all the rest of a step; so the products of all rows met so far are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -83,12 +82,6 @@ class Products(Growing):
     def __init__(self, n: int, d: int) -> None:
         super().__init__(n, MAX_KEPT_ROWS)
         self._rows = np.empty((0, d))  # with room for more
-
-    def repeat(self, history: list[np.ndarray], take: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Know the products of a history, with the same bits; ``take`` gets the rows."""
-        self.clear()
-        for which in history:
-            self._extend(which, take(which))
 
     def among(self, band: np.ndarray, A: np.ndarray) -> np.ndarray:
         """Return A Aᵀ, where A holds the rows ``band``."""

@@ -14,8 +14,7 @@ from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.margin import add_rows, lengths
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
-from maxmargin.solvers.margin.passes import MarginPoint
-from maxmargin.solvers.margin.tasks import balanced
+from maxmargin.solvers.margin.tasks import MarginPoint, balanced
 
 FAR = 10.0  # multipliers so many times larger than their bounds let them be
 UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing

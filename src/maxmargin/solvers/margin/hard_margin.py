@@ -14,23 +14,13 @@ to one in each class they are convex weights whose two combinations are the same
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
-from maxmargin.core.state_forms import StateError, count, entries, flag, instance, maybe, number, places
-from maxmargin.solvers.margin.augmented_lagrangian import MEET, Iterate, Reduced, iterate_form, minimise
+from maxmargin.solvers.margin.augmented_lagrangian import MEET, Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinates import Frame, draw
-from maxmargin.solvers.margin.passes import (
-    SMALL,
-    TIGHT,
-    Budget,
-    Course,
-    MarginPoint,
-    State,
-    point_form,
-    within,
-)
+from maxmargin.solvers.margin.tasks import SMALL, TIGHT, Budget, MarginPoint, Plane, measure
 from maxmargin.solvers.margin.witness import meeting_weights
 
 # Rows to begin with, and to add after a pass: forty per feature, within these limits.
@@ -43,96 +33,112 @@ STIFF = 100.0  # σ against the mean multiplier of the support, when new rows jo
 
 
 def hard_margin(
-    frame: Frame, tol: float, budget: Budget, saved: State | None = None
-) -> Course[MarginPoint]:
-    """Solve one machine; see the module for the idea."""
-    size = min(frame.n, max(LEAST, min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))))
-    zero = np.zeros(frame.d)
-    final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
-    if saved is not None:
-        _check(saved, frame)
-    kept: State = saved or _begin(frame, size)
-    pool, point = kept["pool"], kept["point"]
-    best: MarginPoint = kept["best"]  # its multipliers belong to the rows pool[: …]
-    close, passes, meet = kept["close"], kept["passes"], kept["meet"]
-    solved, run = kept["solved"], kept["run"]
-    work = frame.restricted(pool)
-
-    def state(solved: bool, run: State | None = None) -> State:
-        now = {"pool": pool, "point": point, "best": best, "close": close, "passes": passes}
-        return {**now, "meet": meet, "solved": solved, "run": run}
-
+    frames: Sequence[Frame],
+    tol: float,
+    budgets: Sequence[Budget],
+    starts: Sequence[MarginPoint | None],
+) -> list[MarginPoint]:
+    """Solve machines on the same rows together; see the module for the idea."""
+    given = zip(frames, budgets, starts, strict=True)
+    machines = [_Machine(frame, tol, budget, start) for frame, budget, start in given]
     while True:
-        if not solved:
-            problem = Reduced(work, np.full(work.n, math.inf), zero)
-            goal = final if close else ROUGH
-            course = minimise(problem, point, goal, budget.deadline, meet, run)
-            point = yield from within(course, lambda run: state(solved=False, run=run))
-            run = None
-            if point.meets:
-                some = np.flatnonzero(point.alpha)
-                weights = meeting_weights(frame, pool[some], point.alpha[some])
-                if weights is not None:
-                    alpha = np.zeros(frame.n)
-                    alpha[pool[some]] = weights
-                    return MarginPoint(zero, 0.0, alpha, zero, passes=passes, meets=True)
-                meet *= CLOSER
-                continue
-            yield state(solved=True)
-        solved = False
-        m = yield point.w, point.b
-        passes += 1
-        least = float(m.min())
+        found = [(machine, plane) for machine in machines if (plane := machine.solve()) is not None]
+        if not found:
+            return [machine.best for machine in machines]
+        margins = measure([machine.frame for machine, _ in found], [plane for _, plane in found])
+        for (machine, _), m in zip(found, margins, strict=True):
+            machine.step(m)
+
+
+class _Machine:
+    """One hard margin on its way: the pool, a point on it, and the best point on all rows."""
+
+    def __init__(self, frame: Frame, tol: float, budget: Budget, start: MarginPoint | None) -> None:
+        self.frame, self.tol, self.budget = frame, tol, budget
+        entries = min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))
+        self.size = min(frame.n, max(LEAST, entries))
+        self.final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
+        self.meet = MEET
+        self.done = False
+        self._begin(start)
+
+    def _begin(self, start: MarginPoint | None) -> None:
+        """Draw a pool, which has the support of the start."""
+        frame, zero = self.frame, np.zeros(self.frame.d)
+        pool = _first_pool(frame, self.size)
+        if start is None:
+            point = Iterate(zero, 0.0, np.zeros(len(pool)), first_sigma(frame, pool))
+        else:
+            support = np.flatnonzero(start.alpha)
+            pool = np.union1d(pool, support)
+            sigma = STIFF * float(start.alpha.sum()) / max(len(support), 1)
+            sigma = sigma or first_sigma(frame, pool)
+            point = Iterate(start.w, start.b, start.alpha[pool], sigma)
+        self.pool, self.work, self.point = pool, frame.restricted(pool), point
+        self.started, self.close = start is not None, len(pool) == frame.n
+        self.passes = int(self.close) + (0 if start is None else start.passes)
+        self.best = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, passes=self.passes)
+
+    def solve(self) -> Plane | None:
+        """Solve on the pool, and return the plane found; None if there is nothing more to do."""
+        zero = np.zeros(self.frame.d)
+        while not self.done:
+            self.budget.go_on()
+            problem = Reduced(self.work, np.full(self.work.n, math.inf), zero)
+            goal = self.final if self.close else ROUGH
+            self.point = minimise(problem, self.point, goal, self.budget.deadline, self.meet)
+            if not self.point.meets:
+                return self.point.w, self.point.b
+            some = np.flatnonzero(self.point.alpha)
+            weights = meeting_weights(self.frame, self.pool[some], self.point.alpha[some])
+            if weights is not None:
+                alpha = self._spread(weights, self.pool[some])
+                self.best = MarginPoint(zero, 0.0, alpha, zero, passes=self.passes, meets=True)
+                self.done = True
+            self.meet *= CLOSER
+        return None
+
+    def step(self, m: np.ndarray) -> None:
+        """Take the nearest rows to the plane, whose margins are given, into the pool."""
+        point, least = self.point, float(m.min())
+        self.passes += 1
         scale = least if least > 0.0 else 1.0
         w, b = point.w / scale, point.b / scale
         primal = 0.5 * float(w @ w) if least > 0.0 else math.inf
-        now = MarginPoint(w, b, point.alpha, zero, 0.0, passes, primal, point.dual)
-        best = best.joined(now)
-        if best.gap <= tol or budget.ended(best):
-            break
-        m[pool] = math.inf
+        alpha, v = self._spread(point.alpha, self.pool), np.zeros(self.frame.d)
+        now = MarginPoint(w, b, alpha, v, 0.0, self.passes, primal, point.dual)
+        self.best = self.best.joined(now)
+        if self.best.gap <= self.tol or self.budget.ended(self.best):
+            self.done = True
+            return
+        m[self.pool] = math.inf
         violated = int(np.count_nonzero(m < 1.0))
-        if not violated and close:
-            break
-        close = violated < CLOSE * size
-        fresh = np.flatnonzero(m < NEXT)  # rows just beyond the edge are violated next
-        if len(fresh) > size:
-            fresh = fresh[np.argpartition(m[fresh], size)[:size]]
-        pool = np.concatenate([pool, fresh])
-        work = frame.restricted(pool)
+        if violated or not self.close:
+            self.close = violated < CLOSE * self.size
+            self._join(m)
+        elif self.started:  # the start led astray: begin anew
+            best, passes = self.best, self.passes
+            self._begin(None)
+            self.best, self.passes = best, self.passes + passes
+        else:
+            self.done = True
+
+    def _join(self, m: np.ndarray) -> None:
+        """Let the nearest rows join the pool."""
+        point, fresh = self.point, np.flatnonzero(m < NEXT)  # rows beyond the edge are violated next
+        if len(fresh) > self.size:
+            fresh = fresh[np.argpartition(m[fresh], self.size)[: self.size]]
+        self.pool = np.concatenate([self.pool, fresh])
+        self.work = self.frame.restricted(self.pool)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         alpha = np.concatenate([point.alpha, np.zeros(len(fresh))])
-        point = Iterate(point.w, point.b, alpha, STIFF * mean)
-    alpha = np.zeros(frame.n)
-    alpha[pool[: len(best.alpha)]] = best.alpha
-    return replace(best, alpha=alpha)
+        self.point = Iterate(point.w, point.b, alpha, STIFF * mean)
 
-
-def _begin(frame: Frame, size: int) -> State:
-    """Where a machine is before its first step."""
-    pool, zero = _first_pool(frame, size), np.zeros(frame.d)
-    start = Iterate(zero, 0.0, np.zeros(len(pool)), first_sigma(frame, pool))
-    best, whole = MarginPoint(zero, 0.0, start.alpha, zero), len(pool) == frame.n
-    now = {"pool": pool, "point": start, "best": best, "close": whole, "passes": int(whole)}
-    return {**now, "meet": MEET, "solved": False, "run": None}
-
-
-def _check(saved: State, frame: Frame) -> None:
-    """Refuse what is no state of :func:`hard_margin`; what its part holds, the part looks at."""
-    pool = places(None, below=frame.n)
-    pool(saved.get("pool"), "pool")
-    entries(
-        pool=pool,
-        point=iterate_form(len(saved["pool"]), frame.d),
-        best=point_form(None, frame.d),
-        close=flag,
-        passes=count,
-        meet=number,
-        solved=flag,
-        run=maybe(instance(dict)),
-    )(saved, "the state")
-    if len(saved["best"].alpha) > len(saved["pool"]) or not 0.0 <= saved["meet"] <= MEET:
-        raise StateError("best and meet must be those of the pool. Got others instead.")
+    def _spread(self, alpha: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Multipliers of some rows, as those of all."""
+        whole = np.zeros(self.frame.n)
+        whole[which] = alpha
+        return whole
 
 
 def _first_pool(frame: Frame, size: int) -> np.ndarray:

@@ -12,46 +12,29 @@ A first plane comes from a sixteenth of the rows with sixteen times the C, solve
 
 The rows near the margin are solved by the method of multipliers where there are multipliers to go on
 from, and by interior points where there are none, or where that stalls.
-
-Which rows the soft margin is solved on: those that may have multipliers between their bounds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from maxmargin.core.state_forms import (
-    count,
-    entries,
-    flag,
-    instance,
-    listed,
-    maybe,
-    number,
-    numbers,
-    places,
-)
 from maxmargin.kernels.margin import hinge_slope
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, iterate_form, minimise
+from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinates import Frame, draw
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point, is_affordable
-from maxmargin.solvers.margin.passes import (
+from maxmargin.solvers.margin.tasks import (
     SMALL,
     TIGHT,
     Budget,
-    Course,
     MarginPoint,
-    State,
-    point_form,
-    run_out,
-    run_together,
-    within,
+    Plane,
+    measure,
+    scaled_up,
 )
-from maxmargin.solvers.margin.tasks import scaled_up
 
 SHARE = 0.2  # so many of the rows are copied at most
 ROOM = 0.9  # share of what the rows at hand could balance that the others may need
@@ -116,74 +99,142 @@ ROUNDS = 100
 
 
 def soft_margin(
-    frame: Frame,
-    C: np.ndarray,
+    frames: Sequence[Frame],
+    bounds: Sequence[np.ndarray],
     tol: float,
-    budget: Budget,
-    start: MarginPoint | None = None,
-    saved: State | None = None,
-) -> Course[MarginPoint]:
-    """Solve one machine; see the module for the idea."""
-    base = max(BASE, 4 * (frame.d + 1))
-    everything = np.arange(frame.n)
-    final = tol / 2 if frame.ready or frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
-    best: MarginPoint
-    solved: tuple[Iterate, np.ndarray] | None = None
-    run: State | None = None
-    if saved is not None:
-        _check(saved, frame)
-    if saved is None or "begin" in saved:
-        beginning = _begin(frame, C, base, budget, start, saved and saved["begin"])
-        now, m, which = yield from within(beginning, lambda part: {"begin": part})
-        turn, passes, best, fresh = 0, now.passes, now, start is None
-        goal = final if m is None or frame.n <= 2 * base else max(final, 1e-4)
-    else:
-        now, m, which, best = saved["now"], saved["m"], saved["which"], saved["best"]
-        turn, passes, fresh, goal = saved["turn"], saved["passes"], saved["fresh"], saved["goal"]
-        solved, run = saved["solved"], saved["run"]
-
-    def state(solved: tuple[Iterate, np.ndarray] | None, run: State | None = None) -> State:
-        here = {"now": now, "m": m, "which": which, "best": best, "turn": turn, "passes": passes}
-        return {**here, "fresh": fresh, "goal": goal, "solved": solved, "run": run}
-
-    while turn < ROUNDS:
-        if solved is None:
-            if not can_balance(frame, C, now.alpha, which):
-                which = everything
-            solving = _solve(frame, C, now, which, goal, tol, budget, run)
-            solved = yield from within(solving, lambda run: state(None, run))
-            yield state(solved)
-        (point, v), solved, run, turn = solved, None, None, turn + 1
-        alpha = now.alpha.copy()
-        alpha[which] = point.alpha
-        new = yield point.w, point.b
-        passes += 1 + point.reads
-        whole = len(which) == frame.n  # then this is the optimum, and no step towards it
-        t = 1.0 if m is None or whole else _longest(now.w, point.w - now.w, m, new - m, C)
-        before = new if m is None else m
-        m = new if t == 1.0 else before + t * (new - before)
-        w, b = now.w + t * (point.w - now.w), now.b + t * (point.b - now.b)
-        now, m = _worth(frame, C, MarginPoint(w, b, alpha, v, point.sigma / 10, passes), m)
-        best = best.joined(now)
-        stuck = whole and point.gap > goal and goal <= tol
-        if best.gap <= tol or budget.ended(best) or (stuck and fresh):
+    budgets: Sequence[Budget],
+    starts: Sequence[MarginPoint | None],
+) -> list[MarginPoint]:
+    """Solve machines on the same rows together; see the module for the idea."""
+    given = zip(frames, bounds, budgets, starts, strict=True)
+    machines = [_Machine(frame, C, tol, budget, start) for frame, C, budget, start in given]
+    some = [machine for machine in machines if machine.first is not None]
+    planes = [machine.first for machine in some if machine.first is not None]
+    for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+        machine.begin(m)
+    for _ in range(ROUNDS):
+        some = [machine for machine in machines if not machine.done]
+        if not some:
             break
-        if stuck:  # the start led astray: begin at zero
-            now, m, fresh = _zero(frame), None, True
-            continue
-        moved = math.sqrt(float(np.mean((new - before) ** 2)))
+        planes = [machine.solve() for machine in some]
+        for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+            machine.step(m)
+    some = [machine for machine in machines if machine.has_free_bias()]
+    planes = [(machine.best.w, machine.best.b) for machine in some]
+    for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+        machine.centre_bias(m)
+    return [machine.best for machine in machines]
+
+
+class _Machine:
+    """One soft margin on its way: the point ``now``, its margins, and the rows to solve on next."""
+
+    def __init__(
+        self, frame: Frame, C: np.ndarray, tol: float, budget: Budget, start: MarginPoint | None
+    ) -> None:
+        self.frame, self.C, self.tol, self.budget = frame, C, tol, budget
+        self.base = max(BASE, 4 * (frame.d + 1))
+        self.final = tol / 2 if frame.ready or frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
+        self.goal = self.final
+        self.done, self.fresh = False, start is None
+        self.first: Plane | None = None  # where to begin, once its margins are known; None: at zero
+        self.m: np.ndarray | None = None
+        self.start, self.sampled = start, 0
+        self.now = self.best = _zero(frame) if start is None else start
+        self.everything = self.which = np.arange(frame.n)
+        at_once = frame.d > NARROW or frame.n * frame.d <= AT_ONCE
+        if start is not None:
+            self.first = start.w, start.b
+        elif not (frame.n <= 2 * self.base or (at_once and frame.rows.resident)):
+            self.sampled = max(self.base, min(frame.n // THIN, frame.most))
+            self.first = self._from_sample(self.sampled)
+
+    def _from_sample(self, size: int) -> Plane:
+        """Solve a sample roughly, with C in proportion."""
+        some = draw(self.frame.n, size)
+        C = self.C[some] * (self.frame.n / len(some))
+        quiet = Budget(deadline=self.budget.deadline, halt=self.budget.halt)
+        (rough,) = soft_margin([self.frame.restricted(some)], [C], ROUGH, [quiet], [None])
+        return rough.w, rough.b
+
+    def begin(self, m: np.ndarray) -> None:
+        """Go to the first plane, whose margins are given, and choose the rows to solve on."""
+        frame, C = self.frame, self.C
+        if frame.n > 2 * self.base:
+            self.goal = max(self.final, 1e-4)
+        if self.start is not None:
+            self.which = near(m, self.start.alpha, C, self.everything[:0], self.base)
+            width = float(np.median(np.abs(1.0 - m[self.which])))
+            now = replace(self.start, passes=self.start.passes + 2)
+        else:
+            assert self.first is not None
+            width = 2.0 * math.sqrt((frame.d + 1) / self.sampled) * float(m.std())
+            band = np.flatnonzero(np.abs(1.0 - m) <= width)
+            if is_short(frame):
+                band = nearest(band, m, frame.most)
+            if not (frame.ready or len(band) > SHARE * frame.n):
+                self.which = band
+            alpha = np.where(m < 1.0, C, 0.0)
+            alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
+            now = MarginPoint(*self.first, alpha, frame.pull(alpha), passes=2)
+        self.now = self.best = replace(now, sigma=1.0 / max(width, THINNEST))
+        self.m = m
+
+    def solve(self) -> Plane:
+        """Solve on the rows chosen, the others fixed, and return the plane found."""
+        if not can_balance(self.frame, self.C, self.now.alpha, self.which):
+            self.which = self.everything
+        self.budget.go_on()
+        self.found, self.v = _solve(
+            self.frame, self.C, self.now, self.which, self.goal, self.tol, self.budget
+        )
+        return self.found.w, self.found.b
+
+    def step(self, new: np.ndarray) -> None:
+        """Go towards the plane found, whose margins are given, as far as it is good for all rows."""
+        frame, C, now, point = self.frame, self.C, self.now, self.found
+        alpha = now.alpha.copy()
+        alpha[self.which] = point.alpha
+        passes = now.passes + 1 + point.reads
+        whole = len(self.which) == frame.n  # then this is the optimum, and no step towards it
+        dw, db = point.w - now.w, point.b - now.b
+        before = new if self.m is None else self.m
+        t = 1.0 if self.m is None or whole else _longest(now.w, dw, before, new - before, C)
+        m = new if t == 1.0 else before + t * (new - before)
+        moved = MarginPoint(now.w + t * dw, now.b + t * db, alpha, self.v, point.sigma / 10, passes)
+        self.now, self.m = _worth(frame, C, moved, m)
+        self.best = self.best.joined(self.now)
+        stuck = whole and point.gap > self.goal and self.goal <= self.tol
+        ended = self.best.gap <= self.tol or self.budget.ended(self.best)
+        self.done = ended or (stuck and self.fresh)
+        if stuck and not self.done:  # the start led astray: begin at zero
+            self.now, self.m, self.fresh = replace(_zero(frame), passes=passes), None, True
+        elif not self.done:
+            self._choose(alpha, t, math.sqrt(float(np.mean((new - before) ** 2))))
+
+    def _choose(self, alpha: np.ndarray, t: float, moved: float) -> None:
+        """Choose the rows to solve on after a step of length t that changed margins by ``moved``."""
+        frame, m, which = self.frame, self.m, self.which
+        assert m is not None
         kept = which[np.abs(1.0 - m[which]) <= moved] if t < 1.0 else which[:0]
-        which = near(m, alpha, C, kept, base)
+        which = near(m, alpha, self.C, kept, self.base)
         if is_short(frame):
-            short = everything if t < HELD else which
-            which = everything if t < BARELY else nearest(short, m, frame.most)
-        elif t < HELD or (len(which) > max(SHARE * frame.n, 2 * base) and not frame.ready):
-            which = everything
-        goal = max(final, min(goal, 1e-2 * max(best.gap, 0.0)))
-    if frame.pad and not np.any((best.alpha > 0.0) & (best.alpha < C)):
-        m = yield best.w, best.b
-        best = replace(best, b=best.b + _to_the_middle(frame.y, m, best.alpha > 0.0))
-    return best
+            short = self.everything if t < HELD else which
+            which = self.everything if t < BARELY else nearest(short, m, frame.most)
+        elif t < HELD or (len(which) > max(SHARE * frame.n, 2 * self.base) and not frame.ready):
+            which = self.everything
+        self.which = which
+        self.goal = max(self.final, min(self.goal, 1e-2 * max(self.best.gap, 0.0)))
+
+    def has_free_bias(self) -> bool:
+        """Whether no multiplier is between its bounds: then many biases may be optimal."""
+        alpha = self.best.alpha
+        return bool(self.frame.pad) and not np.any((alpha > 0.0) & (alpha < self.C))
+
+    def centre_bias(self, m: np.ndarray) -> None:
+        """Move b to the middle of the optimal biases; m are the margins of the best plane."""
+        b = self.best.b + _to_the_middle(self.frame.y, m, self.best.alpha > 0.0)
+        self.best = replace(self.best, b=b)
 
 
 def _to_the_middle(y: np.ndarray, m: np.ndarray, bound: np.ndarray) -> float:
@@ -196,65 +247,6 @@ def _to_the_middle(y: np.ndarray, m: np.ndarray, bound: np.ndarray) -> float:
     high = float(np.min(room[rising], initial=math.inf))
     low = float(np.max(room[~rising], initial=-math.inf))
     return 0.5 * (low + high) if -math.inf < low < high < math.inf else 0.0
-
-
-def _check(saved: State, frame: Frame) -> None:
-    """Refuse what is no state of :func:`soft_margin`; what its parts hold, the parts look at."""
-    if "begin" in saved:
-        sampled = entries(rough=maybe(point_form(None, frame.d)), sample=maybe(instance(dict)))
-        entries(begin=sampled)(saved, "the state")
-        return
-    point, which = point_form(frame.n, frame.d), places(None, below=frame.n)
-    which(saved.get("which"), "which")
-    solved = listed(iterate_form(len(saved["which"]), frame.d), numbers(frame.d))
-    entries(
-        now=point,
-        m=maybe(numbers(frame.n)),
-        which=which,
-        best=point,
-        turn=count,
-        passes=count,
-        fresh=flag,
-        goal=number,
-        solved=maybe(solved),
-        run=maybe(instance(dict)),
-    )(saved, "the state")
-
-
-def _begin(
-    frame: Frame,
-    C: np.ndarray,
-    base: int,
-    budget: Budget,
-    start: MarginPoint | None,
-    saved: State | None,
-) -> Course[tuple[MarginPoint, np.ndarray | None, np.ndarray]]:
-    """Return a point to begin with, its margins if they are known, and the rows to solve on first."""
-    everything = np.arange(frame.n)
-    if start is not None:
-        m = yield start.w, start.b
-        which = near(m, start.alpha, C, everything[:0], base)
-        width = float(np.median(np.abs(1.0 - m[which])))
-        passes = start.passes + 2
-        return replace(start, sigma=1.0 / max(width, THINNEST), passes=passes), m, which
-    at_once = frame.d > NARROW or frame.n * frame.d <= AT_ONCE
-    if frame.n <= 2 * base or (at_once and frame.rows.resident):
-        return _zero(frame), None, everything
-    size = max(base, min(frame.n // THIN, frame.most))
-    rough = None if saved is None else saved["rough"]
-    if rough is None:
-        rough = yield from _from_sample(frame, C, size, budget, saved and saved["sample"])
-        yield {"rough": rough, "sample": None}
-    m = yield rough.w, rough.b
-    width = 2.0 * math.sqrt((frame.d + 1) / size) * float(m.std())
-    alpha = np.where(m < 1.0, C, 0.0)
-    band = np.flatnonzero(np.abs(1.0 - m) <= width)
-    if is_short(frame):
-        band = nearest(band, m, frame.most)
-    alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
-    sigma = 1.0 / max(width, THINNEST)
-    now = MarginPoint(rough.w, rough.b, alpha, frame.pull(alpha), sigma, passes=2)
-    return now, m, everything if frame.ready or len(band) > SHARE * frame.n else band
 
 
 def _zero(frame: Frame) -> MarginPoint:
@@ -276,19 +268,6 @@ def _worth(
     return replace(point, w=t * point.w, b=t * point.b, primal=primal, dual=dual), m
 
 
-def _from_sample(
-    frame: Frame, C: np.ndarray, size: int, budget: Budget, saved: State | None
-) -> Course[MarginPoint]:
-    """Solve a sample roughly, with C in proportion."""
-    some = draw(frame.n, size)
-    sub = frame.restricted(some)
-    quiet = Budget(deadline=budget.deadline)
-    course = soft_margin(sub, C[some] * (frame.n / len(some)), ROUGH, quiet, saved=saved)
-    alone = run_together([sub], [course], [saved])
-    (rough,) = yield from within(alone, lambda states: {"rough": None, "sample": states[0]})
-    return rough
-
-
 def _solve(
     frame: Frame,
     C: np.ndarray,
@@ -297,8 +276,7 @@ def _solve(
     goal: float,
     tol: float,
     budget: Budget,
-    saved: State | None,
-) -> Generator[State, None, tuple[Iterate, np.ndarray]]:
+) -> tuple[Iterate, np.ndarray]:
     """Solve on the rows ``which``, the multipliers of the others fixed; return also v of all of them."""
     whole = len(which) == frame.n
     copied = not whole or frame.ready or frame.n * frame.d <= COPIED
@@ -314,7 +292,7 @@ def _solve(
     enough = max(goal, tol / 2)
     if before.any() or not is_affordable(work) or _is_tame(work, C[which]):
         most = MAX_STEPS if is_affordable(work) else None
-        point = yield from minimise(problem, point, goal, budget.deadline, saved=saved, max_steps=most)
+        point = minimise(problem, point, goal, budget.deadline, max_steps=most)
     if point.gap > enough and is_affordable(work) and not budget.is_up(0):
         point = replace(_from_inside(problem, point, goal, enough, budget), sigma=10.0 * now.sigma)
     if copied:  # read once; further products are with the copy
@@ -340,7 +318,7 @@ def _from_inside(
                 break
             sigma = stiffness / frame.mean_square / float(problem.C.max())
             start = Iterate(point.w, point.b, point.alpha, sigma)
-            last = run_out(minimise(problem, start, goal, budget.deadline, max_steps=max_steps))
+            last = minimise(problem, start, goal, budget.deadline, max_steps=max_steps)
             reads += last.reads
             if last.gap <= max(enough, point.gap):
                 point = last

@@ -10,45 +10,39 @@ then: for few features, however many rows, and for rows in files. *descent*: coo
 active set: for sparse rows with thousands of features, where it needs no more memory than a few vectors,
 and for dense ones that are fewer than their features. *mixed*: coordinate descent, then Newton steps: in
 between. Where descent leads nowhere, Newton steps and interior points follow (``solver_`` says "mixed").
-
-Margin machines as a stage of a fit: where they are, what they wrote down, and the time left.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.keeping import next_stage
-from maxmargin.core.state_forms import count, each, entries, instance, listed, maybe, number
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
-from maxmargin.solvers.margin.coordinate_descent import large_margin
+from maxmargin.solvers.margin.coordinate_descent import Approach, large_margin
 from maxmargin.solvers.margin.coordinates import Frame, Frames, draw, gram_frames, worth_gram
 from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
 from maxmargin.solvers.margin.hard_margin import hard_margin
 from maxmargin.solvers.margin.interior_point import is_affordable
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
-from maxmargin.solvers.margin.passes import (
+from maxmargin.solvers.margin.soft_margin import soft_margin
+from maxmargin.solvers.margin.tasks import (
     SMALL,
     Budget,
-    Course,
     MarginPoint,
-    Plane,
-    State,
-    point_form,
-    run_together,
-    within,
+    Solved,
+    Start,
+    Task,
+    Way,
+    balanced,
+    to_scale,
 )
-from maxmargin.solvers.margin.soft_margin import soft_margin
-from maxmargin.solvers.margin.tasks import Pass, Solved, Task, Way, balanced, solved_form, to_scale
+from maxmargin.solvers.threads import in_threads
 
 SOLVERS = "auto", "newton", "mixed", "descent"
 NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
@@ -103,105 +97,135 @@ LOST = 0.5  # gap of descent beyond which its point is no start for Newton steps
 
 
 def solve_margins(
-    rows: Rows,
-    tasks: Sequence[Task],
-    pad: float,
-    tol: float,
-    budget: Budget,
-    way: Way = AUTO,
-    saved: Sequence[State | Solved | None] | None = None,
-    offer: Callable[[list[State | Solved | None]], None] = lambda states: None,
+    rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget, way: Way = AUTO
 ) -> list[Solved]:
-    """Solve machines on the same rows together.
-
-    ``offer`` is told now and then where they are; given as ``saved``, they go on from there.
-    """
+    """Solve machines on the same rows together."""
     rows = within_reach(rows)
     solver = choose_solver(rows, tasks[0].C is None, way.solver)
-    saved = saved or [None] * len(tasks)
-    parts = [one["part"] if isinstance(one, dict) else one for one in saved]
-    frames: Sequence[Frame] = Frames(rows, [task.y for task in tasks], pad)
-    if solver != "newton":
-        q = square_lengths(rows)
-        duels = [Duel(rows, task.y, task.C, pad, q) for task in tasks]
-        each = zip(duels, range(len(tasks)), tasks, parts, strict=True)
-        courses = [_large(solver, frames, *machine, tol, budget) for machine in each]
+    frames = Frames(rows, [task.y for task in tasks], pad)
+    budgets = [replace(budget, machine=k, log=[]) for k in range(len(tasks))]
+    if solver == "newton":
+        found = _by_newton(list(frames), tasks, tol, budgets)
     else:
-        outer = frames = list(frames)
-        budget = replace(budget, outside=outer[0].scene.outside)
-        if tasks[0].C is None and worth_gram(outer[0]):
-            frames = gram_frames(outer)
-            budget = replace(budget, outside=None)
-        machines = zip(frames, outer, tasks, parts, strict=True)
-        courses = [_course(*machine, tol, budget) for machine in machines]
-    newton = solver == "newton" or any(isinstance(one, dict) and "newton" in one for one in parts)
-    jobs = 1 if newton else way.jobs  # matrix products have threads of their own
-    courses = [_counted(course, task) for course, task in zip(courses, tasks, strict=True)]
-    with closing(run_together(frames, courses, saved, jobs, budget.halt)) as together:
-        while True:
-            try:
-                offer(next(together))
-            except StopIteration as end:
-                solved: list[Solved] = end.value
-                return solved
+        found = _by_descent(rows, frames, tasks, tol, budgets, solver == "descent", way.jobs, pad)
+    return [replace(one, log=tuple(own.log)) for one, own in zip(found, budgets, strict=True)]
 
 
-def _counted(course: Course[Solved], task: Task) -> Course[Solved]:
-    """Let each state tell how many lines had been written then."""
-    return (yield from within(course, lambda part: {"part": part, "lines": len(task.log)}))
+def _by_newton(
+    frames: list[Frame], tasks: Sequence[Task], tol: float, budgets: Sequence[Budget]
+) -> list[Solved]:
+    """Newton steps on a pool or on the rows near the margin; few rows of a hard margin in n coordinates.
+
+    Machines that are not solved there, or look as if no plane separated, are solved on the rows.
+    """
+    found: dict[int, Solved] = {}
+    if tasks[0].C is None and worth_gram(frames[0]):
+        points = _points(gram_frames(frames), frames, tasks, tol, budgets)
+        for k, point in enumerate(points):
+            solved = _outside(frames[k], tasks[k], point, combined=True)
+            if not (solved.meets or solved.doubtful):
+                found[k] = solved
+    rest = [k for k in range(len(tasks)) if k not in found]
+    if rest:
+        left = [frames[k] for k in rest]
+        points = _points(left, left, [tasks[k] for k in rest], tol, [budgets[k] for k in rest])
+        for k, point in zip(rest, points, strict=True):
+            found[k] = _outside(frames[k], tasks[k], point, combined=False)
+    return [found[k] for k in range(len(tasks))]
 
 
-def _large(
-    solver: str,
+def _points(
+    work: Sequence[Frame],
     frames: Sequence[Frame],
-    duel: Duel,
-    k: int,
-    task: Task,
-    saved: State | Solved | None,
+    tasks: Sequence[Task],
     tol: float,
-    budget: Budget,
-) -> Course[Solved]:
-    """One machine by coordinate descent, in the user's coordinates; then by Newton steps, if need be."""
-    if isinstance(saved, Solved):
-        return saved
-    if saved is not None:
-        form = {"point": point_form(duel.n, duel.d), "newton": maybe(instance(dict))}
-        form = {"descent": instance(dict)} if "descent" in saved else form
-        entries(**form)(saved, "the state")
-    if saved is None or "descent" in saved:
-        start = None
-        if task.start is not None and task.C is not None:
-            alpha = np.clip(task.start.alpha, 0.0, task.C)
-            start = MarginPoint(task.start.w, task.start.b, alpha, duel.pull(alpha))
-        plain = replace(_logging(budget, task, 1.0), outside=lambda w, b: (w, b))
-        part = None if saved is None else saved["descent"]
-        exact, once = solver == "descent", task.C is not None and is_affordable(duel.rows)
-        course = large_margin(duel, tol, plain, start, part, exact, once)
-        point, done = yield from within(course, lambda part: {"descent": part})
-        if done:
-            return _solved(duel, point)
-        if task.C is not None:
-            without_slack = _hard_within_bounds(frames[k], task, point, tol, budget)
-            if without_slack is not None:
-                return without_slack
-        saved = {"point": point, "newton": None}
-        yield saved
-    reached: MarginPoint = saved["point"]
-    frame = frames[k]
-    unit = frame.scene.scale**2
-    budget = replace(budget, outside=frame.scene.outside)
-    if task.C is None:
-        steps = hard_margin(frame, tol, _logging(budget, task, unit), saved["newton"])
-    else:
-        start = None
-        if reached.gap < LOST:
-            w, b = frame.scene.inside(reached.w, reached.b)
-            alpha = reached.alpha * unit
-            start = MarginPoint(w, b, alpha, frame.pull(alpha), passes=reached.passes)
-        C, kept = task.C * unit, saved["newton"]
-        steps = soft_margin(frame, C, tol, _logging(budget, task, unit), start, kept)
-    last = yield from within(steps, lambda part: {"point": reached, "newton": part})
-    return replace(_outside(frame, task, last, combined=False), solver="mixed")
+    budgets: Sequence[Budget],
+) -> list[MarginPoint]:
+    """Solve machines in the coordinates ``work``: those of ``frames``, or n coordinates instead."""
+    given = zip(work, frames, budgets, strict=True)
+    budgets = [_reporting(budget, frame, own is frame) for own, frame, budget in given]
+    each = zip(work, frames, tasks, strict=True)
+    starts = [_inside(own, frame, task.start, task.C) for own, frame, task in each]
+    unit = frames[0].scene.scale ** 2  # multipliers and their bounds are larger by this factor inside
+    bounds = [task.C * unit for task in tasks if task.C is not None]
+    if not bounds:
+        return hard_margin(work, tol, budgets, starts)
+    return soft_margin(work, bounds, tol, budgets, starts)
+
+
+def _reporting(budget: Budget, frame: Frame, plane: bool) -> Budget:
+    """The budget of a machine that is solved on a frame; without its plane in n coordinates."""
+    scene, unit = frame.scene, frame.scene.scale**2
+
+    def outside(point: MarginPoint) -> MarginPoint:
+        w, b = scene.outside(point.w, point.b) if plane else (np.empty(0), point.b)
+        alpha, primal, dual = point.alpha / unit, point.primal / unit, point.dual / unit
+        return replace(point, w=w, b=b, alpha=alpha, primal=primal, dual=dual)
+
+    return replace(budget, outside=outside)
+
+
+def _inside(work: Frame, frame: Frame, start: Start | None, C: np.ndarray | None) -> MarginPoint | None:
+    """Where a warm start begins in the coordinates ``work``."""
+    if start is None:
+        return None
+    alpha = np.clip(start.alpha, 0.0, math.inf if C is None else C) * frame.scene.scale**2
+    v = work.pull(alpha)
+    w, b = v, start.b
+    if work is frame and len(start.w):  # what was found in n coordinates has no w of its own
+        w, b = frame.scene.inside(start.w, start.b)
+    return MarginPoint(w, b, alpha, v, passes=start.passes)
+
+
+def _by_descent(
+    rows: Rows,
+    frames: Sequence[Frame],
+    tasks: Sequence[Task],
+    tol: float,
+    budgets: Sequence[Budget],
+    exact: bool,
+    jobs: int,
+    pad: float,
+) -> list[Solved]:
+    """Coordinate descent, machine by machine in threads; then Newton steps for those that need them."""
+    q = square_lengths(rows)
+    duels = [Duel(rows, task.y, task.C, pad, q) for task in tasks]
+    each = zip(duels, tasks, budgets, strict=True)
+    calls = [partial(_descend, duel, task, tol, budget, exact) for duel, task, budget in each]
+    reached = in_threads(calls, jobs, budgets[0].halt)  # matrix products have threads of their own
+    found = {k: _solved(duels[k], point) for k, (point, done) in enumerate(reached) if done}
+    rest = [k for k in range(len(tasks)) if k not in found]
+    for k in rest:
+        solved = _hard_within_bounds(frames[k], tasks[k], reached[k].point, tol, budgets[k])
+        if solved is not None:
+            found[k] = solved
+    rest = [k for k in rest if k not in found]
+    if rest:
+        left = [frames[k] for k in rest]
+        again = [replace(tasks[k], start=_start_of(tasks[k], reached[k].point)) for k in rest]
+        points = _points(left, left, again, tol, [budgets[k] for k in rest])
+        for k, point in zip(rest, points, strict=True):
+            solved = _outside(frames[k], tasks[k], point, combined=False)
+            found[k] = replace(solved, solver="mixed")
+    return [found[k] for k in range(len(tasks))]
+
+
+def _descend(duel: Duel, task: Task, tol: float, budget: Budget, exact: bool) -> Approach:
+    """One machine by coordinate descent, in the user's coordinates."""
+    start = None
+    if task.start is not None:
+        alpha = np.clip(task.start.alpha, 0.0, duel.C)
+        v = duel.pull(alpha)
+        start = MarginPoint(task.start.w, task.start.b, alpha, v, passes=task.start.passes)
+    once = task.C is not None and is_affordable(duel.rows)
+    return large_margin(duel, tol, budget, start, exact, once)
+
+
+def _start_of(task: Task, reached: MarginPoint) -> Start | None:
+    """Where Newton steps go on: where descent led, if it is near the optimum of a soft margin."""
+    if task.C is None or not reached.gap < LOST:
+        return None
+    return Start(reached.w, reached.b, reached.alpha, reached.passes)
 
 
 def _hard_within_bounds(
@@ -211,23 +235,17 @@ def _hard_within_bounds(
 
     Then it is the optimum of the soft margin as well: both have the same optimality conditions.
     """
+    if task.C is None:
+        return None
     w, b = frame.scene.inside(reached.w, reached.b)
     if float(frame.values(w, b).min()) <= 0.0:
         return None
     quiet = Budget(budget.passes, budget.deadline, halt=budget.halt)
-    course = hard_margin(frame, tol, quiet)
-    wish: Any = next(course)
-    while True:
-        try:
-            wish = course.send(frame.values(*wish)) if isinstance(wish, tuple) else next(course)
-        except StopIteration as end:
-            point: MarginPoint = end.value
-            break
-    if point.meets or point.gap > tol or task.C is None:
+    (point,) = hard_margin([frame], tol, [quiet], [None])
+    if point.meets or point.gap > tol:
         return None
-    found = _outside(
-        frame, replace(task, C=None), replace(point, passes=point.passes + reached.passes), False
-    )
+    point = replace(point, passes=point.passes + reached.passes)
+    found = _outside(frame, replace(task, C=None), point, combined=False)
     return replace(found, solver="mixed") if np.all(found.alpha <= task.C) else None
 
 
@@ -239,50 +257,6 @@ def _solved(duel: Duel, point: MarginPoint) -> Solved:
         alpha = alpha * (float(alpha.sum()) / length)
     b = point.b if duel.pad else 0.0
     return Solved(point.w, b, alpha, point.passes, point.meets, solver="descent")
-
-
-def _course(
-    work: Frame, frame: Frame, task: Task, saved: State | Solved | None, tol: float, budget: Budget
-) -> Course[Solved]:
-    """One machine, in the coordinates ``work``; if these do not do, on the rows themselves."""
-    if isinstance(saved, Solved):
-        return saved
-    budget = _logging(budget, task, frame.scene.scale**2)
-    if saved is None or "again" not in saved:
-        point = yield from _machine(work, frame, task, tol, budget, saved)
-        result = _outside(frame, task, point, work is not frame)
-        if work is frame or not (point.meets or result.doubtful):
-            return result
-        saved = {"again": None}
-    entries(again=maybe(instance(dict)))(saved, "the state")
-    course = _machine(frame, frame, task, tol, budget, saved["again"])
-    alone = run_together([frame], [course], [saved["again"]])
-    (point,) = yield from within(alone, lambda states: {"again": states[0]})
-    return _outside(frame, task, point, combined=False)
-
-
-def _logging(budget: Budget, task: Task, unit: float) -> Budget:
-    """The budget of one machine, with its values written down in the user's units."""
-
-    def report(point: MarginPoint, plane: Plane | None) -> bool:
-        task.log.append(Pass(point.passes, point.primal / unit, point.dual / unit))
-        return budget.report(point, plane)
-
-    return replace(budget, report=report)
-
-
-def _machine(
-    work: Frame, frame: Frame, task: Task, tol: float, budget: Budget, saved: State | None
-) -> Course[MarginPoint]:
-    if task.C is None:
-        return hard_margin(work, tol, budget, saved)
-    unit = frame.scene.scale**2  # multipliers and their bounds are larger by this factor inside
-    start = None
-    if task.start is not None and work is frame and saved is None:
-        w, b = frame.scene.inside(task.start.w, task.start.b)
-        alpha = np.clip(task.start.alpha, 0.0, task.C) * unit
-        start = MarginPoint(w, b, alpha, frame.pull(alpha))
-    return soft_margin(work, task.C * unit, tol, budget, start, saved)
 
 
 def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> Solved:
@@ -318,57 +292,3 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
     if task.C is not None:
         alpha = np.minimum(alpha, task.C)
     return Solved(w, b if frame.pad else 0.0, alpha, passes, doubtful=doubtful)
-
-
-def solve_stage(
-    rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget, way: Way
-) -> tuple[list[Solved], float]:
-    """Solve machines that share their rows; return also the deadline for those that follow.
-
-    If an earlier process was here, the machines go on from where they were, with the time they had left.
-    """
-    stage = next_stage()
-    found: State | None = stage.saved if stage.finished is None else stage.finished
-    if found is not None:
-        _check(found, len(tasks), rows, stage.finished is not None)
-    deadline = budget.deadline if found is None else time.perf_counter() + found["left"]
-
-    def record(states: Sequence[State | Solved | None]) -> State:
-        ends = [_lines(state) for state in states]
-        logs = [[list(line) for line in task.log[:end]] for task, end in zip(tasks, ends, strict=True)]
-        return {"machines": list(states), "logs": logs, "left": deadline - time.perf_counter()}
-
-    def offer(states: Sequence[State | Solved | None]) -> None:
-        if stage.due():
-            stage.keep(record(states))
-
-    machines: Any = None
-    if found is not None:
-        machines = found["machines"]
-        for task, log in zip(tasks, found["logs"], strict=True):
-            task.log.extend(Pass(*line) for line in log)
-    if stage.finished is not None:
-        return machines, deadline
-    budget = replace(budget, deadline=deadline)
-    solved = solve_margins(rows, tasks, pad, tol, budget, way, machines, offer)
-    stage.finish(record(solved))
-    return solved, deadline
-
-
-def _check(found: Any, machines: int, rows: Rows, ended: bool) -> None:
-    """Refuse what ``record`` does not return; what a machine's own state holds, the machine looks at."""
-    solved, going = solved_form(rows.n, rows.d), entries(part=instance(dict), lines=count)
-
-    def machine(value: Any, name: str) -> None:
-        (going if type(value) is dict and not ended else solved)(value, name)
-
-    logs = each(each(listed(count, number, number)), machines)
-    one = machine if ended else maybe(machine)
-    entries(machines=each(one, machines), logs=logs, left=number)(found, "the state")
-
-
-def _lines(state: State | Solved | None) -> int | None:
-    """How many lines a machine had written down when this was its state."""
-    if state is None:
-        return 0
-    return state["lines"] if isinstance(state, dict) else None

@@ -1,19 +1,31 @@
 """What is asked of the solvers of margin machines, and what they answer.
 
-What a plane and multipliers are worth: how far apart their values are, and which of two is better.
+A :class:`Task` is one machine. Machines on the same rows are solved together, so that one product with
+the rows serves all of them (:func:`measure`). After each pass a solver has a :class:`MarginPoint`; it
+hands it to its :class:`Budget`, which reports it and says whether to go on. The answer is a
+:class:`Solved`.
 
-Make Σ α_i y_i = 0 by a small correction within the bounds.
+What a plane and multipliers are worth: how far apart their values are, and which of two is better; and
+how Σ α_i y_i = 0 is made true by a small correction within the bounds.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.core.state_forms import Form, count, flag, instance, number, numbers, record
+from maxmargin.kernels.margin import sign
+from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
+from maxmargin.solvers.threads import HaltedError
+
+SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
+Plane = tuple[np.ndarray, float]
 
 
 class Way(NamedTuple):
@@ -35,9 +47,10 @@ class Pass(NamedTuple):
 class Start:
     """Where a warm start begins: a plane and its multipliers."""
 
-    w: np.ndarray
+    w: np.ndarray  # empty if it is known through the multipliers only
     b: float
     alpha: np.ndarray
+    passes: int = 0  # made on the way there
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,6 @@ class Task:
     y: np.ndarray
     C: np.ndarray | None
     start: Start | None = None
-    log: list[Pass] = field(default_factory=list, compare=False)  # written while it is solved
 
 
 @dataclass(frozen=True)
@@ -61,20 +73,96 @@ class Solved:
     meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
     doubtful: bool = False  # found in n coordinates, and not so on the rows
     solver: str = "newton"  # or "descent" or "mixed": how it was found
+    log: tuple[Pass, ...] = ()  # primal and dual value after each pass
 
 
-def solved_form(n: int, d: int) -> Form:
-    """What the optimum on n rows of d features must look like; see ``core.state_forms``."""
-    return record(
-        Solved,
-        w=numbers(d),
-        b=number,
-        alpha=numbers(n),
-        passes=count,
-        meets=flag,
-        doubtful=flag,
-        solver=instance(str),
-    )
+@dataclass(frozen=True)
+class MarginPoint:
+    """A plane and multipliers, and what they are worth; in the solver's coordinates, or the user's."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    v: np.ndarray  # Σ α_i a_i
+    sigma: float = 0.0  # stiffness to go on with
+    passes: int = 0
+    primal: float = math.inf
+    dual: float = -math.inf
+    meets: bool = False  # no plane separates: the multipliers, scaled, are convex weights of a witness
+
+    @property
+    def gap(self) -> float:
+        """The relative gap."""
+        return relative_gap(self.primal, self.dual)
+
+    def joined(self, other: MarginPoint) -> MarginPoint:
+        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
+        plane = other if as_good_a_plane(other.primal, self.primal) else self
+        bound = other if as_good_a_bound(other.dual, self.dual) else self
+        best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
+        return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
+
+
+def ignore(machine: int, point: MarginPoint) -> bool:
+    """Report to nobody."""
+    return False
+
+
+def unchanged(point: MarginPoint) -> MarginPoint:
+    """Return the point: the solver works in the user's coordinates."""
+    return point
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop short of the optimum, and who hears of each pass."""
+
+    passes: float = math.inf
+    deadline: float = math.inf  # on time.perf_counter
+    # Called after each pass with the number of the machine and its point in the user's coordinates (in
+    # n coordinates w is empty); True asks to stop.
+    report: Callable[[int, MarginPoint], bool] = ignore
+    halt: Event = field(default_factory=Event)  # set when another machine failed, or Ctrl-C was pressed
+    machine: int = 0
+    outside: Callable[[MarginPoint], MarginPoint] = unchanged  # to the user's coordinates
+    log: list[Pass] = field(default_factory=list)  # what was reported of this machine
+
+    def go_on(self) -> None:
+        """End the work if another machine was ended."""
+        if self.halt.is_set():
+            raise HaltedError
+
+    def is_up(self, passes: int) -> bool:
+        """Whether so many passes are enough, or the time is over."""
+        return passes >= self.passes or time.perf_counter() > self.deadline
+
+    def ended(self, point: MarginPoint) -> bool:
+        """Report a pass; True if the budget is used up, or a stop is asked for."""
+        self.go_on()
+        point = self.outside(point)
+        self.log.append(Pass(point.passes, point.primal, point.dual))
+        stop = self.report(self.machine, point)
+        return stop or self.is_up(point.passes)
+
+
+def measure(frames: Sequence[Frame], planes: Sequence[Plane]) -> list[np.ndarray]:
+    """Return the margins of all rows for each machine's plane: one product for all of them.
+
+    The frames differ in their signs only.
+    """
+    if len(planes) <= 1:
+        found = [frame.values(*plane) for frame, plane in zip(frames, planes, strict=True)]
+    else:
+        scene, found = frames[0].scene, []
+        V = np.column_stack([w for w, _ in planes]) / scene.scale
+        F = frames[0].rows.times(V)
+        for frame, plane, v, f in zip(frames, planes, V.T, F.T, strict=True):
+            margins = np.ascontiguousarray(f)
+            sign(margins, frame.y, frame.pad * plane[1] - float(scene.centre @ v))
+            found.append(margins)
+    if not all(np.isfinite(margins.sum()) for margins in found):
+        raise NotFiniteError
+    return found
 
 
 TIE = 1e-13  # primal or dual values nearer than this share are equal

@@ -15,7 +15,6 @@ import numpy as np
 from maxmargin.rows.partitions import matrix_of
 from maxmargin.solvers.margin.augmented_lagrangian import MEET, Iterate, Reduced, minimise
 from maxmargin.solvers.margin.hard_margin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, first_sigma
-from maxmargin.solvers.margin.passes import run_out
 from maxmargin.solvers.margin.witness import meeting_weights
 from maxmargin.solvers.remote.rounds import (
     Course,
@@ -54,7 +53,7 @@ def remote_hard_margin(
     best = RemotePoint(Plane(zero, 0.0), Multipliers(None, [None] * parts))
     while True:
         problem = Reduced(work, np.full(work.n, math.inf), zero)
-        point = run_out(minimise(problem, point, final if close else ROUGH, limits.deadline, meet))
+        point = minimise(problem, point, final if close else ROUGH, limits.deadline, meet)
         if point.meets:
             some = np.flatnonzero(point.alpha)
             weights = meeting_weights(work, some, point.alpha[some])

@@ -15,10 +15,9 @@ from maxmargin.rows.partitions import Part, matrix_of, stacked
 from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.margin.coordinates import Scene, draw, set_scene
 from maxmargin.solvers.margin.hard_margin import ENTRIES, LEAST, POOL
-from maxmargin.solvers.margin.passes import Budget
 from maxmargin.solvers.margin.soft_margin import BASE, ROUGH, THIN
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import Task
+from maxmargin.solvers.margin.tasks import Budget, Task
 from maxmargin.solvers.remote.hard import remote_hard_margin
 from maxmargin.solvers.remote.rounds import Course, Limits, Plane, Pool, RemotePoint, Side, run_rounds
 from maxmargin.solvers.remote.soft import NEWTON, Beginning, begin_at, begin_with_all, remote_soft_margin

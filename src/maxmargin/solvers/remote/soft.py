@@ -54,10 +54,9 @@ from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, mini
 from maxmargin.solvers.margin.coordinate_descent import Descent
 from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
-from maxmargin.solvers.margin.passes import Budget, run_out
 from maxmargin.solvers.margin.soft_margin import ROOM, UNBALANCED, WIDE
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import Task, balanced
+from maxmargin.solvers.margin.tasks import Budget, Task, balanced
 from maxmargin.solvers.remote.rounds import (
     Course,
     Gauge,
@@ -208,7 +207,7 @@ class Model(NamedTuple):
             frame = Frame(rows, self.band.frame.y, 0.0, NOWHERE, ready=True)
             problem = Reduced(frame, self.band.C, v0, 0.0, fixed, self._stiffness(self.band))
             begin = Iterate(L.T @ (unit * z0), 0.0, 0.5 * self.band.C, 1.0)
-            found = run_out(minimise(problem, begin, goal, deadline))
+            found = minimise(problem, begin, goal, deadline)
             z, alpha = found.w, found.alpha
         z = linalg.solve_triangular(L, z, lower=True, trans="T") / unit
         return Plane(z[:-1], float(z[-1]) * self.side.pad), alpha
@@ -222,7 +221,7 @@ class Model(NamedTuple):
         begin = Iterate(self.plane.w, self.plane.b, 0.5 * band.C, 1.0)
         if band.frame.d > NEWTON and not band.frame.ready:
             return solve_wide(problem, self.plane, goal, deadline)
-        point = run_out(minimise(problem, begin, goal, deadline))
+        point = minimise(problem, begin, goal, deadline)
         return Plane(point.w, point.b), point.alpha
 
     def multipliers(self, alpha: np.ndarray, parts: int) -> tuple[Multipliers, float]:
