@@ -97,10 +97,10 @@ def many_passes(monkeypatch):
             return measure(frames, planes)
 
         monkeypatch.setattr(module, "measure", counted)
-    for name in ("LEAST", "POOL"):
-        monkeypatch.setattr(hard_margin, name, 30)
-    monkeypatch.setattr(soft_margin, "BASE", 60)
-    monkeypatch.setattr(soft_margin, "AT_ONCE", 0)
+    few = replace(hard_margin.SETTINGS, min_pool_rows=30, max_pool_rows=30)
+    monkeypatch.setattr(hard_margin, "SETTINGS", few)
+    few = replace(soft_margin.SETTINGS, min_working_rows=60, max_entries_at_once=0)
+    monkeypatch.setattr(soft_margin, "SETTINGS", few)
     monkeypatch.setattr(os, "fsync", lambda file: None)
     return made
 

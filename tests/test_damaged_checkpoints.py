@@ -9,6 +9,7 @@ import json
 import os
 import warnings
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,8 +82,8 @@ def resume(name, path):
 
 def many_states():
     """Several passes on little data; short pieces."""
-    hard_margin.LEAST = hard_margin.POOL = 30
-    soft_margin.BASE = 20
+    hard_margin.SETTINGS = replace(hard_margin.SETTINGS, min_pool_rows=30, max_pool_rows=30)
+    soft_margin.SETTINGS = replace(soft_margin.SETTINGS, min_working_rows=20)
     os.fsync = lambda file: None
 
 

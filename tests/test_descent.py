@@ -3,6 +3,7 @@
 import math
 import os
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,7 +204,9 @@ def by_factors(one, x, w, F):
 @pytest.mark.parametrize("solve", [by_residuals, by_factors])
 @pytest.mark.parametrize("pad", [1.0, 0.0])
 def test_the_rows_on_the_margin_are_solved_for(pad, solve, monkeypatch):
-    monkeypatch.setattr(active_set, "RESIDUAL_SHARE", 0.0)  # to the end
+    monkeypatch.setattr(
+        active_set, "SETTINGS", replace(active_set.SETTINGS, residual_share=0.0)
+    )  # to the end
     one = duel(C=5.0, pad=pad)
     rng = np.random.default_rng(1)
     x = np.where(rng.random(len(y)) < 0.3, 5.0, 0.0)
@@ -240,7 +243,7 @@ def test_the_active_set_reaches_the_last_digits():
 
 
 def test_factors_go_on_where_conjugate_residuals_lead_nowhere(monkeypatch):
-    monkeypatch.setattr(active_set, "STEPS", 0)
+    monkeypatch.setattr(active_set, "SETTINGS", replace(active_set.SETTINGS, max_steps=0))
     one = duel(C=3.0)
     walk = Descent(one)
     for _ in range(60):
@@ -271,7 +274,8 @@ def test_factors_of_rows_that_depend_on_each_other(form):
 
 def test_inner_products_are_kept_and_forgotten(monkeypatch):
     """Rows come and go; of a matrix that is full only those of the moment stay."""
-    monkeypatch.setattr(active_set, "MOST", 20)
+    few = replace(active_set.SETTINGS, max_factorised_rows=20)
+    monkeypatch.setattr(active_set, "SETTINGS", few)
     kept, rng = active_set.Factorised(duel(C=5.0)), np.random.default_rng(3)
     for size in (8, 12, 20, 5, 19, 20):
         F = np.sort(rng.permutation(len(y))[:size])

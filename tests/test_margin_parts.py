@@ -1,5 +1,7 @@
 """The parts of the margin machines by themselves: kernels, directions, frames, rows, callbacks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -67,7 +69,8 @@ def test_three_ways_to_the_same_direction(k, pad, monkeypatch):
     wanted = np.linalg.solve(H, -np.append(gw, gb))
     for way in (augmented_lagrangian._primal, augmented_lagrangian._gram):
         np.testing.assert_allclose(np.append(*way(frame, band, sigma, gw, gb)), wanted, rtol=1e-8)
-    monkeypatch.setattr(augmented_lagrangian, "LARGE", 1)
+    few = replace(augmented_lagrangian.SETTINGS, max_order=1)
+    monkeypatch.setattr(augmented_lagrangian, "SETTINGS", few)
     got = np.append(*augmented_lagrangian.direction(frame, band, sigma, gw, gb))
     assert np.linalg.norm(H @ got - H @ wanted) <= 1e-2 * np.linalg.norm(np.append(gw, gb))
 
@@ -203,7 +206,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(soft_margin, "_solve", interrupted)
+    monkeypatch.setattr(soft_margin._Machine, "solve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(C=2.0).fit(X[:, :3], y)
     assert vars(model) == before | {"C": 2.0}

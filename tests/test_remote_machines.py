@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 
@@ -65,7 +66,8 @@ def test_any_partition_gives_the_optimum_and_multipliers_of_every_row(
 @pytest.mark.parametrize("kind", ["gauss", "heavy", "discrete", "uneven", "separable", "rare"])
 def test_newton_rounds_where_few_rows_may_travel(kind, monkeypatch):
     monkeypatch.setattr(remote_machines, "CARRIED", 20_000)
-    monkeypatch.setattr(remote_machines, "BASE", 500)
+    few = replace(remote_machines.SOFT, min_working_rows=500)
+    monkeypatch.setattr(remote_machines, "SOFT", few)
     X, y = noisy(30_000, 8, kind=kind)
     model = fitted(mm.SoftMarginSVC(1.0), X, y)
     local = mm.SoftMarginSVC(1.0).fit(X, y)
@@ -162,7 +164,8 @@ def test_a_copy_holds_its_numbers_itself():
 def test_heavy_tails_and_many_features_where_few_rows_may_travel(kind, monkeypatch):
     n, d = 8_000, 100
     monkeypatch.setattr(remote_machines, "CARRIED", 700 * d)
-    monkeypatch.setattr(remote_machines, "BASE", 500)
+    few = replace(remote_machines.SOFT, min_working_rows=500)
+    monkeypatch.setattr(remote_machines, "SOFT", few)
     model = fitted(mm.SoftMarginSVC(1.0), *noisy(n, d, kind=kind), parts=20)
     assert model.certificate_.relative_gap <= 1e-6
     assert model.certificate_.dual_infeasibility <= 1e-9
@@ -189,7 +192,8 @@ def test_very_many_features_need_no_hessian():
 
 def test_very_many_features_with_too_many_rows_near_the_margin_end_with_an_honest_gap(monkeypatch):
     monkeypatch.setattr(remote_machines, "CARRIED", 300)
-    monkeypatch.setattr(remote_machines, "BASE", 100)
+    few = replace(remote_machines.SOFT, min_working_rows=100)
+    monkeypatch.setattr(remote_machines, "SOFT", few)
     X, y = words(800, 4_100)
     with pytest.warns(mm.BudgetWarning):
         model = fitted(mm.SoftMarginSVC(1.0), X, y)

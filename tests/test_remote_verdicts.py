@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from separation import check_verdict, decide, signed
 def few_rows_here(monkeypatch):
     """Nothing is gathered as a whole, and a pool begins with next to nothing."""
     monkeypatch.setattr(remote, "CARRIED", 0)
-    monkeypatch.setattr(remote, "LEAST", 2)
+    monkeypatch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
 
 
 def decided(X, y, cuts, **options):
@@ -76,7 +77,7 @@ def test_small_data_against_enumeration(rows, sides, cuts, intercept, scale):
         y[0] = 1 - y[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(remote, "CARRIED", 0)
-        patch.setattr(remote, "LEAST", 2)
+        patch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
         cuts = [min(c, len(y)) for c in cuts]
         verdict, _ = decided(X, y, cuts, fit_intercept=intercept)
     answer = decide(signed(X, np.where(y == 1, 1, -1), intercept))

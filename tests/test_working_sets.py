@@ -25,14 +25,15 @@ def test_a_working_set_is_as_large_as_there_is_room(
     monkeypatch.setattr(free_memory, "allowance", lambda: 0)
     monkeypatch.setattr(free_memory, "LEAST", 3 * 1_200)
     sizes: list[int] = []
-    solve = softmargin._solve
+    solve = softmargin._Machine.solve
 
-    def watched(frame: Frame, C: np.ndarray, now: object, which: np.ndarray, *more: object) -> object:
-        if frame.n == len(X):
-            sizes.append(len(which))
-        return solve(frame, C, now, which, *more)  # type: ignore[arg-type]
+    def watched(machine: softmargin._Machine) -> object:
+        plane = solve(machine)
+        if machine.frame.n == len(X):
+            sizes.append(len(machine.which))
+        return plane
 
-    monkeypatch.setattr(softmargin, "_solve", watched)
+    monkeypatch.setattr(softmargin._Machine, "solve", watched)
     rows = as_rows(X)
     far = mm.SoftMarginSVC(C=0.1).fit(PartedRows(rows.between, X.shape, X.size, False, largest=1_000), y)
     assert far.certificate_.relative_gap <= far.tol

@@ -71,6 +71,8 @@ class DenseRows(Rows):
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """C X, block by block."""
+        if self.n * self.d <= WIDE_ENTRIES:
+            return np.asarray(C @ self._wide())
         out = np.zeros((len(C), self.d))
         for where, block in self.blocks(WIDE_ENTRIES):
             out += C[:, where] @ block._wide()

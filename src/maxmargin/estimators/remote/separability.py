@@ -28,7 +28,7 @@ from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.exact.integer_rows import exponents_of
 from maxmargin.solvers.exact.separability import Finding
 from maxmargin.solvers.margin.coordinates import Scene
-from maxmargin.solvers.margin.hard_margin import LEAST
+from maxmargin.solvers.margin.hard_margin import SETTINGS
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import CARRIED, pool_of, sample
 from maxmargin.solvers.remote.rounds import Side, run_rounds
@@ -64,7 +64,7 @@ def decide_surveyed(
     features = tuple(names or [f"x{j}" for j in range(rows.d)])
     few = data.entries <= CARRIED
     dense = max(1, data.entries // rows.n)
-    size = max(LEAST, min(PER_FEATURE * (rows.d + 1), CARRIED // dense))
+    size = max(SETTINGS.min_pool_rows, min(PER_FEATURE * (rows.d + 1), CARRIED // dense))
     drawn = sample(data, rows.n if few else size)
     if few:
         here = Labelled(drawn.rows, classes, drawn.codes, features)

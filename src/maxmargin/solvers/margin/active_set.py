@@ -28,6 +28,7 @@ mended by repeating the step with the residuals that are left.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -37,11 +38,25 @@ from maxmargin.solvers.margin.coordinates import Growing
 from maxmargin.solvers.margin.dual_problem import Duel
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 
-MOST = 5_000  # rows whose inner products are kept: 200 MB, and as much for the factor
-RIDGE = 1e-9  # ε against the mean of ‖x_i‖²
-TIMES = 6  # steps with one factor
-DONE = 1e-12  # largest residual that is left alone
-REFINEMENT_SHARE = 0.5  # by which a step must make it smaller, for another one
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    max_rounds: int = 50
+    max_steps: int = 200  # of conjugate residuals in a round
+    residual_share: float = 0.03  # the residual a round leaves, against the one it found,
+    tolerance_share: float = 0.2  # or the part of the tolerance it may take
+    max_bad_rounds: int = 4  # without a better gap
+    rounding_curvature: float = 1e-13  # against the largest there is: nothing but rounding
+    max_factorised_rows: int = 5_000  # whose inner products are kept: 200 MB, and as much for the factor
+    ridge: float = 1e-9  # ε against the mean of ‖x_i‖²
+    max_refinements: int = 6  # steps with one factor
+    refined_residual: float = 1e-12  # largest one that is left alone
+    refinement_share: float = 0.5  # by which a step must make it smaller, for another one
+
+
+SETTINGS = Settings()
 
 
 class Factorised:
@@ -49,7 +64,7 @@ class Factorised:
 
     def __init__(self, duel: Duel) -> None:
         self.duel = duel
-        self._products = Growing(duel.n, MOST)
+        self._products = Growing(duel.n, SETTINGS.max_factorised_rows)
 
     def solve(self, x: np.ndarray, w: np.ndarray, F: np.ndarray) -> bool:
         """Move the multipliers x of the rows F, and w with them, to where these rows have margin 1.
@@ -57,17 +72,17 @@ class Factorised:
         False if there are too many of them, or their matrix has no factor; nothing is moved then.
         """
         duel, y, k = self.duel, self.duel.y[F], len(F)
-        if k > MOST:
+        if k > SETTINGS.max_factorised_rows:
             return False
         K = self._inner(F) * (y[:, None] * y)
-        K.flat[:: k + 1] += RIDGE * (float(np.trace(K)) / k or 1.0)
+        K.flat[:: k + 1] += SETTINGS.ridge * (float(np.trace(K)) / k or 1.0)
         try:
             factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return False
         towards = cho_solve(factor, y, check_finite=False)
         out, before = np.empty(k), np.inf
-        for _ in range(TIMES):
+        for _ in range(SETTINGS.max_refinements):
             dots(duel.rows.arrays, F, w, out)
             duel.visits += k
             r = 1.0 - y * out
@@ -78,7 +93,7 @@ class Factorised:
                 step -= beta * towards
                 r -= beta * y
             left = float(np.max(np.abs(r)))
-            if left <= DONE or not left <= REFINEMENT_SHARE * before:
+            if left <= SETTINGS.refined_residual or not left <= SETTINGS.refinement_share * before:
                 break
             before = left
             x[F] += step
@@ -95,12 +110,6 @@ class Factorised:
         return self._products.known(F)
 
 
-ROUNDS = 50
-STEPS = 200  # of conjugate residuals in a round
-RESIDUAL_SHARE = 0.03  # the residual a round leaves, against the one it found
-SPARE = 0.2  # or the part of the tolerance it may take
-BAD = 4  # rounds without a better gap
-FLAT = 1e-13  # curvature, against the largest there is, that is nothing but rounding
 ENDLESS = Budget()
 
 
@@ -120,7 +129,7 @@ def settle(
     x, w = x.copy(), w.copy()
     face = (x > 0.0) & (x < duel.C)
     bad, direct = 0, None
-    for _ in range(ROUNDS):
+    for _ in range(SETTINGS.max_rounds):
         budget.go_on()
         F = np.flatnonzero(face)
         if not len(F):
@@ -137,7 +146,7 @@ def settle(
         bad = bad + 1 if not best.gap < 0.9 * before else 0
         if not np.isfinite(float(w @ w)):
             break
-        if bad >= BAD:
+        if bad >= SETTINGS.max_bad_rounds:
             if direct is not None or not factorise:
                 break
             direct, bad = Factorised(duel), 0
@@ -188,15 +197,15 @@ def _solve(
         duel.add(F, share, w)
     dots(rows, F, w, out)
     r = project(1.0 - y * out)
-    goal = max(SPARE * tol, RESIDUAL_SHARE * size(r))
+    goal = max(SETTINGS.tolerance_share * tol, SETTINGS.residual_share * size(r))
     if size(r) <= goal:
         return
     Kr = product(r)
     p, Kp, rKr = r.copy(), Kr.copy(), float(r @ Kr)
     moved = np.zeros(k)
-    for _ in range(STEPS):
+    for _ in range(SETTINGS.max_steps):
         length = float(Kp @ Kp)
-        if not (rKr > FLAT * float(r @ r) and length > 0.0):
+        if not (rKr > SETTINGS.rounding_curvature * float(r @ r) and length > 0.0):
             break
         t = rKr / length
         moved += (t / unit) * p

@@ -60,6 +60,33 @@ from maxmargin.solvers.threads import one_thread
 
 
 @dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    stiffness_growth: float = 10.0  # factor on σ after each round
+    max_stiffness: float = 1e12  # of a soft margin, against 1/‖a_i‖²
+    max_rounds: int = 60
+    max_steps_in_round: int = 60
+    early_steps: int = 40  # where steps are limited: so many, unless the gap is then less than
+    early_gap: float = 0.1
+    inexactness: float = 0.1  # Rockafellar's criterion: decrement ≤ this · Σ (α_i − a_i)²/σ_i
+    max_imbalance: float = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
+    small_imbalance: float = 1e-6  # the same, at which a correction costs little
+    meeting_distance: float = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
+    rounding_decrement: float = 1e-17  # against ‖w‖²: lost in rounding
+    gap_to_finish: float = 0.5  # from which on the band may be the free support
+    max_stalled_rounds: int = 4  # without a better gap
+    small_entries: int = 1 << 16  # of data that is cheap enough for more of them:
+    stalled_rounds_if_small: int = 25
+    one_thread_entries: int = 1 << 24  # that one thread handles as fast as two, which wait
+    min_product_features: int = 200  # from which on inner products are kept from step to step
+    max_order: int = 4_000  # of a matrix that is factorised
+
+
+SETTINGS = Settings()
+
+
+@dataclass(frozen=True)
 class Reduced:
     """The problem on the rows at hand."""
 
@@ -104,10 +131,6 @@ class Iterate:
         )
 
 
-MANY = 200  # features from which on inner products are kept
-LARGE = 4_000  # order of the largest matrix that is factorised
-
-
 def direction(
     frame: Frame,
     band: np.ndarray,
@@ -121,9 +144,10 @@ def direction(
     Where rounding makes the matrix indefinite, the step is one of least squares, which takes long for a
     large one, or a ``LinAlgError`` says so.
     """
-    if min(len(band), frame.d) > LARGE:
+    if min(len(band), frame.d) > SETTINGS.max_order:
         return _conjugate_gradients(frame, band, sigma, gw, gb)
-    if len(band) <= frame.d and not (least_squares and frame.scene.uneven and frame.d <= LARGE):
+    squares_lose = frame.scene.uneven and frame.d <= SETTINGS.max_order
+    if len(band) <= frame.d and not (least_squares and squares_lose):
         return _gram(frame, band, sigma, gw, gb, least_squares)
     return _primal(frame, band, sigma, gw, gb, least_squares)
 
@@ -165,7 +189,8 @@ def _gram(
         along, back = part.values(gw, 0.0), part.pull
     else:
         A = frame.take(band)
-        K = frame.products.among(band, A) if frame.d >= MANY else A @ A.T
+        kept = frame.d >= SETTINGS.min_product_features
+        K = frame.products.among(band, A) if kept else A @ A.T
         along, back = A @ gw, partial(np.matmul, A.T)
     K.flat[:: len(K) + 1] += 1.0 / sigma
     P = _solve(K, np.column_stack([along, y]), least_squares)
@@ -208,29 +233,12 @@ def _conjugate_gradients(
     return step[:d], float(step[d])
 
 
-GROW = 10.0  # factor on σ after each round
-ROUNDS = 60
-STEPS = 60  # Newton steps in a round
-EARLY, HOPEFUL = 40, 0.1  # where steps are limited: so many, unless the gap is then less than this
-STIFFEST = 1e12  # stiffness of a soft margin against 1/‖a_i‖²
-LOOSE = 0.1  # Rockafellar's criterion: decrement ≤ LOOSE Σ (α_i − a_i)²/σ_i
-LEVEL = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
-NEARLY = 1e-6  # the same, at which a correction costs little
-MEET = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
-ROUNDING = 1e-17  # decrement against ‖w‖² that is lost in rounding
-FOR_ONE = 1 << 24  # entries that one thread handles as fast as two, which wait for each other
-NEAR = 0.5  # gap from which on the band may be the free support
-STALLED = 4  # rounds without a better gap
-SMALL = 1 << 16  # entries of data that is cheap enough for
-PATIENT = 25  # such rounds
-
-
 def minimise(
     problem: Reduced,
     start: Iterate,
     tol: float,
     deadline: float = math.inf,
-    meet: float = MEET,
+    meet: float = SETTINGS.meeting_distance,
     max_steps: int | None = None,
 ) -> Iterate:
     """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
@@ -238,15 +246,44 @@ def minimise(
     A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
     With ``max_steps`` it ends after so many Newton steps, or earlier if it does not get anywhere.
     """
-    with one_thread(problem.frame.n * problem.frame.d <= FOR_ONE):
-        return _Run(problem, start, meet, max_steps).to_gap(tol, deadline)
+    hard, size, waited = problem.hard, problem.frame.n * problem.frame.d, 0
+    patience = SETTINGS.max_stalled_rounds
+    if size <= SETTINGS.small_entries:
+        patience = SETTINGS.stalled_rounds_if_small
+    with one_thread(size <= SETTINGS.one_thread_entries):
+        run = _Run(problem, start, meet, max_steps)
+        best = start
+        for _ in range(SETTINGS.max_rounds):
+            if run.steps >= run.most_steps:
+                break
+            if run.steps > run.early and not best.gap < SETTINGS.early_gap:
+                break
+            try:
+                run.round(deadline)
+            except np.linalg.LinAlgError:  # a matrix of numbers too large: what was found before stands
+                break
+            now = run.iterate()
+            if tol < now.gap and (hard or now.gap < SETTINGS.gap_to_finish):
+                now = run.finished(now)
+            before, best = best, best.joined(now)
+            better = best.gap < 0.7 * before.gap or (hard and best.dual > 1.1 * before.dual)
+            waited = 0 if better or math.isinf(best.gap) else waited + 1
+            late = time.perf_counter() > deadline
+            if best.meets or best.gap <= tol or waited == patience or late:
+                break
+            run.tighten()
+    return replace(best, sigma=run.sigma, steps=run.steps, reads=run.reads)
 
 
 class _Run:
     """The variables of the method of multipliers."""
 
     def __init__(
-        self, problem: Reduced, start: Iterate, meet: float = MEET, max_steps: int | None = None
+        self,
+        problem: Reduced,
+        start: Iterate,
+        meet: float = SETTINGS.meeting_distance,
+        max_steps: int | None = None,
     ) -> None:
         self.meet = meet
         self.problem, self.frame = problem, problem.frame
@@ -255,10 +292,10 @@ class _Run:
             self.unit = problem.unit
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
-        self.most_steps = max_steps or ROUNDS * STEPS
-        self.early = EARLY if max_steps else self.most_steps
+        self.most_steps = max_steps or SETTINGS.max_rounds * SETTINGS.max_steps_in_round
+        self.early = SETTINGS.early_steps if max_steps else self.most_steps
         self.least_squares = max_steps is None  # instead of giving up, where there is nothing else
-        self.stiffest = math.inf if problem.hard else STIFFEST / self.frame.mean_square
+        self.stiffest = math.inf if problem.hard else SETTINGS.max_stiffness / self.frame.mean_square
         self.w, self.b, self.sigma = start.w, start.b, start.sigma
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self.centre = start.alpha  # the multipliers a of this round
@@ -266,81 +303,51 @@ class _Run:
         if not np.isfinite(self.m.sum()):
             raise NotFiniteError
         self.steps, self.reads = 0, 1
-        self.best = start
-        if self.frame.d >= MANY:  # inner products are kept
+        if self.frame.d >= SETTINGS.min_product_features:  # inner products are kept
             self.frame.products.clear()
+        self.v, self._pulled = problem.v0, np.empty(0)  # v, and the multipliers it belongs to
         self._clip()
-        self._pull_afresh()
-
-    def to_gap(self, tol: float, deadline: float) -> Iterate:
-        """Round after round, until the gap is small enough or there is no progress any more."""
-        hard, waited = self.problem.hard, 0
-        patience = PATIENT if self.frame.n * self.frame.d <= SMALL else STALLED
-        for _ in range(ROUNDS):
-            if self.steps >= self.most_steps:
-                break
-            if self.steps > self.early and not self.best.gap < HOPEFUL:
-                break
-            try:
-                self.round(deadline)
-            except np.linalg.LinAlgError:  # a matrix of numbers too large: what was found before stands
-                break
-            now = self.iterate()
-            if tol < now.gap and (hard or now.gap < NEAR):
-                now = self.finished(now)
-            before = self.best.gap, self.best.dual
-            best = self.best = self.best.joined(now)
-            better = best.gap < 0.7 * before[0] or (hard and best.dual > 1.1 * before[1])
-            waited = 0 if better or math.isinf(best.gap) else waited + 1
-            late = time.perf_counter() > deadline
-            if best.meets or best.gap <= tol or waited == patience or late:
-                break
-            self.tighten()
-        return replace(self.best, sigma=self.sigma, steps=self.steps, reads=self.reads)
+        self._pull(afresh=True)
 
     def _clip(self) -> None:
         inside = clip_multipliers(self.m, self.centre, self.problem.C, self.stiff, self.alpha, self.band)
         self.inside = self.band[:inside]
 
-    def _pull_afresh(self) -> None:
-        """Set v = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i."""
-        self.v = self.problem.v0 + self.frame.pull(self.alpha)
+    def _pull(self, afresh: bool = False) -> None:
+        """Set v = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i; from the rows whose α_i changed, if few did."""
         self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
+        if not afresh:
+            change = self.alpha - self._pulled
+            some = np.flatnonzero(change)
+            if 3 * len(some) <= self.frame.n:
+                self.v = self.v + self.frame.pull_of(some, change[some])
+                self._pulled[some] = self.alpha[some]
+                return
+        self.v = self.problem.v0 + self.frame.pull(self.alpha)
         self._pulled = self.alpha.copy()
         self.reads += 1
-
-    def _pull(self) -> None:
-        """The same, from the rows whose multipliers have changed."""
-        change = self.alpha - self._pulled
-        some = np.flatnonzero(change)
-        if 3 * len(some) > self.frame.n:
-            self._pull_afresh()
-            return
-        self.v = self.v + self.frame.pull_of(some, change[some])
-        self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
-        self._pulled[some] = self.alpha[some]
 
     def tighten(self) -> None:
         """Begin the next round: a ← α, σ ← 10 σ."""
         self.centre, self.alpha = self.alpha, self.centre.copy()
-        self.sigma *= GROW
+        self.sigma *= SETTINGS.stiffness_growth
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self._clip()
         self._pull()
 
     def round(self, deadline: float) -> None:
         """Minimise the augmented Lagrangian by Newton steps."""
-        for _ in range(min(STEPS, self.most_steps - self.steps)):
+        for _ in range(min(SETTINGS.max_steps_in_round, self.most_steps - self.steps)):
             decrement = self._step()
             move = self.alpha - self.centre
             length = float(move @ (move / np.maximum(self.stiff, 1e-300)))
-            enough = decrement <= LOOSE * length
-            rounding = decrement <= ROUNDING * float(self.w @ self.w)
+            enough = decrement <= SETTINGS.inexactness * length
+            rounding = decrement <= SETTINGS.rounding_decrement * float(self.w @ self.w)
             if (enough and self._balanced()) or rounding or time.perf_counter() > deadline:
                 break
-        self._pull_afresh()
+        self._pull(afresh=True)
 
-    def _balanced(self, share: float = LEVEL) -> bool:
+    def _balanced(self, share: float = SETTINGS.max_imbalance) -> bool:
         """Whether Σ α_i y_i = 0, up to a share of Σ α_i that a later correction takes away."""
         level = share * (float(self.alpha.sum()) + self.problem.fixed)
         return not self.frame.pad or abs(self.s) <= level
@@ -351,8 +358,8 @@ class _Run:
         if len(self.inside):
             sigma, some = self.stiff[self.inside], self.inside
             dw, db = direction(self.frame, some, sigma, gw, gb, least_squares=self.least_squares)
-        elif not self._balanced() and abs(self.s) > LEVEL * float(self.centre.sum()):  # not rounding
-            dw, db = np.zeros_like(gw), -gb
+        elif not (self._balanced() or abs(self.s) <= SETTINGS.max_imbalance * self.centre.sum()):
+            dw, db = np.zeros_like(gw), -gb  # what is missing in the balance is more than rounding
         else:
             dw, db = -gw, 0.0
         decrement = -float(gw @ dw + gb * db)
@@ -417,7 +424,7 @@ class _Run:
         if not p.hard:
             primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, self.m, p.C)
             w, b, primal = t * w, t * b, primal + p.fixed
-            dual = total - 0.5 * length if self._balanced(NEARLY) else -math.inf
+            dual = total - 0.5 * length if self._balanced(SETTINGS.small_imbalance) else -math.inf
             return Iterate(w, b, alpha, self.sigma, primal, dual)
         least = float(self.m.min())
         primal = math.inf
@@ -425,7 +432,7 @@ class _Run:
             w, b = w / least, b / least
             primal = 0.5 * float(w @ w)
         dual = 0.5 * total * total / length if length > 0.0 else math.inf
-        if total <= 0.0 or not self._balanced(NEARLY):
+        if total <= 0.0 or not self._balanced(SETTINGS.small_imbalance):
             dual = -math.inf
         meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
         if length > 0.0:

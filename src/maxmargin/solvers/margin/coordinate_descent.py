@@ -36,11 +36,31 @@ from maxmargin.solvers.margin.dual_problem import Duel
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
 
-CENTRE = 0.1  # ρ against the mean of ‖x_i‖²
-FACTOR, EACH = 4.0, 6  # from one set of bounds to the next, and epochs with each
-STAGES = 8
-PIECE = 1 << 22  # entries visited at a time, to let Ctrl-C through
-TINY = 1e-12  # of the longest row: what an empty one counts as
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    centre_share: float = 0.1  # ρ against the mean of ‖x_i‖²
+    bounds_factor: float = 4.0  # from one set of smaller bounds to the next,
+    epochs_per_bounds: int = 6  # epochs with each,
+    max_bounds: int = 8  # and so many sets at most
+    entries_at_a_time: int = 1 << 22  # visited, to let Ctrl-C through
+    empty_row: float = 1e-12  # of the longest row: what an empty one counts as
+    wrong_estimate: float = 2.0  # a gap so many times the estimate: rows set aside were not done
+    first_look: int = 8  # passes after which all rows are measured, in any case; then
+    look_factor: int = 2  # each time there have been so many times more
+    soon_passes: int = 16  # over all rows that descent may still need
+    epoch_overhead: int = 1_000  # rows that could be visited in the time it takes to begin an epoch
+    steady_share: float = 0.02  # of the free rows that may change in an epoch before the active set
+    worthwhile: float = 0.5  # by which a second attempt with the active set must make the gap smaller
+    patience: int = 200  # epochs until it is tried in any case; each time twice as many
+    progress_epochs: int = 4  # over which progress is measured, at least; and this share of them all
+    resting_epochs: int = 20  # without a move
+    hopeless_epochs: int = 500  # without any plane that separates
+
+
+SETTINGS = Settings()
 
 
 class Descent:
@@ -52,21 +72,22 @@ class Descent:
         self.left = duel.n  # rows that are not set aside: the first ones of the order
         self.epochs = 0
         self._order = np.arange(duel.n)
-        self._rho = CENTRE * float(duel.q.mean()) * duel.pad
-        self._q = duel.q + (TINY * float(duel.q.max(initial=0.0)) + 1e-300)
+        self._rho = SETTINGS.centre_share * float(duel.q.mean()) * duel.pad
+        self._q = duel.q + (SETTINGS.empty_row * float(duel.q.max(initial=0.0)) + 1e-300)
         self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0, 0.0])
 
     def begin(self, is_up: Callable[[int], bool]) -> None:
         """The first epochs, with smaller bounds; fewer if so many passes are enough."""
         duel = self.duel
         size = 1.0 if duel.hard else float(np.mean(duel.C * duel.q))
-        for stage in range(min(STAGES, round(math.log(max(size, 1.0), FACTOR))), 0, -1):
-            bounds = duel.C / FACTOR**stage
-            for _ in range(EACH):
+        factor = SETTINGS.bounds_factor
+        for stage in range(min(SETTINGS.max_bounds, round(math.log(max(size, 1.0), factor))), 0, -1):
+            bounds = duel.C / factor**stage
+            for _ in range(SETTINGS.epochs_per_bounds):
                 if is_up(duel.passes + 1):
                     return
                 self.epoch(bounds)
-            self._stretch(bounds * FACTOR)
+            self._stretch(bounds * factor)
 
     def start(self, alpha: np.ndarray, w: np.ndarray, b: float) -> None:
         """Go on from multipliers with their w = Σ α_i y_i x_i, and a bias."""
@@ -91,7 +112,7 @@ class Descent:
         duel.visits += self.left
         kept, aside, gap, changed = [], [], 0.0, 0.0
         above, below, highest, lowest = state[ABOVE], state[BELOW], 0.0, 0.0
-        length = duel.rows.block_length(PIECE)
+        length = duel.rows.block_length(SETTINGS.entries_at_a_time)
         for start in range(0, len(order), length):
             part = order[start : start + length]
             state[ABOVE], state[BELOW] = above, below
@@ -132,24 +153,11 @@ class Descent:
         """α ← t α with the best t, within the new bounds."""
         length = float(self.w @ self.w)
         if length > 0.0:
-            t = min(max(float(self.alpha.sum()) / length, 1.0), FACTOR)
+            t = min(max(float(self.alpha.sum()) / length, 1.0), SETTINGS.bounds_factor)
             self.alpha = np.minimum(self.alpha * t, bounds)  # equal but for rounding
             self.w *= t
             self._state[BALANCE] *= t
         self.wake()
-
-
-WRONG = 2.0  # a gap larger than the estimate by this factor: rows set aside were not done
-FIRST = 8  # passes after which to look at all rows, in any case; then
-OFTEN = 2  # each time there have been so many times more
-SOON = 16  # passes over all rows that descent may still need
-TURN = 1_000  # rows that could be visited in the time it takes to begin an epoch
-STEADY = 0.02  # share of the free rows that may change in an epoch, for the active set to begin
-WORTH = 0.5  # by which a second attempt with the active set must make the gap smaller
-PATIENCE = 200  # epochs until it is tried in any case; each time twice as many
-MEMORY = 4  # epochs over which progress is measured, at least; and this share of them all
-RESTING = 20  # epochs without a move
-HOPELESS = 500  # epochs without any plane that separates
 
 
 class Approach(NamedTuple):
@@ -165,7 +173,7 @@ class Search:
 
     best: MarginPoint
     epochs: int = 0  # since it last began
-    look: int = FIRST  # passes at which to look again
+    look: int = SETTINGS.first_look  # passes at which to look again
     factor: float = 1.0  # gap against estimate, at the last look
     patience: int = 0
     history: list[float] = field(default_factory=list)
@@ -189,7 +197,7 @@ def large_margin(
     search = Search(MarginPoint(zero, 0.0, np.zeros(duel.n), zero))
     if start is not None:
         duel.visits += duel.n * start.passes
-        search.look = start.passes + FIRST
+        search.look = start.passes + SETTINGS.first_look
         walk.start(start.alpha, start.v, start.b)
     else:
         walk.begin(budget.is_up)
@@ -205,12 +213,12 @@ def large_margin(
         search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget, again)
         if done:
             return Approach(search.best, True)
-        if once or (again and not search.best.gap < WORTH * before):
+        if once or (again and not search.best.gap < SETTINGS.worthwhile * before):
             return Approach(search.best, False)
         walk.start(search.best.alpha, search.best.v, walk.bias)
         search.epochs, search.factor, search.history = 0, 1.0, []
-        search.look = duel.passes + FIRST
-        search.patience = 2 * (search.patience or PATIENCE)
+        search.look = duel.passes + SETTINGS.first_look
+        search.patience = 2 * (search.patience or SETTINGS.patience)
 
 
 def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> bool:
@@ -230,12 +238,12 @@ def _descend(walk: Descent, search: Search, tol: float, budget: Budget) -> bool:
             if duel.hard and search.best.primal == math.inf and _grows(walk, search):
                 return True
             search.factor = search.best.gap / history[-1] if history[-1] > 0.0 else math.inf
-            if search.factor > WRONG:
+            if search.factor > SETTINGS.wrong_estimate:
                 walk.wake(None if duel.hard else point.b)  # far from where the epochs think it is
                 search.factor = 1.0
-            search.look = max(OFTEN * duel.passes, search.look)
+            search.look = max(SETTINGS.look_factor * duel.passes, search.look)
         if duel.hard and search.best.primal == math.inf:
-            if search.epochs >= HOPELESS:
+            if search.epochs >= SETTINGS.hopeless_epochs:
                 return False
         elif search.epochs >= search.patience and _is_slow(walk, history, tol):
             return False
@@ -257,13 +265,14 @@ def _grows(walk: Descent, search: Search) -> bool:
 
 def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
     """Whether descent needs many more passes, and the free rows hardly change any more."""
-    back = max(MEMORY, len(history) // MEMORY)
+    back = max(SETTINGS.progress_epochs, len(history) // SETTINGS.progress_epochs)
     if len(history) <= back or not math.isfinite(history[-1 - back]):
         return False
     if not (history[-1] > 0.0 and history[-1 - back] > 0.0):
-        return not any(history[-RESTING:])  # all rows at rest: the bias may be on its way
+        last = history[-SETTINGS.resting_epochs :]
+        return not any(last)  # all rows at rest: the bias may be on its way
     rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
     epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
-    if epochs * (walk.left + TURN) <= SOON * walk.duel.n:
+    if epochs * (walk.left + SETTINGS.epoch_overhead) <= SETTINGS.soon_passes * walk.duel.n:
         return False
-    return len(history) >= PATIENCE or walk.restless <= STEADY
+    return len(history) >= SETTINGS.patience or walk.restless <= SETTINGS.steady_share

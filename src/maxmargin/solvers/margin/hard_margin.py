@@ -15,21 +15,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.solvers.margin.augmented_lagrangian import MEET, Iterate, Reduced, minimise
+from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
+from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinates import Frame, draw
 from maxmargin.solvers.margin.tasks import SMALL, TIGHT, Budget, MarginPoint, Plane, measure
 from maxmargin.solvers.margin.witness import meeting_weights
 
-# Rows to begin with, and to add after a pass: forty per feature, within these limits.
-LEAST, POOL, ENTRIES = 400, 3_000, 400_000
-ROUGH = 3e-2  # gap that will do on a pool while many rows are still violated
-CLOSE = 0.25  # few rows are violated: fewer than this share of what would be added
-CLOSER = 1e-2  # factor on the distance at which hulls may meet, after they did not
-NEXT = 1.25  # margin up to which rows are taken into the pool
-STIFF = 100.0  # σ against the mean multiplier of the support, when new rows join
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    rows_per_feature: int = 40  # of the pool to begin with, and to join it after a pass, within
+    min_pool_rows: int = 400  # so many at least,
+    max_pool_rows: int = 3_000  # so many at most,
+    max_pool_entries: int = 400_000  # and so many numbers
+    rough_gap: float = 3e-2  # gap that will do on a pool while many rows are still violated
+    few_violated: float = 0.25  # share of the rows that could join below which few are violated
+    closer: float = 1e-2  # factor on the distance at which hulls may meet, after they did not
+    joining_margin: float = 1.25  # up to which rows join the pool: those beyond 1 are violated next
+    joining_stiffness: float = 100.0  # σ against the mean multiplier of the support, when rows join
+
+
+SETTINGS = Settings()
 
 
 def hard_margin(
@@ -42,11 +54,16 @@ def hard_margin(
     given = zip(frames, budgets, starts, strict=True)
     machines = [_Machine(frame, tol, budget, start) for frame, budget, start in given]
     while True:
-        found = [(machine, plane) for machine in machines if (plane := machine.solve()) is not None]
-        if not found:
+        some: list[_Machine] = []
+        planes: list[Plane] = []
+        for machine in machines:
+            plane = machine.solve()
+            if plane is not None:
+                some.append(machine)
+                planes.append(plane)
+        if not some:
             return [machine.best for machine in machines]
-        margins = measure([machine.frame for machine, _ in found], [plane for _, plane in found])
-        for (machine, _), m in zip(found, margins, strict=True):
+        for machine, m in zip(some, measure([one.frame for one in some], planes), strict=True):
             machine.step(m)
 
 
@@ -55,10 +72,9 @@ class _Machine:
 
     def __init__(self, frame: Frame, tol: float, budget: Budget, start: MarginPoint | None) -> None:
         self.frame, self.tol, self.budget = frame, tol, budget
-        entries = min(40 * (frame.d + 1), POOL, ENTRIES // (frame.d + 1))
-        self.size = min(frame.n, max(LEAST, entries))
+        self.size = min(frame.n, pool_size(frame.d))
         self.final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
-        self.meet = MEET
+        self.meet = LAGRANGIAN.meeting_distance
         self.done = False
         self._begin(start)
 
@@ -71,7 +87,7 @@ class _Machine:
         else:
             support = np.flatnonzero(start.alpha)
             pool = np.union1d(pool, support)
-            sigma = STIFF * float(start.alpha.sum()) / max(len(support), 1)
+            sigma = SETTINGS.joining_stiffness * float(start.alpha.sum()) / max(len(support), 1)
             sigma = sigma or first_sigma(frame, pool)
             point = Iterate(start.w, start.b, start.alpha[pool], sigma)
         self.pool, self.work, self.point = pool, frame.restricted(pool), point
@@ -85,7 +101,7 @@ class _Machine:
         while not self.done:
             self.budget.go_on()
             problem = Reduced(self.work, np.full(self.work.n, math.inf), zero)
-            goal = self.final if self.close else ROUGH
+            goal = self.final if self.close else SETTINGS.rough_gap
             self.point = minimise(problem, self.point, goal, self.budget.deadline, self.meet)
             if not self.point.meets:
                 return self.point.w, self.point.b
@@ -95,7 +111,7 @@ class _Machine:
                 alpha = self._spread(weights, self.pool[some])
                 self.best = MarginPoint(zero, 0.0, alpha, zero, passes=self.passes, meets=True)
                 self.done = True
-            self.meet *= CLOSER
+            self.meet *= SETTINGS.closer
         return None
 
     def step(self, m: np.ndarray) -> None:
@@ -114,7 +130,7 @@ class _Machine:
         m[self.pool] = math.inf
         violated = int(np.count_nonzero(m < 1.0))
         if violated or not self.close:
-            self.close = violated < CLOSE * self.size
+            self.close = violated < SETTINGS.few_violated * self.size
             self._join(m)
         elif self.started:  # the start led astray: begin anew
             best, passes = self.best, self.passes
@@ -125,20 +141,26 @@ class _Machine:
 
     def _join(self, m: np.ndarray) -> None:
         """Let the nearest rows join the pool."""
-        point, fresh = self.point, np.flatnonzero(m < NEXT)  # rows beyond the edge are violated next
+        point, fresh = self.point, np.flatnonzero(m < SETTINGS.joining_margin)
         if len(fresh) > self.size:
             fresh = fresh[np.argpartition(m[fresh], self.size)[: self.size]]
         self.pool = np.concatenate([self.pool, fresh])
         self.work = self.frame.restricted(self.pool)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         alpha = np.concatenate([point.alpha, np.zeros(len(fresh))])
-        self.point = Iterate(point.w, point.b, alpha, STIFF * mean)
+        self.point = Iterate(point.w, point.b, alpha, SETTINGS.joining_stiffness * mean)
 
     def _spread(self, alpha: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Multipliers of some rows, as those of all."""
         whole = np.zeros(self.frame.n)
         whole[which] = alpha
         return whole
+
+
+def pool_size(d: int) -> int:
+    """How many rows to begin with, and how many may join after a pass."""
+    most = min(SETTINGS.max_pool_rows, SETTINGS.max_pool_entries // (d + 1))
+    return max(SETTINGS.min_pool_rows, min(SETTINGS.rows_per_feature * (d + 1), most))
 
 
 def _first_pool(frame: Frame, size: int) -> np.ndarray:

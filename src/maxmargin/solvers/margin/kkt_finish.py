@@ -12,6 +12,7 @@ with w eliminated otherwise. If a multiplier leaves its bounds, B was not the fr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +20,20 @@ from scipy.linalg.lapack import dgesvx
 
 from maxmargin.solvers.margin.coordinates import TOO_WIDE, Frame
 
-LARGE = 2_000  # rows of a band that is solved
-SMALL = 100  # so many even if they depend on each other, on data with
-CHEAP = 1 << 16  # entries at most
-LITTLE = 150  # order of a singular system that is solved, unless the margin is hard
-WHOLE = 400  # order of a system that is solved as it stands
-TIMES = 3  # refinements
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    max_rows: int = 2_000  # of a band that is solved
+    max_dependent_rows: int = 100  # solved even if there are more than d + 1, on data with
+    cheap_entries: int = 1 << 16  # entries at most
+    max_singular_order: int = 150  # of a singular system that is solved, unless the margin is hard
+    max_whole_order: int = 400  # of a system that is solved as it stands
+    refinements: int = 3
+
+
+SETTINGS = Settings()
 
 
 Step = tuple[np.ndarray, np.ndarray, float]  # corrections of w, α_B and b
@@ -46,13 +55,13 @@ def finish(
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Return (w, b, α) with the band solved, or None if it is not the free support."""
     k, d = len(band), frame.d
-    few = SMALL if frame.n * d <= CHEAP else 0
-    if not 0 < k <= max(d + 1, few) or k > LARGE or k * d > TOO_WIDE:
+    few = SETTINGS.max_dependent_rows if frame.n * d <= SETTINGS.cheap_entries else 0
+    if not 0 < k <= max(d + 1, few) or k > SETTINGS.max_rows or k * d > TOO_WIDE:
         return None
     A, y = frame.take(band), frame.bias[band]
-    whole = d + k < WHOLE or (frame.scene.uneven and d + k < LARGE)
+    whole = d + k < SETTINGS.max_whole_order or (frame.scene.uneven and d + k < SETTINGS.max_rows)
     hard = bool(np.isinf(C[band[0]]))
-    singular = hard or d + k < LITTLE
+    singular = hard or d + k < SETTINGS.max_singular_order
     solve = _whole(A, y, frame.pad, singular) if whole else _eliminated(A, y, frame.pad)
     w, b, alpha, v, s = state
     new = alpha[band]
@@ -60,7 +69,7 @@ def finish(
     rest = s - float(new @ y)
     if whole:
         A = A.astype(np.longdouble)  # for the residuals
-    for _ in range(TIMES):
+    for _ in range(SETTINGS.refinements):
         stationary = np.asarray(others + new @ A - w, dtype=np.float64)
         edges = np.asarray(1.0 - (A @ w + y * b), dtype=np.float64)
         step = solve(stationary, edges, -(rest + float(new @ y)))

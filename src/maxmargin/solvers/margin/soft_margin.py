@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,8 +36,36 @@ from maxmargin.solvers.margin.tasks import (
     scaled_up,
 )
 
-SHARE = 0.2  # so many of the rows are copied at most
-ROOM = 0.9  # share of what the rows at hand could balance that the others may need
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    max_copied_share: float = 0.2  # of the rows: a working set with more of them is all of them
+    max_balance_share: float = 0.9  # of what a working set could balance that the others may need
+    sample_thinning: int = 16  # a sample holds one row in so many
+    min_working_rows: int = 2_000  # that are solved as they are
+    max_sampled_features: int = 150  # up to which a sample tells where the margin lies
+    max_entries_at_once: int = 1 << 16  # of data that is solved without a sample, however many rows
+    max_copied_entries: int = 1 << 22  # of data that is copied once, centred and dense
+    sample_gap: float = 1e-3  # to which a sample is solved
+    max_rounds: int = 100
+    first_width: float = 4.0  # of the smoothed hinge
+    min_width: float = 1e-3
+    short_step: float = 0.5  # a step cut shorter than this shows that rows left out matter;
+    very_short_step: float = 0.01  # this, where there is no room for more rows: every step reads all
+    max_imbalance: float = 1e-9  # |Σ α_i y_i| against Σ α_i beyond which the dual value says nothing
+    # Without a start the method of multipliers is quicker than interior points (digits: 10 ms against
+    # 16) as long as C times the mean of ‖a_i‖² is not larger than this.
+    max_tame_bound: float = 200.0
+    max_newton_steps: int = 100  # from a start: where more are needed, interior points are quicker
+    # After interior points a few Newton steps bring multipliers to their bounds, and the last digits:
+    # the stiffness against 1/‖a_i‖², and steps. Of 81 designs the first line does for all but one.
+    last_steps: tuple[tuple[float, int], ...] = ((1e4, 20), (1e9, 60))
+    gap_for_last_steps: float = 1e-2  # from which such steps lead to the optimum
+
+
+SETTINGS = Settings()
 
 
 def can_balance(frame: Frame, C: np.ndarray, alpha: np.ndarray, which: np.ndarray) -> bool:
@@ -47,7 +75,8 @@ def can_balance(frame: Frame, C: np.ndarray, alpha: np.ndarray, which: np.ndarra
     y, room = frame.bias[which], C[which]
     others = float(alpha @ frame.bias - alpha[which] @ y)
     up, down = float(room[y > 0].sum()), float(room[y < 0].sum())
-    return not frame.pad or -ROOM * up <= others <= ROOM * down
+    share = SETTINGS.max_balance_share
+    return not frame.pad or -share * up <= others <= share * down
 
 
 def near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int) -> np.ndarray:
@@ -66,7 +95,7 @@ def near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, lea
 
 def is_short(frame: Frame) -> bool:
     """Whether a working set is kept small for want of room."""
-    return frame.most < SHARE * frame.n
+    return frame.most < SETTINGS.max_copied_share * frame.n
 
 
 def nearest(which: np.ndarray, m: np.ndarray, most: int) -> np.ndarray:
@@ -75,27 +104,6 @@ def nearest(which: np.ndarray, m: np.ndarray, most: int) -> np.ndarray:
         return which
     far = np.abs(1.0 - m[which])
     return np.sort(which[np.argpartition(far, most)[:most]])
-
-
-THIN = 16  # a sample holds one row in so many
-BASE = 2_000  # rows that are solved as they are
-# Without a start the method of multipliers is quicker than interior points (digits: 10 ms against 16) as
-# long as C times the mean of ‖a_i‖² is not larger than this.
-TAME = 200.0
-MAX_STEPS = 100  # Newton steps from a start: where more are needed, interior points are quicker
-AT_ONCE = 1 << 16  # entries of data that is, however many rows there are
-NARROW = 150  # features up to which a sample tells where the margin lies
-ROUGH = 1e-3  # gap on a sample
-WIDE, THINNEST = 4.0, 1e-3  # width of the smoothed hinge, at first and at least
-HELD = 0.5  # a step cut shorter than this shows that rows left out matter
-BARELY = 0.01  # the same, where there is no room for more rows and every step would read all of them
-UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
-# After interior points a few Newton steps bring multipliers to their bounds, and the last digits: the
-# stiffness against 1/‖a_i‖², and steps. Of 81 designs the first line does for all but one.
-LAST_STEPS = (1e4, 20), (1e9, 60)
-NEARBY = 1e-2  # gap of interior points from which such steps lead to the optimum
-COPIED = 1 << 22  # entries; data so small is copied once, centred and dense
-ROUNDS = 100
 
 
 def soft_margin(
@@ -112,11 +120,13 @@ def soft_margin(
     planes = [machine.first for machine in some if machine.first is not None]
     for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
         machine.begin(m)
-    for _ in range(ROUNDS):
+    for _ in range(SETTINGS.max_rounds):
         some = [machine for machine in machines if not machine.done]
         if not some:
             break
-        planes = [machine.solve() for machine in some]
+        planes = []
+        for machine in some:
+            planes.append(machine.solve())
         for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
             machine.step(m)
     some = [machine for machine in machines if machine.has_free_bias()]
@@ -133,7 +143,7 @@ class _Machine:
         self, frame: Frame, C: np.ndarray, tol: float, budget: Budget, start: MarginPoint | None
     ) -> None:
         self.frame, self.C, self.tol, self.budget = frame, C, tol, budget
-        self.base = max(BASE, 4 * (frame.d + 1))
+        self.base = max(SETTINGS.min_working_rows, 4 * (frame.d + 1))
         self.final = tol / 2 if frame.ready or frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
         self.goal = self.final
         self.done, self.fresh = False, start is None
@@ -142,11 +152,12 @@ class _Machine:
         self.start, self.sampled = start, 0
         self.now = self.best = _zero(frame) if start is None else start
         self.everything = self.which = np.arange(frame.n)
-        at_once = frame.d > NARROW or frame.n * frame.d <= AT_ONCE
+        few = frame.n * frame.d <= SETTINGS.max_entries_at_once
+        at_once = few or frame.d > SETTINGS.max_sampled_features
         if start is not None:
             self.first = start.w, start.b
         elif not (frame.n <= 2 * self.base or (at_once and frame.rows.resident)):
-            self.sampled = max(self.base, min(frame.n // THIN, frame.most))
+            self.sampled = max(self.base, min(frame.n // SETTINGS.sample_thinning, frame.most))
             self.first = self._from_sample(self.sampled)
 
     def _from_sample(self, size: int) -> Plane:
@@ -154,7 +165,7 @@ class _Machine:
         some = draw(self.frame.n, size)
         C = self.C[some] * (self.frame.n / len(some))
         quiet = Budget(deadline=self.budget.deadline, halt=self.budget.halt)
-        (rough,) = soft_margin([self.frame.restricted(some)], [C], ROUGH, [quiet], [None])
+        (rough,) = soft_margin([self.frame.restricted(some)], [C], SETTINGS.sample_gap, [quiet], [None])
         return rough.w, rough.b
 
     def begin(self, m: np.ndarray) -> None:
@@ -172,23 +183,42 @@ class _Machine:
             band = np.flatnonzero(np.abs(1.0 - m) <= width)
             if is_short(frame):
                 band = nearest(band, m, frame.most)
-            if not (frame.ready or len(band) > SHARE * frame.n):
+            if not (frame.ready or len(band) > SETTINGS.max_copied_share * frame.n):
                 self.which = band
             alpha = np.where(m < 1.0, C, 0.0)
             alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
             now = MarginPoint(*self.first, alpha, frame.pull(alpha), passes=2)
-        self.now = self.best = replace(now, sigma=1.0 / max(width, THINNEST))
+        self.now = self.best = replace(now, sigma=1.0 / max(width, SETTINGS.min_width))
         self.m = m
 
     def solve(self) -> Plane:
-        """Solve on the rows chosen, the others fixed, and return the plane found."""
-        if not can_balance(self.frame, self.C, self.now.alpha, self.which):
-            self.which = self.everything
+        """Solve on the rows chosen, the multipliers of the others fixed, and return the plane found."""
         self.budget.go_on()
-        self.found, self.v = _solve(
-            self.frame, self.C, self.now, self.which, self.goal, self.tol, self.budget
-        )
-        return self.found.w, self.found.b
+        frame, C, now = self.frame, self.C, self.now
+        if not can_balance(frame, C, now.alpha, self.which):
+            self.which = self.everything
+        which, whole = self.which, len(self.which) == frame.n
+        copied = not whole or frame.ready or frame.n * frame.d <= SETTINGS.max_copied_entries
+        work = frame.restricted(which) if copied and not (whole and frame.ready) else frame
+        before = now.alpha[which]
+        v0, s0, fixed = np.zeros(frame.d), 0.0, 0.0
+        if not whole:
+            v0 = now.v - work.pull(before)
+            s0 = float(now.alpha @ frame.bias - before @ work.bias)
+            fixed = float(now.alpha.sum() - before.sum())
+        problem = Reduced(work, C[which], v0, s0, fixed)
+        point = Iterate(now.w, now.b, before, now.sigma)
+        enough = max(self.goal, self.tol / 2)
+        if before.any() or not is_affordable(work) or _is_tame(work, C[which]):
+            most = SETTINGS.max_newton_steps if is_affordable(work) else None
+            point = minimise(problem, point, self.goal, self.budget.deadline, max_steps=most)
+        if point.gap > enough and is_affordable(work) and not self.budget.is_up(0):
+            point = _from_inside(problem, point, self.goal, enough, self.budget)
+            point = replace(point, sigma=10.0 * now.sigma)
+        if copied:  # read once; further products are with the copy
+            point.reads = int(whole)
+        self.found, self.v = point, v0 + work.pull(point.alpha)
+        return point.w, point.b
 
     def step(self, new: np.ndarray) -> None:
         """Go towards the plane found, whose margins are given, as far as it is good for all rows."""
@@ -219,10 +249,12 @@ class _Machine:
         kept = which[np.abs(1.0 - m[which]) <= moved] if t < 1.0 else which[:0]
         which = near(m, alpha, self.C, kept, self.base)
         if is_short(frame):
-            short = self.everything if t < HELD else which
-            which = self.everything if t < BARELY else nearest(short, m, frame.most)
-        elif t < HELD or (len(which) > max(SHARE * frame.n, 2 * self.base) and not frame.ready):
-            which = self.everything
+            short = self.everything if t < SETTINGS.short_step else which
+            which = self.everything if t < SETTINGS.very_short_step else nearest(short, m, frame.most)
+        else:
+            most = max(SETTINGS.max_copied_share * frame.n, 2 * self.base)
+            if t < SETTINGS.short_step or (len(which) > most and not frame.ready):
+                which = self.everything
         self.which = which
         self.goal = max(self.final, min(self.goal, 1e-2 * max(self.best.gap, 0.0)))
 
@@ -251,7 +283,7 @@ def _to_the_middle(y: np.ndarray, m: np.ndarray, bound: np.ndarray) -> float:
 
 def _zero(frame: Frame) -> MarginPoint:
     zero = np.zeros(frame.d)
-    return MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / WIDE)
+    return MarginPoint(zero, 0.0, np.zeros(frame.n), zero, 1.0 / SETTINGS.first_width)
 
 
 def _worth(
@@ -263,46 +295,14 @@ def _worth(
         m = t * m
     total = float(point.alpha.sum())
     dual = total - 0.5 * float(point.v @ point.v)
-    if abs(float(point.alpha @ frame.bias)) > UNBALANCED * total:
+    if abs(float(point.alpha @ frame.bias)) > SETTINGS.max_imbalance * total:
         dual = -math.inf
     return replace(point, w=t * point.w, b=t * point.b, primal=primal, dual=dual), m
 
 
-def _solve(
-    frame: Frame,
-    C: np.ndarray,
-    now: MarginPoint,
-    which: np.ndarray,
-    goal: float,
-    tol: float,
-    budget: Budget,
-) -> tuple[Iterate, np.ndarray]:
-    """Solve on the rows ``which``, the multipliers of the others fixed; return also v of all of them."""
-    whole = len(which) == frame.n
-    copied = not whole or frame.ready or frame.n * frame.d <= COPIED
-    work = frame.restricted(which) if copied and not (whole and frame.ready) else frame
-    before = now.alpha[which]
-    v0, s0, fixed = np.zeros(frame.d), 0.0, 0.0
-    if not whole:
-        v0 = now.v - work.pull(before)
-        s0 = float(now.alpha @ frame.bias - before @ work.bias)
-        fixed = float(now.alpha.sum() - before.sum())
-    problem = Reduced(work, C[which], v0, s0, fixed)
-    point = Iterate(now.w, now.b, before, now.sigma)
-    enough = max(goal, tol / 2)
-    if before.any() or not is_affordable(work) or _is_tame(work, C[which]):
-        most = MAX_STEPS if is_affordable(work) else None
-        point = minimise(problem, point, goal, budget.deadline, max_steps=most)
-    if point.gap > enough and is_affordable(work) and not budget.is_up(0):
-        point = replace(_from_inside(problem, point, goal, enough, budget), sigma=10.0 * now.sigma)
-    if copied:  # read once; further products are with the copy
-        point.reads = int(whole)
-    return point, v0 + work.pull(point.alpha)
-
-
 def _is_tame(frame: Frame, C: np.ndarray) -> bool:
     """Whether the method of multipliers may begin at zero, and is the quicker one."""
-    return float(C.max()) * frame.mean_square <= TAME
+    return float(C.max()) * frame.mean_square <= SETTINGS.max_tame_bound
 
 
 def _from_inside(
@@ -313,8 +313,8 @@ def _from_inside(
     for attempt in range(ATTEMPTS):
         found = interior_point(problem, enough, budget.deadline, attempt)
         point, reads = point.joined(found), reads + found.reads
-        for stiffness, max_steps in LAST_STEPS:
-            if point.gap > NEARBY:
+        for stiffness, max_steps in SETTINGS.last_steps:
+            if point.gap > SETTINGS.gap_for_last_steps:
                 break
             sigma = stiffness / frame.mean_square / float(problem.C.max())
             start = Iterate(point.w, point.b, point.alpha, sigma)

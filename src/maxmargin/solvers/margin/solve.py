@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -44,15 +44,23 @@ from maxmargin.solvers.margin.tasks import (
 )
 from maxmargin.solvers.threads import in_threads
 
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    max_narrow_features: int = 150  # up to which a sample of dense rows tells where the margin lies
+    density_sample: int = 200  # rows that tell how many entries are zero
+    mostly_zero: float = 0.05  # share of other entries below which dense rows are made sparse
+    max_factorised_features: int = 4_000  # up to which a Newton step is a matrix factorised
+    min_hard_descent_features: int = 500  # beyond which hard margins of sparse rows go by descent
+    few_rows: float = 2.5  # rows per feature of dense data up to which interior points beat descent
+    lost_gap: float = 0.5  # of descent, beyond which its point is no start for Newton steps
+
+
+SETTINGS = Settings()
+
 SOLVERS = "auto", "newton", "mixed", "descent"
-NARROW = 150  # features up to which a sample of dense rows tells where the margin lies
-DENSITY_SAMPLE = 200  # rows that tell how many entries are zero
-MOSTLY_ZERO = 0.05  # share of other entries below which dense rows are turned into sparse ones
-FACTORISED = 4_000  # features up to which a Newton step is a matrix factorised
-ENOUGH = 500  # features from which on the hard margin of sparse rows is found by descent
-FEW_ROWS = (
-    2.5  # rows against features of dense data up to which interior points are quicker than descent
-)
 
 
 def within_reach(rows: Rows) -> Rows:
@@ -63,9 +71,9 @@ def within_reach(rows: Rows) -> Rows:
     """
     if isinstance(rows, PartedRows) and rows.is_sparse:
         return rows.at_once() or rows
-    if isinstance(rows, DenseRows) and rows.d > NARROW and rows.n * rows.d > SMALL:
-        some = rows.take(draw(rows.n, DENSITY_SAMPLE))
-        if np.count_nonzero(some) < MOSTLY_ZERO * some.size:
+    if isinstance(rows, DenseRows) and rows.d > SETTINGS.max_narrow_features and rows.n * rows.d > SMALL:
+        some = rows.take(draw(rows.n, SETTINGS.density_sample))
+        if np.count_nonzero(some) < SETTINGS.mostly_zero * some.size:
             return CsrRows.from_matrix(sparse.csr_array(rows.X))
     return rows
 
@@ -82,18 +90,18 @@ def choose_solver(rows: Rows, hard: bool, wish: str = "auto") -> str:
     if not rows.resident or rows.n * rows.d <= SMALL:
         return "newton"
     if hard:
-        return "descent" if rows.d > ENOUGH and (rows.is_sparse or rows.n < rows.d) else "newton"
+        wide = rows.d > SETTINGS.min_hard_descent_features
+        return "descent" if wide and (rows.is_sparse or rows.n < rows.d) else "newton"
     if rows.is_sparse:
-        return "mixed" if rows.d <= FACTORISED else "descent"
-    if rows.d <= NARROW:
+        return "mixed" if rows.d <= SETTINGS.max_factorised_features else "descent"
+    if rows.d <= SETTINGS.max_narrow_features:
         return "newton"
-    if rows.n < rows.d or rows.d > FACTORISED:
+    if rows.n < rows.d or rows.d > SETTINGS.max_factorised_features:
         return "descent"
-    return "newton" if rows.n <= FEW_ROWS * rows.d else "mixed"
+    return "newton" if rows.n <= SETTINGS.few_rows * rows.d else "mixed"
 
 
 AUTO = Way()
-LOST = 0.5  # gap of descent beyond which its point is no start for Newton steps
 
 
 def solve_margins(
@@ -223,7 +231,7 @@ def _descend(duel: Duel, task: Task, tol: float, budget: Budget, exact: bool) ->
 
 def _start_of(task: Task, reached: MarginPoint) -> Start | None:
     """Where Newton steps go on: where descent led, if it is near the optimum of a soft margin."""
-    if task.C is None or not reached.gap < LOST:
+    if task.C is None or not reached.gap < SETTINGS.lost_gap:
         return None
     return Start(reached.w, reached.b, reached.alpha, reached.passes)
 

@@ -160,8 +160,9 @@ def measure(frames: Sequence[Frame], planes: Sequence[Plane]) -> list[np.ndarray
             margins = np.ascontiguousarray(f)
             sign(margins, frame.y, frame.pad * plane[1] - float(scene.centre @ v))
             found.append(margins)
-    if not all(np.isfinite(margins.sum()) for margins in found):
-        raise NotFiniteError
+    for margins in found:
+        if not np.isfinite(margins.sum()):
+            raise NotFiniteError
     return found
 
 

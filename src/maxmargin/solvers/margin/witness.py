@@ -8,6 +8,7 @@ this linear system by non-negative least squares has no more positive weights th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,18 @@ from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.dual_problem import Duel
 
-SHARES = 1e-2, 1e-5, 0.0  # of the largest multiplier
-GROWING = 1e-2  # against the multiplier that grew most
-FEW = 500  # rows that are tried
-WIDEST = 1 << 21  # entries of them, as a dense matrix
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    multiplier_shares: tuple[float, ...] = (1e-2, 1e-5, 0.0)  # of the largest, tried in this order
+    growing_share: float = 1e-2  # against the multiplier that grew most
+    max_rows: int = 500  # that are tried
+    max_entries: int = 1 << 21  # of them, as a dense matrix
+
+
+SETTINGS = Settings()
 
 
 def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -29,7 +38,7 @@ def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.
 
     The multipliers that grow without bound tower above the others: their rows are tried first.
     """
-    for share in SHARES:
+    for share in SETTINGS.multiplier_shares:
         some = np.flatnonzero(alpha >= share * float(alpha.max()))
         if share and 4 * len(some) > len(support):
             continue
@@ -66,7 +75,7 @@ def opposite_twins(duel: Duel) -> np.ndarray | None:
     duel.visits += duel.n
     order = np.lexsort((duel.y, f))
     near = np.flatnonzero((np.diff(f[order]) == 0.0) & (np.diff(duel.y[order]) != 0.0))
-    for k in near[:FEW]:
+    for k in near[: SETTINGS.max_rows]:
         pair = order[k : k + 2]
         x = duel.rows.select(pair)
         if np.array_equal(*x.take(np.arange(2))):
@@ -78,15 +87,15 @@ def opposite_twins(duel: Duel) -> np.ndarray | None:
 
 def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
     """Return weights with which the rows whose multipliers grow meet to rounding, or None."""
-    some = np.flatnonzero(growth > GROWING * float(growth.max()))
-    if len(some) > FEW:
+    some = np.flatnonzero(growth > SETTINGS.growing_share * float(growth.max()))
+    if len(some) > SETTINGS.max_rows:
         return None
     part = duel.rows.select(some)
     A = part.matrix if isinstance(part, CsrRows) else sparse.csr_array(part.take(np.arange(part.n)))
     kept = _may_cancel(A, duel.y[some], bool(duel.pad))
     some, A = some[kept], A[kept]
     columns = np.unique(A.indices) if A.nnz else np.arange(1)
-    if not 0 < len(some) * len(columns) <= WIDEST:
+    if not 0 < len(some) * len(columns) <= SETTINGS.max_entries:
         return None
     frame = Frame(
         DenseRows(np.asarray(A[:, columns].toarray(), dtype=np.float64)),

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.partitions import matrix_of
-from maxmargin.solvers.margin.augmented_lagrangian import MEET, Iterate, Reduced, minimise
-from maxmargin.solvers.margin.hard_margin import CLOSE, CLOSER, NEXT, ROUGH, STIFF, first_sigma
+from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS, Iterate, Reduced, minimise
+from maxmargin.solvers.margin.hard_margin import SETTINGS as HARD
+from maxmargin.solvers.margin.hard_margin import first_sigma
 from maxmargin.solvers.margin.witness import meeting_weights
 from maxmargin.solvers.remote.rounds import (
     Course,
@@ -47,13 +48,13 @@ def remote_hard_margin(
     """Solve one machine, beginning with a pool; ``whole`` says that it holds all rows."""
     size, d = pool.rows.n, pool.rows.d
     most = max(FEWEST, -(-SPREAD * size // parts))
-    zero, final, close, meet = np.zeros(d), 0.1 * limits.tol, whole, MEET
+    zero, final, close, meet = np.zeros(d), 0.1 * limits.tol, whole, SETTINGS.meeting_distance
     work = pool.frame(side)
     point = Iterate(zero, 0.0, np.zeros(size), first_sigma(work, np.arange(size)))
     best = RemotePoint(Plane(zero, 0.0), Multipliers(None, [None] * parts))
     while True:
         problem = Reduced(work, np.full(work.n, math.inf), zero)
-        point = minimise(problem, point, final if close else ROUGH, limits.deadline, meet)
+        point = minimise(problem, point, final if close else HARD.rough_gap, limits.deadline, meet)
         if point.meets:
             some = np.flatnonzero(point.alpha)
             weights = meeting_weights(work, some, point.alpha[some])
@@ -62,9 +63,9 @@ def remote_hard_margin(
                 given[some] = weights
                 multipliers = Multipliers(None, pool.given(given, parts))
                 return RemotePoint(Plane(zero, 0.0), multipliers, meets=pool)
-            meet *= CLOSER
+            meet *= HARD.closer
             continue
-        small = point.w, point.b, NEXT, most
+        small = point.w, point.b, HARD.joining_margin, most
         answers = yield Query(_nearest, small, pool.known(parts))
         near: list[_Nearest] = [a for a in answers if a is not None]
         least = min(a.least for a in near)
@@ -77,7 +78,7 @@ def remote_hard_margin(
         violated = sum(a.violated for a in near)
         if limits.ended(best) or (not violated and close):
             return best
-        close = violated < CLOSE * size
+        close = violated < HARD.few_violated * size
         fresh = gathered([None if a is None else a.rows for a in answers])
         if fresh is not None:
             m = np.concatenate([a.m for a in near])
@@ -87,7 +88,7 @@ def remote_hard_margin(
             work = pool.frame(side)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         alpha = np.concatenate([point.alpha, np.zeros(work.n - len(point.alpha))])
-        point = Iterate(point.w, point.b, alpha, STIFF * mean)
+        point = Iterate(point.w, point.b, alpha, HARD.joining_stiffness * mean)
 
 
 def _nearest(

@@ -14,8 +14,8 @@ from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Part, matrix_of, stacked
 from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.margin.coordinates import Scene, draw, set_scene
-from maxmargin.solvers.margin.hard_margin import ENTRIES, LEAST, POOL
-from maxmargin.solvers.margin.soft_margin import BASE, ROUGH, THIN
+from maxmargin.solvers.margin.hard_margin import pool_size
+from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import Budget, Task
 from maxmargin.solvers.remote.hard import remote_hard_margin
@@ -101,11 +101,11 @@ def solve_remote(
     """Solve machines on the same partitions together."""
     rows, hard = data.rows, tasks[0].C is None
     d, dense = rows.d, max(1, data.entries // rows.n)
-    carried = max(BASE, (CARRIED if d <= NEWTON else WIDE * CARRIED) // dense)
+    carried = max(SOFT.min_working_rows, (CARRIED if d <= NEWTON else WIDE * CARRIED) // dense)
     if hard:
-        size = max(LEAST, min(40 * (d + 1), POOL, ENTRIES // (d + 1)))
+        size = pool_size(d)
     else:
-        size = max(min(rows.n // THIN, carried), min(EACH * (d + 1), SAMPLE // dense))
+        size = max(min(rows.n // SOFT.sample_thinning, carried), min(EACH * (d + 1), SAMPLE // dense))
     drawn = sample(data, size)
     scene = set_scene(drawn.rows, pad)
     sides = [_side(task, pad, scene) for task in tasks]
@@ -156,9 +156,9 @@ def _begin(
     else:
         C = pool.C / side.scene.scale**2
         asked = [Task(pool.y, C * weight)]
-        (rough,) = solve_margins(pool.rows, asked, side.pad, ROUGH, Budget(deadline=deadline))
+        (rough,) = solve_margins(pool.rows, asked, side.pad, SOFT.sample_gap, Budget(deadline=deadline))
         plane = Plane(*side.scene.inside(rough.w, rough.b))
-    few = min(carried, 2 * max(BASE, 4 * (frame.d + 1)))
+    few = min(carried, 2 * max(SOFT.min_working_rows, 4 * (frame.d + 1)))
     if float(weight.sum()) <= few or _distinct(pool, weight, parts) <= PLENTY * carried:
         return begin_with_all(plane)
     return begin_at(plane, frame, pool.C * weight)

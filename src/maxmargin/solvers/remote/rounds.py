@@ -40,7 +40,7 @@ from scipy import linalg
 
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Part, RemoteRows, matrix_of, stacked
-from maxmargin.solvers.margin.augmented_lagrangian import FOR_ONE
+from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS
 from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.tasks import as_good_a_bound, as_good_a_plane, relative_gap
 from maxmargin.solvers.threads import one_thread
@@ -212,7 +212,7 @@ def gauge_of(M: np.ndarray, pad: float) -> Gauge:
 
 def bent(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Σ weight_i z_i z_iᵀ."""
-    with one_thread(Z.size <= FOR_ONE):
+    with one_thread(Z.size <= SETTINGS.one_thread_entries):
         S = Z * np.sqrt(weight)[:, None]
         return np.asarray(S.T @ S)
 

@@ -54,7 +54,7 @@ from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, mini
 from maxmargin.solvers.margin.coordinate_descent import Descent
 from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
-from maxmargin.solvers.margin.soft_margin import ROOM, UNBALANCED, WIDE
+from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import Budget, Task, balanced
 from maxmargin.solvers.remote.rounds import (
@@ -172,7 +172,9 @@ class Model(NamedTuple):
         others = float(self.seen.alpha[0] - self.seen.alpha[1])
         plus = self.band.frame.y > 0.0
         up, down = float(self.band.C[plus].sum()), float(self.band.C[~plus].sum())
-        return not self.side.pad or -ROOM * up <= others <= ROOM * down
+        return (
+            not self.side.pad or -SOFT.max_balance_share * up <= others <= SOFT.max_balance_share * down
+        )
 
     def metric(self) -> np.ndarray:
         """M = D + H, with the curvature of the rows that came; nothing where there is none to tell."""
@@ -234,7 +236,7 @@ class Model(NamedTuple):
                 sums[k] += float(alpha[mine].sum())
                 v[k] += self.band.frame.pull(np.where(mine, alpha, 0.0))
         factors = np.ones(2)
-        if self.side.pad and abs(sums[0] - sums[1]) > UNBALANCED * float(sums.sum()):
+        if self.side.pad and abs(sums[0] - sums[1]) > SOFT.max_imbalance * float(sums.sum()):
             factors = np.array([float(sums.min()) / a if a > 0.0 else 0.0 for a in sums])
         total = factors @ v
         dual = float(factors @ sums) - 0.5 * float(total @ total)
@@ -265,7 +267,7 @@ class Model(NamedTuple):
         scales = self.gauge.scales(band.frame)
         widths = self.width * scales
         if self.width == math.inf:
-            widths = WIDE * scales / max(float(np.median(scales)), 1e-300)
+            widths = SOFT.first_width * scales / max(float(np.median(scales)), 1e-300)
         return np.asarray(band.C / (2.0 * np.maximum(widths, NEGLIGIBLE_WIDTH * float(widths.max()))))
 
 
