@@ -4,23 +4,18 @@ A fingerprint of labelled rows that does not depend on how they are stored.
 
 SHA-256 of four streams: the sides, the number of nonzero features of each row, their columns, and their
 values as doubles. Dense, sparse, single and double precision forms of the same numbers have the same
-fingerprint; the checker computes it in its own way. The partitions of rows elsewhere compute it one
-after the other, and hand on its state.
-
-SHA-256 whose state can be handed on: that of ``hashlib`` cannot leave its process.
-
-See FIPS 180-4 (National Institute of Standards and Technology 2015).
+fingerprint; the checker computes it in its own way. Rows in partitions are brought here for it one
+partition after the other, as they are to be verified.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from struct import pack
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +23,6 @@ from scipy import sparse
 from maxmargin import checker
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import InputError, unwritable
-from maxmargin.kernels.sha256 import FIRST, absorb
 from maxmargin.rows import CsrRows, Rows
 from maxmargin.rows.partitions import brought_here, is_parted
 from maxmargin.rows.sparse import check_structure
@@ -199,86 +193,23 @@ def _rows(matrix: Any, labels: list[Any]) -> Iterator[checker.Row]:
         yield str(label), row
 
 
-BLOCK = 64  # bytes
-
-
-class Resumable(NamedTuple):
-    """The digest of the bytes so far."""
-
-    state: np.ndarray  # eight words, of all whole blocks
-    rest: np.ndarray  # bytes that do not fill a block yet
-    length: int  # bytes in all
-
-    @classmethod
-    def empty(cls) -> Self:
-        """No bytes yet."""
-        return cls(FIRST.copy(), np.empty(0, np.uint8), 0)
-
-    def grown(self, data: np.ndarray) -> Self:
-        """The digest after more bytes."""
-        state, first = self.state.copy(), 0
-        rest = self.rest
-        if len(rest):
-            first = min(BLOCK - len(rest), len(data))
-            rest = np.concatenate([rest, data[:first]])
-            if len(rest) == BLOCK:
-                absorb(state, rest)
-                rest = rest[:0]
-        last = first + (len(data) - first) // BLOCK * BLOCK
-        absorb(state, data[first:last])
-        rest = np.concatenate([rest, data[last:]])
-        return type(self)(state, rest, self.length + len(data))
-
-    def digest(self) -> bytes:
-        """The digest of all bytes: after a one, zeros, and their number in bits."""
-        zeros = -(len(self.rest) + 9) % BLOCK
-        end = b"\x80" + bytes(zeros) + pack(">Q", 8 * self.length)
-        state = self.grown(np.frombuffer(bytearray(end), np.uint8)).state
-        return state.astype(">u4").tobytes()
-
-
-class Streams(NamedTuple):
-    """The four streams as far as rows have been read: small, and can travel."""
-
-    sides: Resumable
-    counts: Resumable
-    columns: Resumable
-    values: Resumable
-
-    @classmethod
-    def empty(cls) -> Streams:
-        """Before the first row."""
-        return cls(*(Resumable.empty() for _ in range(4)))
-
-
 def fingerprint(rows: Rows, y: np.ndarray) -> str:
     """Return the fingerprint of rows with sides ±1, in hexadecimal digits."""
-    streams = [sha256() for _ in range(4)]
-    for parts in _parts(rows, y):
-        for stream, part in zip(streams, parts, strict=True):
-            stream.update(part.data)
-    return _whole([stream.digest() for stream in streams], rows.n, rows.d)
+    return fingerprint_of(streams_of(rows, y), rows.n, rows.d)
 
 
-def continued(streams: Streams, rows: Rows, y: np.ndarray) -> Streams:
-    """The streams with more rows at their end."""
-    for parts in _parts(rows, y):
-        pairs = zip(streams, parts, strict=True)
-        streams = Streams(*(stream.grown(part.view(np.uint8)) for stream, part in pairs))
-    return streams
+def fingerprint_of(parts: Iterable[list[np.ndarray]], n: int, d: int) -> str:
+    """Return the fingerprint of n rows of d features from pieces of their four streams."""
+    digests = [sha256() for _ in range(4)]
+    for part in parts:
+        for digest, values in zip(digests, part, strict=True):
+            digest.update(values.data)
+    whole = b"".join(digest.digest() for digest in digests)
+    return sha256(b"maxmargin rows 1\n%d %d\n" % (n, d) + whole).hexdigest()
 
 
-def fingerprint_of(streams: Streams, n: int, d: int) -> str:
-    """The fingerprint of all rows that went through the streams."""
-    return _whole([stream.digest() for stream in streams], n, d)
-
-
-def _whole(digests: list[bytes], n: int, d: int) -> str:
-    return sha256(b"maxmargin rows 1\n%d %d\n" % (n, d) + b"".join(digests)).hexdigest()
-
-
-def _parts(rows: Rows, y: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Sides, counts, columns and values of the nonzero features, row by row, for one block at a time."""
+def streams_of(rows: Rows, y: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Yield sides, counts, columns and values of the nonzero features of a block of rows at a time."""
     for where, block in rows.blocks():
         signs = np.where(y[where] > 0, ord("+"), ord("-")).astype(np.uint8)
         yield [np.ascontiguousarray(part) for part in (signs, *_features(block))]

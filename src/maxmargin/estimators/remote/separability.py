@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificates.proof import Proof, Streams, continued, fingerprint_of
+from maxmargin.certificates.proof import Proof, fingerprint_of, streams_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.estimators.separability import (
@@ -149,15 +149,12 @@ def _verdict(
 
 
 def _fingerprint(rows: RemoteRows, side: Side, count: int) -> str:
-    """The fingerprint of the rows of a machine: its state is handed from partition to partition."""
-    state, step = Streams.empty(), rows.at_once
-    for start in range(0, rows.parts, step):
-        some = range(start, min(start + step, rows.parts))
-        state = rows.along(_hashed, state, some, [side] * len(some))
-    return fingerprint_of(state, count, rows.d)
+    """The fingerprint of the rows of a machine, which are brought here partition by partition."""
+    parts = (part for k in range(rows.parts) for part in rows.along(_streams, None, [k], [side]))
+    return fingerprint_of(parts, count, rows.d)
 
 
-def _hashed(part: Part, side: Side, state: Streams) -> Streams:
+def _streams(part: Part, side: Side, _: None) -> list[list[np.ndarray]]:
     which = side.members(part.codes)
     rows = part.rows if len(which) == part.rows.n else part.rows.select(which)
-    return continued(state, rows, side.signs(part.codes[which]))
+    return list(streams_of(rows, side.signs(part.codes[which])))
