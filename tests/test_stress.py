@@ -59,3 +59,8 @@ def test_an_error_is_counted(monkeypatch):
     monkeypatch.setattr(stress.mm.SoftMarginSVC, "fit", raises)
     out = fit(Cell("gaussian", 20, 1, 1.0, 0))
     assert out.error == "ArithmeticError: no" and out.gap != out.gap
+
+
+def test_a_separable_text_whose_hard_margin_is_the_optimum():
+    """Descent stalls on the slack; the hard margin has no multiplier beyond C, and answers."""
+    assert fit(Cell("words", 600, 800, 1e4, 0)).gap <= 1e-6

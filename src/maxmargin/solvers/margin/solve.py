@@ -40,6 +40,7 @@ from maxmargin.solvers.margin.tasks import (
     Task,
     Way,
     balanced,
+    relative_gap,
     to_scale,
 )
 from maxmargin.solvers.threads import in_threads
@@ -249,12 +250,15 @@ def _hard_within_bounds(
     if float(frame.values(w, b).min()) <= 0.0:
         return None
     quiet = Budget(budget.passes, budget.deadline, halt=budget.halt)
-    (point,) = hard_margin([frame], tol, [quiet], [None])
-    if point.meets or point.gap > tol:
+    start = Start(reached.w, reached.b, reached.alpha, reached.passes)
+    hard = replace(task, C=None, start=start)
+    (found,) = solve_margins(frame.rows, [hard], frame.pad, tol, quiet)
+    if found.meets or np.any(found.alpha > task.C):
         return None
-    point = replace(point, passes=point.passes + reached.passes)
-    found = _outside(frame, replace(task, C=None), point, combined=False)
-    return replace(found, solver="mixed") if np.all(found.alpha <= task.C) else None
+    v = frame.rows.combine((found.alpha * task.y)[None])[0]
+    dual = float(found.alpha.sum()) - 0.5 * float(v @ v)
+    gap = relative_gap(0.5 * float(found.w @ found.w), dual)
+    return replace(found, solver="mixed") if gap <= tol else None
 
 
 def _solved(duel: Duel, point: MarginPoint) -> Solved:
