@@ -181,12 +181,12 @@ mixtures = st.one_of(st.binary(max_size=80), st.lists(pieces, max_size=60).map(b
 @given(st.sampled_from(["d.csv", "d.tsv", "d.svm"]), mixtures, st.sampled_from([1, 9, 1 << 20]))
 @settings(max_examples=3000 if THOROUGH else 100)
 def test_random_text(tmp_path_factory, name, content, chunk):
-    before, text_files.CHUNK = text_files.CHUNK, chunk
+    before, text_files.CHUNK_BYTES = text_files.CHUNK_BYTES, chunk
     try:
         survives(tmp_path_factory.mktemp("t"), name, content)
         survives(tmp_path_factory.mktemp("t"), name + ".gz", gzip.compress(content))
     finally:
-        text_files.CHUNK = before
+        text_files.CHUNK_BYTES = before
 
 
 tables = st.lists(st.lists(pieces, min_size=3, max_size=3).map(b",".join), min_size=1, max_size=6)

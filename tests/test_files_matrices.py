@@ -142,7 +142,7 @@ def test_a_matrix_is_used_as_it_is(tmp_path, dtype):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i8", "i4", "u1", "b1"])
 def test_other_matrices_are_converted(tmp_path, monkeypatch, dtype, order):
-    monkeypatch.setattr(numpy_files, "BLOCK", 4)
+    monkeypatch.setattr(numpy_files, "BLOCK_ENTRIES", 4)
     matrix = np.array([[0, 3, 0], [1, 1, 1], [1, 0, 1]]).astype(dtype, order=order)
     np.save(tmp_path / "m.npy", matrix)
     rows, data = open_rows(tmp_path / "m.npy"), read_data(tmp_path / "m.npy")
@@ -188,7 +188,7 @@ def test_broken_matrices(tmp_path):
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_archives(tmp_path, monkeypatch, save):
-    monkeypatch.setattr(numpy_files, "BLOCK", 4)
+    monkeypatch.setattr(numpy_files, "BLOCK_ENTRIES", 4)
     save(tmp_path / "d.npz", X=X, y=Y, z=np.array([1, 2, 3]))
     rows, data = open_rows(tmp_path / "d.npz"), read_data(tmp_path / "d.npz")
     assert np.array_equal(whole(rows), X) and np.array_equal(data.X, X)
@@ -206,7 +206,7 @@ def test_archives(tmp_path, monkeypatch, save):
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_sparse_archives(tmp_path, monkeypatch, compressed):
-    monkeypatch.setattr(numpy_files, "BLOCK", 2)
+    monkeypatch.setattr(numpy_files, "BLOCK_ENTRIES", 2)
     dense = np.random.default_rng(0).normal(size=(20, 7))
     dense[np.abs(dense) < 1] = 0
     dense[3] = 0
@@ -224,7 +224,7 @@ def test_sparse_archives(tmp_path, monkeypatch, compressed):
 
 @pytest.mark.parametrize("form", ["csc", "coo", "bsr"])
 def test_sparse_archives_of_other_forms(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(numpy_files, "BLOCK", 5)
+    monkeypatch.setattr(numpy_files, "BLOCK_ENTRIES", 5)
     dense = np.random.default_rng(0).integers(-2, 3, size=(12, 6)) * 0.5
     dense[3] = 0
     sparse.save_npz(tmp_path / "d.npz", sparse.csr_array(dense).asformat(form))

@@ -45,7 +45,7 @@ def write(path, text):
 @pytest.mark.parametrize("name", ["d.svm", "d.libsvm", "d.txt", "d.dat", "d.svmlight", "d.svm.gz"])
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_the_same_rows_as_the_plain_parser(tmp_path, monkeypatch, name, chunk):
-    monkeypatch.setattr(text_files, "CHUNK", chunk)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
     content = TEXT.encode()
     data = read_data(write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content))
     expected = plain(TEXT)
@@ -60,7 +60,7 @@ def test_the_same_rows_as_the_plain_parser(tmp_path, monkeypatch, name, chunk):
 
 def test_index_zero_is_refused_unless_said(tmp_path, monkeypatch):
     late = "1 1:5 3:1\n" * 100 + "-1 0:2\n"
-    monkeypatch.setattr(text_files, "CHUNK", 64)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", 64)
     write(tmp_path / "a.svm", late)
     with pytest.raises(InputError, match=r"a.svm:101: indices must run from 1\. Got 0 instead"):
         read_data(tmp_path / "a.svm")
@@ -268,7 +268,7 @@ def test_the_first_line_with_a_feature_too_many_is_told(tmp_path):
 
 
 def test_the_thread_that_reads_ahead_passes_errors_on_and_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "CHUNK", 64)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", 64)
     content = gzip.compress("".join(f"1 {k + 1}:{k}.5\n" for k in range(2000)).encode())
     before = threading.active_count()
     path = write(tmp_path / "d.svm.gz", content[:-500])

@@ -43,11 +43,11 @@ def test_the_same_as_the_csv_module(tmp_path_factory, rows, quoting, end, chunk,
     writer = csv.writer(out, quoting=quoting, lineterminator=end, delimiter=delimiter)
     writer.writerows([("p", "q", "y"), *rows])
     path = write(tmp_path_factory.mktemp("t") / f"d.{kind}", out.getvalue())
-    before, text_files.CHUNK = text_files.CHUNK, chunk
+    before, text_files.CHUNK_BYTES = text_files.CHUNK_BYTES, chunk
     try:
         data = read_data(path)
     finally:
-        text_files.CHUNK = before
+        text_files.CHUNK_BYTES = before
     with open(path, encoding="utf-8", newline="") as file:
         expected = list(csv.reader(file, delimiter=delimiter))[1:]
     assert data.X.tolist() == [[float(row[0]), float(row[1])] for row in expected]
@@ -71,7 +71,7 @@ def test_the_same_as_the_csv_module(tmp_path_factory, rows, quoting, end, chunk,
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("chunk", [3, 1 << 20])
 def test_ways_to_write_a_table(tmp_path, monkeypatch, text, compressed, chunk):
-    monkeypatch.setattr(text_files, "CHUNK", chunk)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
     content = gzip.compress(text.encode()) if compressed else text.encode()
     data = read_data(write(tmp_path / ("d.csv.gz" if compressed else "d.csv"), content))
     assert data.X.tolist() == [[0, 0], [1, 2.5]] and data.y.tolist() == [0, 1]
@@ -187,7 +187,7 @@ def test_a_gap_in_a_column_of_numbers_is_no_category(tmp_path):
 )
 @pytest.mark.parametrize("chunk", [16, 1 << 20])
 def test_mistakes_are_told_with_their_line(tmp_path, monkeypatch, text, options, words, chunk):
-    monkeypatch.setattr(text_files, "CHUNK", chunk)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
     path = write(tmp_path / "d.csv", text)
     for read in (read_data, open_rows):
         with pytest.raises(InputError, match=words) as found:

@@ -331,7 +331,7 @@ def test_chunks_do_not_matter(tmp_path, monkeypatch, separated):
     write_svmlight(X, y, tmp_path / "d.svm")
     expected = read_data(tmp_path / "d.svm")
     for chunk in (1, 100, 4096):
-        monkeypatch.setattr(text_files, "CHUNK", chunk)
+        monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
         found = read_data(tmp_path / "d.svm")
         assert found.X.data.tobytes() == expected.X.data.tobytes()
         assert np.array_equal(found.X.toarray(), X) and np.array_equal(found.y, y)

@@ -47,7 +47,7 @@ def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """With and without room for copies of the rows at hand."""
     if request.param == "no room":
         monkeypatch.setattr(free_memory, "allowance", lambda: 0)
-        monkeypatch.setattr(free_memory, "LEAST", 8)
+        monkeypatch.setattr(free_memory, "MIN_COPY_ENTRIES", 8)
 
 
 def fitted(model: Any, X: Any, y: Any) -> Any:
@@ -99,7 +99,7 @@ def test_verdicts_are_proven_on_the_whole(
     data: Any, positive: int, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if data is CANCER:
-        monkeypatch.setattr(free_memory, "LEAST", 512)  # 33 parts
+        monkeypatch.setattr(free_memory, "MIN_COPY_ENTRIES", 512)  # 33 parts
     X, y = kind(data[0]), data[1] == positive
     verdict = mm.separability(parted(X, 500), y)
     assert verdict.kind == mm.separability(X, y).kind

@@ -38,7 +38,7 @@ def write(folder, kind):
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "svm", "npz"])
 def test_files_of_every_kind_are_the_rows_of_one(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(partitioned, "PART", 1_000)
+    monkeypatch.setattr(partitioned, "MIN_PARTITION_ENTRIES", 1_000)
     rows = mm.open_rows(write(tmp_path, kind), backend="dask")
     # A partition of row groups has a thousand numbers, of two hundred rows of five columns.
     assert rows.npartitions == (2 + 1 + 3 if kind == "parquet" else 3)

@@ -17,7 +17,7 @@ PLACES = [(0, 2), (2, 4), (4, 6), (6, 7)]
 @pytest.fixture(autouse=True)
 def _always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """With a thread however small the parts; none is left at the end."""
-    monkeypatch.setattr(on_disk, "WORTH", 0)
+    monkeypatch.setattr(on_disk, "MIN_THREAD_ENTRIES", 0)
     monkeypatch.setattr(on_disk, "allowance", lambda: None)
     yield
     assert readers() == []

@@ -23,7 +23,7 @@ def test_a_working_set_is_as_large_as_there_is_room(
     y = X.sum(axis=1) + noise * rng.standard_normal(len(X)) > 0
     near = mm.SoftMarginSVC(C=0.1).fit(X, y)
     monkeypatch.setattr(free_memory, "allowance", lambda: 0)
-    monkeypatch.setattr(free_memory, "LEAST", 3 * 1_200)
+    monkeypatch.setattr(free_memory, "MIN_COPY_ENTRIES", 3 * 1_200)
     sizes: list[int] = []
     solve = softmargin._Machine.solve
 

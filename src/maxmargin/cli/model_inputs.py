@@ -17,7 +17,7 @@ from maxmargin.cli.output import SOME
 from maxmargin.core.errors import InputError, some
 from maxmargin.files.numpy_files import check_matrix, read_header
 from maxmargin.files.open import guess_kind, in_our_words, make_reader, spooled
-from maxmargin.files.options import find_kind, read_options
+from maxmargin.files.reader import find_kind, read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.saving import read_any
 from maxmargin.saving.model_file import is_model

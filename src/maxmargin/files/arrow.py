@@ -10,11 +10,11 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import CHARACTER_BYTES, check_room_for_labels
-from maxmargin.files.options import Options, at_row
+from maxmargin.files.reader import ReadOptions, at_row
 from maxmargin.files.tables import Layout, Part, TableReader, choose, find_categories
 from maxmargin.rows.dense import rounded
 
-BATCH = 1 << 20  # numbers of a batch, about
+BATCH_ENTRIES = 1 << 20  # numbers of a batch, about
 
 
 def _pyarrow(shown: object) -> Any:
@@ -45,7 +45,7 @@ class ArrowReader(TableReader):
     """
 
     def __init__(
-        self, path: Path, options: Options, shown: object, groups: Sequence[int] | None = None
+        self, path: Path, options: ReadOptions, shown: object, groups: Sequence[int] | None = None
     ) -> None:
         super().__init__(path, options, shown)
         self.groups = groups
@@ -126,7 +126,7 @@ class ArrowReader(TableReader):
 
     def _batches(self, pa: Any, file: Any, layout: Layout) -> Iterator[Any]:
         reader = self._open(pa, file)
-        length = max(1, BATCH // len(layout.names))
+        length = max(1, BATCH_ENTRIES // len(layout.names))
         if self.options.kind == "parquet":
             groups = None if self.groups is None else list(self.groups)
             for batch in reader.iter_batches(batch_size=length, row_groups=groups):

@@ -15,22 +15,22 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from maxmargin.core.atomic_write import Workplace, sweep
 from maxmargin.core.errors import InputError
-from maxmargin.files.options import Options
-from maxmargin.files.reader import Reader, StartAgain, check_length
+from maxmargin.files.reader import Reader, ReadOptions, StartAgain, check_length
 from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import StoreWriter, read_store
 
 FORMAT = 2  # to be raised when the same file and options are read in another way
-TICK = 0.02  # seconds in which a file may change twice without a new time
+CLOCK_TICK = 0.02  # seconds in which a file may change twice without a new time
 
 
 def cached(
-    path: Path, options: Options, folder: Path | None, make: Callable[[], Reader], shown: object
+    path: Path, options: ReadOptions, folder: Path | None, make: Callable[[], Reader], shown: object
 ) -> FileRows:
     """Open the converted file of a source, or convert it now."""
     before = _identity(path)
@@ -45,7 +45,7 @@ def cached(
         rows = _reuse(target, key)
     if rows is not None:
         return rows
-    time.sleep(max(0.0, min(TICK, before["time"] * 1e-9 + TICK - time.time())))
+    time.sleep(max(0.0, min(CLOCK_TICK, before["time"] * 1e-9 + CLOCK_TICK - time.time())))
     convert(make(), target, {"key": key})
     if _identity(path) != before:
         target.unlink(missing_ok=True)
@@ -98,14 +98,14 @@ def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:
     return rows if rows.about.get("key") == key else None
 
 
-def _plain(options: Options) -> Any:
-    return json.loads(json.dumps(options._asdict()))
+def _plain(options: ReadOptions) -> Any:
+    return json.loads(json.dumps(asdict(options)))
 
 
-def _name(path: Path, options: Options, beside: bool) -> str:
+def _name(path: Path, options: ReadOptions, beside: bool) -> str:
     """A name that tells the source and the user; away from it, its folder is part of the sum."""
     folder = "" if beside else str(path.absolute().parent)
-    given = json.dumps([options._asdict(), folder, _user()], sort_keys=True)
+    given = json.dumps([asdict(options), folder, _user()], sort_keys=True)
     return f"{_stem(path)}.{hashlib.sha256(given.encode()).hexdigest()[:12]}.rows"
 
 

@@ -21,15 +21,14 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
-from maxmargin.files.options import Options, at_row
-from maxmargin.files.reader import Reader, check_labels
+from maxmargin.files.reader import Reader, ReadOptions, at_row, check_labels
 from maxmargin.files.tables import Layout, choose
 from maxmargin.rows.dense import rounded
 from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import FileRows, Section
 from maxmargin.rows.sparse import check_structure, ends_fault
 
-BLOCK = 1 << 20  # numbers
+BLOCK_ENTRIES = 1 << 20  # numbers
 
 
 class Header(NamedTuple):
@@ -126,7 +125,7 @@ def as_features(block: np.ndarray, place: Callable[[int, int], str]) -> np.ndarr
     return values
 
 
-def map_npy(path: Path, options: Options, shown: object) -> FileRows | None:
+def map_npy(path: Path, options: ReadOptions, shown: object) -> FileRows | None:
     """Map a matrix that has the form of rows already; None if it does not."""
     with path.open("rb") as file:
         header = read_header(file, shown)
@@ -163,7 +162,7 @@ class NpyReader(Reader):
         order = "F" if header.by_columns else "C"
         shape = header.shape
         matrix = np.memmap(self.path, header.dtype, "r", header.offset, shape, order)  # type: ignore[call-overload]
-        length = max(1, BLOCK // shape[1])
+        length = max(1, BLOCK_ENTRIES // shape[1])
         for start in range(0, shape[0], length):
             block = np.array(matrix[start : start + length])
             self._add_labels(block, layout, start)
@@ -181,12 +180,12 @@ class NpyReader(Reader):
         self.labels.add_texts(codes, [str(value) for value in found.tolist()])
 
 
-TURNED = {  # what each form is made of
+SPARSE_FORMS = {  # what each form is made of
     "csc": ("data", "indices", "indptr"),
     "bsr": ("data", "indices", "indptr"),
     "coo": ("data", "row", "col"),
 }
-COPIES = 4  # of its arrays that are in memory while a matrix is turned, at most
+CONVERSION_COPIES = 4  # of its arrays that are in memory while a matrix is turned, at most
 
 
 def by_rows(
@@ -203,13 +202,13 @@ def by_rows(
             f"{shown}: a sparse matrix stored as {form} must have rows and columns in proportion to its "
             f"numbers. Got {shape[0]:,} × {shape[1]:,} with {held:,} bytes instead. Save X.tocsr()."
         )
-    needed, left = COPIES * held, allowance()
+    needed, left = CONVERSION_COPIES * held, allowance()
     if left is not None and needed > left:
         raise InputError(
             f"{shown}: a sparse matrix stored as {form} must fit into memory to be turned into rows, "
             f"{needed:,} bytes. Got {left:,} bytes of memory instead. Save X.tocsr()."
         )
-    data, *places = (read(name) for name in TURNED[form])
+    data, *places = (read(name) for name in SPARSE_FORMS[form])
     try:
         if data.dtype.kind not in "biuf" or any(part.dtype.kind not in "iu" for part in places):
             raise ValueError(f"its arrays are of types {data.dtype} and {places[0].dtype}")
@@ -304,7 +303,7 @@ class NpzReader(Reader):
                 )
             if not d:
                 raise InputError(f"{self.shown}: must have at least one feature. Got none. Save others.")
-            length = max(1, BLOCK // d)
+            length = max(1, BLOCK_ENTRIES // d)
             for start in range(0, n, length):
                 rows = min(length, n - start)
                 block = self._take(file, header.dtype, rows * d).reshape(rows, d)
@@ -324,12 +323,12 @@ class NpzReader(Reader):
             raise InputError(
                 f"{self.shown}: must hold rows of a sparse matrix. Got none. Save it again."
             )
-        needed = ("data", "indices", "indptr") if form == "csr" else TURNED.get(form, ())
+        needed = ("data", "indices", "indptr") if form == "csr" else SPARSE_FORMS.get(form, ())
         if not needed or not set(needed) <= names:
             raise InputError(
-                f"{self.shown}: a sparse matrix must be of the form csr, {', '.join(TURNED)}, with all "
-                f"of its arrays. Got {form[:20]!r} and {', '.join(sorted(names)[:10])} instead. "
-                "Save X.tocsr()."
+                f"{self.shown}: a sparse matrix must be of the form csr, {', '.join(SPARSE_FORMS)}, "
+                f"with all of its arrays. Got {form[:20]!r} and {', '.join(sorted(names)[:10])} "
+                "instead. Save X.tocsr()."
             )
         if form == "csr":
             yield from self._streamed(archive, n, d)
@@ -374,7 +373,7 @@ def _pieces(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
     """Stretches of rows that hold about as many numbers as a block."""
     start, n = 0, len(indptr) - 1
     while start < n:
-        stop = int(np.searchsorted(indptr, indptr[start] + BLOCK, side="right")) - 1
+        stop = int(np.searchsorted(indptr, indptr[start] + BLOCK_ENTRIES, side="right")) - 1
         stop = min(n, max(stop, start + 1))
         yield start, stop
         start = stop

@@ -29,12 +29,21 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import MAX_EXPANSION, NUMBER_BYTES
 from maxmargin.files.cache import cached, convert
 from maxmargin.files.numpy_files import map_npy, read_array
-from maxmargin.files.options import Names, Options, find_kind, read_options
-from maxmargin.files.reader import Labels, Reader, StartAgain, check_labels, check_length
+from maxmargin.files.reader import (
+    Labels,
+    Names,
+    Reader,
+    ReadOptions,
+    StartAgain,
+    check_labels,
+    check_length,
+    find_kind,
+    read_options,
+)
 from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import read_store
 
-MARKS = {
+FILE_SIGNATURES = {
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz",
     b"PAR1": "parquet",
@@ -42,25 +51,25 @@ MARKS = {
     b"\xff\xff\xff\xff": "arrow",
     b"maxmargin rows": "rows",
 }
-PAIR = re.compile(rb"[^\s,#:]+(?:\s+qid:\S+)?\s+[0-9]+:[^\s,]")
-START = 1 << 16
+SVMLIGHT_LINE = re.compile(rb"[^\s,#:]+(?:\s+qid:\S+)?\s+[0-9]+:[^\s,]")
+GUESS_BYTES = 1 << 16
 
 
 def guess_kind(path: Path) -> str:
     """Tell npy, npz, Parquet, Arrow, svmlight and tables apart."""
     with path.open("rb") as file:
-        start = file.read(START)
-    for mark, kind in MARKS.items():
+        start = file.read(GUESS_BYTES)
+    for mark, kind in FILE_SIGNATURES.items():
         if start.startswith(mark):
             return kind
     if start.startswith(b"\x1f\x8b"):
         try:
             with gzip.open(path) as file:
-                start = file.read(START)
+                start = file.read(GUESS_BYTES)
         except (OSError, EOFError, zlib.error):
             return "csv"  # its reader says what is wrong
     lines = [line for line in start.split(b"\n")[:100] if line.strip()]
-    if any(PAIR.match(line.strip()) for line in lines):
+    if any(SVMLIGHT_LINE.match(line.strip()) for line in lines):
         return "svmlight"
     return "tsv" if lines and b"\t" in lines[0] and b"," not in lines[0] else "csv"
 
@@ -156,8 +165,12 @@ def open_rows(
     if backend is not None:
         from maxmargin.files.partitions import open_parts
 
-        more = {"labels": labels, "kind": kind, "cache_dir": cache_dir}
-        return open_parts(path, backend, given | more)
+        if labels is not None:
+            raise InputError(
+                "labels must be None for files in partitions. Got labels instead. Name their column "
+                "(label=…)."
+            )
+        return open_parts(path, backend, kind, cache_dir, given)
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(
             f"path must name one file. Got {path!r} instead. To open many as one, name a backend, "
@@ -169,8 +182,7 @@ def open_rows(
         if labels is not None:
             given["label"] = False
         options = read_options(shown, find_kind(source, kind), **given)
-        folder = None if cache_dir is None else Path(cache_dir)
-        rows = _open(source, options, folder, shown, temporary is not None)
+        rows = open_source(source, options, cache_dir, shown, temporary is not None)
         if temporary is not None:
             weakref.finalize(rows, shutil.rmtree, temporary, ignore_errors=True)
         if labels is not None:
@@ -178,9 +190,14 @@ def open_rows(
         return rows
 
 
-def _open(
-    source: Path, options: Options, folder: Path | None, shown: object, temporary: bool
+def open_source(
+    source: Path,
+    options: ReadOptions,
+    cache_dir: str | os.PathLike[str] | None,
+    shown: object,
+    temporary: bool = False,
 ) -> FileRows:
+    """Return the rows of one file; it is converted if it has to be."""
     if options.kind == "rows":
         return read_store(source, features=options.features)
     if options.kind == "npy":
@@ -189,19 +206,19 @@ def _open(
             return rows
     make = make_reader(source, options, shown)
     if not temporary:
-        return cached(source, options, folder, make, shown)
+        return cached(source, options, None if cache_dir is None else Path(cache_dir), make, shown)
     target = source.with_suffix(".rows")
     convert(make(), target, {})
     source.unlink()
     return read_store(target, features=options.features)
 
 
-def make_reader(path: Path, options: Options, shown: object) -> Callable[[], Reader]:
+def make_reader(path: Path, options: ReadOptions, shown: object) -> Callable[[], Reader]:
     """Choose the reader of a kind of file."""
     from maxmargin.files.arrow import ArrowReader
-    from maxmargin.files.csv import CsvReader
     from maxmargin.files.numpy_files import NpyReader, NpzReader
     from maxmargin.files.svmlight import SvmlightReader
+    from maxmargin.files.tables import CsvReader
 
     readers: dict[str, type[Reader]] = {
         "csv": CsvReader,

@@ -19,12 +19,12 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.arrow import ArrowReader, row_groups
-from maxmargin.files.open import collect, in_our_words, open_rows
-from maxmargin.files.options import ENDINGS, Options, find_kind, read_options
+from maxmargin.files.open import collect, in_our_words, open_source
+from maxmargin.files.reader import ENDINGS, ReadOptions, find_kind, read_options
 from maxmargin.rows.partitions import Source, Sources, matrix_of
 
-PART = 1 << 22  # numbers of a partition, at least, where row groups are put together
-CONVERTED = re.compile(r"\.[0-9a-f]{12}\.rows$")  # names of files that were made from others
+MIN_PARTITION_ENTRIES = 1 << 22  # numbers of a partition, at least, where row groups are put together
+CONVERTED_NAME = re.compile(r"\.[0-9a-f]{12}\.rows$")  # names of files that were made from others
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -53,35 +53,31 @@ class FilePartitions(Sources):
         return f"FilePartitions({str(self.files[0])!r}, …: {many})"
 
 
-def open_parts(paths: Paths, backend: Any, given: dict[str, Any]) -> FilePartitions:
+def open_parts(
+    paths: Paths, backend: Any, kind: str | None, cache_dir: Any, given: dict[str, Any]
+) -> FilePartitions:
     """Find the files, and say how they are cut into partitions; none is read yet."""
     client = _client_of(backend)
-    files = _files(paths, given.get("kind"))
-    if given.pop("labels") is not None:
-        raise InputError(
-            "labels must be None for files in partitions. Got labels instead. Name their column "
-            "(label=…)."
-        )
+    files = _files(paths, kind)
     if given["one_hot"] and not given["encoding"]:
         raise InputError(
             "one_hot on files in partitions must come with the categories, since no file knows those of "
             "the others. Got none instead. Pass encoding={column: [categories]}."
         )
-    kinds = {find_kind(file, given["kind"]) for file in files}
+    kinds = {find_kind(file, kind) for file in files}
     if len(kinds) > 1:
         raise InputError(
             f"files in partitions must be of one kind. Got {', '.join(sorted(kinds))} instead. Name "
             "those of one kind, such as *.parquet."
         )
     (kind,) = kinds
-    asked = {name: value for name, value in given.items() if name not in ("kind", "cache_dir")}
-    options = read_options(files[0], kind, **asked)
+    options = read_options(files[0], kind, **given)
     parts: list[Source] = []
     for file in files:
         if kind == "parquet":
             parts += _row_groups(file, options)
         else:
-            parts.append(FilePart(os.fspath(file), given))
+            parts.append(FilePart(os.fspath(file), options, cache_dir))
     if not parts:
         raise InputError(f"{files[0]} and the others must hold rows. Got none. Name other files.")
     return FilePartitions(files, parts, client)
@@ -110,7 +106,7 @@ def _files(paths: Paths, kind: str | None) -> list[Path]:
             found += _in_folder(one, kind) if one.is_dir() else [one]
         if not some and not glob.has_magic(name):
             raise InputError(f"{name}: No such file or folder. Name files that can be read.")
-    found = [file for file in found if not CONVERTED.search(file.name)]
+    found = [file for file in found if not CONVERTED_NAME.search(file.name)]
     if not found:
         raise InputError(
             f"{', '.join(map(str, names))}: no file has such a name. Name files that exist."
@@ -129,14 +125,14 @@ def _in_folder(folder: Path, kind: str | None) -> list[Path]:
     ]
 
 
-def _row_groups(file: Path, options: Options) -> Iterator[Source]:
+def _row_groups(file: Path, options: ReadOptions) -> Iterator[Source]:
     """A few row groups at a time."""
     with in_our_words(os.fspath(file)):
         sizes, columns = row_groups(file)
     first, rows = 0, 0
     for k, size in enumerate(sizes):
         rows += size
-        if rows * columns >= PART or k + 1 == len(sizes):
+        if rows * columns >= MIN_PARTITION_ENTRIES or k + 1 == len(sizes):
             if rows:
                 yield RowGroups(os.fspath(file), options, range(first, k + 1))
             first, rows = k + 1, 0
@@ -157,8 +153,8 @@ def _on_a_worker(path: str) -> Iterator[None]:
 class FilePart(Source):
     """A file of any kind, converted by the first worker that needs it."""
 
-    def __init__(self, path: str, options: dict[str, Any]) -> None:
-        self.path, self.options = path, options
+    def __init__(self, path: str, options: ReadOptions, cache_dir: Any) -> None:
+        self.path, self.options, self.cache_dir = path, options, cache_dir
 
     def __str__(self) -> str:
         return self.path
@@ -166,14 +162,14 @@ class FilePart(Source):
     def read(self) -> tuple[Any, np.ndarray | None, list[str] | None]:
         """The matrix, the labels and the names of the features."""
         with _on_a_worker(self.path):
-            rows = open_rows(self.path, **self.options)
+            rows = open_source(Path(self.path), self.options, self.cache_dir, self.path)
         return matrix_of(rows.between(0, rows.n)), rows.labels, rows.names
 
 
 class RowGroups(Source):
     """Some row groups of a Parquet file."""
 
-    def __init__(self, path: str, options: Options, groups: range) -> None:
+    def __init__(self, path: str, options: ReadOptions, groups: range) -> None:
         self.path, self.options, self.groups = path, options, groups
 
     def __str__(self) -> str:

@@ -1,12 +1,14 @@
 """What every reader of files does: blocks of features one after the other, and labels on the side.
 
-Labels as they come, block after block: texts become numbers only if all of them are.
+What is read is decided by :class:`ReadOptions`. Labels come block after block: texts become numbers only
+if all of them are.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,148 @@ from maxmargin.core.size_limits import (
     check_width,
     in_proportion,
 )
-from maxmargin.files.options import Options, at_row
 from maxmargin.files.text import read_float
 
-MOST = 1_000_000  # different labels
-MISSING = "", "NA", "N/A", "<NA>", "null", "NULL"
+Names = Sequence[str | int] | None
+
+ENDINGS = {
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "svmlight": (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
+    "npy": (".npy",),
+    "npz": (".npz",),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "rows": (".rows",),
+}
+KINDS = tuple(ENDINGS)
+ELSEWHERE = {  # files that people have, and what to do with them
+    (".xlsx", ".xls", ".ods"): "Save the sheet as .csv.",
+    (
+        ".jsonl",
+        ".ndjson",
+        ".json",
+    ): "Learn from JSON lines with maxmargin.stream, or write them as .csv.",
+}
+TEXTS = ("csv", "tsv", "svmlight")  # these may be compressed with gzip
+TABLES = ("csv", "tsv", "parquet", "arrow")  # columns with names, some of text perhaps
+COLUMNS = (*TABLES, "npy")  # columns with names or numbers
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Everything that decides what is read from a file, checked by :func:`read_options`; plain JSON."""
+
+    kind: str
+    label: str | bool | None = None
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    header: bool | None = None
+    one_hot: bool = False
+    encoding: dict[str, list[str]] | None = None
+    dtype: str | None = None
+    first_index: int | None = None
+    features: int | None = None
+
+
+def at_row(path: object, row: int) -> str:
+    """The place of a mistake where there are no lines; rows count from 0, as in NumPy."""
+    return f"{path}, row {row}"
+
+
+def find_kind(path: Path, kind: str | None = None) -> str:
+    """Tell what a file holds by its name, unless it is said."""
+    if kind is not None:
+        if kind not in KINDS:
+            raise InputError(f"kind must be one of {', '.join(KINDS)}. Got {kind!r} instead.")
+        return kind
+    name = path.name.lower()
+    short = name.removesuffix(".gz")
+    for known, endings in ENDINGS.items():
+        if short.endswith(endings):
+            if short != name and known not in TEXTS:
+                raise InputError(f"{path}: only text may be compressed. Decompress it with gunzip.")
+            return known
+    every = ", ".join(ending for group in ENDINGS.values() for ending in group)
+    for others, do in ELSEWHERE.items():
+        if short.endswith(others):
+            raise InputError(f"{path}: the name of a data file must end in one of {every}. {do}")
+    raise InputError(
+        f"{path}: the name of a data file must end in one of {every} (text also in .gz). "
+        "Rename it, or say what it is (kind=…)."
+    )
+
+
+def read_options(path: object, kind: str, **given: Any) -> ReadOptions:
+    """Check what was asked for; an option that a kind of file does not have is refused."""
+    asked = ReadOptions(kind, **given)
+    label = asked.label
+    if label is True:
+        raise InputError("label must be a column, False (there is none) or None. Got True instead.")
+    of_kinds = {
+        "columns": (bool(asked.columns), COLUMNS),
+        "drop": (bool(asked.drop), COLUMNS),
+        "header": (asked.header is not None, ("csv", "tsv")),
+        "one_hot": (asked.one_hot or bool(asked.encoding), TABLES),
+        "first_index": (asked.first_index is not None, ("svmlight",)),
+        "features": (asked.features is not None, ("svmlight", "npz", "rows")),
+        "label": (isinstance(label, (str, int)) and label is not False, (*COLUMNS, "npz")),
+    }
+    for name, (used, kinds) in of_kinds.items():
+        if used and kind not in kinds:
+            raise InputError(
+                f"{path}: {name}=… is for {', '.join(kinds)}; in a {kind} file there is no such thing. "
+                "Leave it out."
+            )
+    if asked.first_index not in (None, 0, 1):
+        raise InputError(f"first_index must be 0, 1 or None (1). Got {asked.first_index!r} instead.")
+    if asked.features is not None and not 1 <= asked.features <= 2**31:
+        raise InputError(
+            f"features must be a count from 1 to 2³¹ or None. Got {asked.features!r} instead."
+        )
+    return replace(
+        asked,
+        label=label if label is None or label is False else str(label),
+        columns=_texts("columns", asked.columns),
+        drop=_texts("drop", asked.drop),
+        one_hot=bool(asked.one_hot) or bool(asked.encoding),
+        encoding=_read_encoding(asked.encoding),
+        dtype=_read_dtype(asked.dtype),
+    )
+
+
+def _texts(name: str, columns: Names) -> tuple[str, ...]:
+    if isinstance(columns, str):
+        raise InputError(f"{name} must be a list of columns. Got {columns!r}. Write [{columns!r}].")
+    found = tuple(str(column) for column in columns or ())
+    if len(set(found)) < len(found):
+        twice = next(column for column in found if found.count(column) > 1)
+        raise InputError(f"{name} must name a column once. Got {twice!r} twice instead.")
+    return found
+
+
+def _read_encoding(encoding: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]] | None:
+    if encoding is None:
+        return None
+    if not isinstance(encoding, Mapping) or any(isinstance(v, str) for v in encoding.values()):
+        raise InputError(f"encoding must be a dict {{column: [categories]}}. Got {encoding!r} instead.")
+    return {str(name): [str(value) for value in values] for name, values in encoding.items()}
+
+
+def _read_dtype(dtype: Any) -> str | None:
+    if dtype is None:
+        return None
+    try:
+        name = str(np.dtype(dtype).name)
+    except TypeError:
+        name = ""
+    if name not in ("float32", "float64"):
+        raise InputError(f"dtype must be float64, float32 or None. Got {dtype!r} instead.")
+    return name
+
+
+MAX_CLASSES = 1_000_000  # different labels
+MISSING_LABELS = "", "NA", "N/A", "<NA>", "null", "NULL"
 NO_NUMBERS = "nan", "inf", "infinity"
 
 
@@ -77,10 +216,10 @@ class Labels:
         return np.asarray(typed_labels(list(self._known))[np.concatenate(self._codes)])
 
     def _check(self, count: int) -> None:
-        if count > MOST:
+        if count > MAX_CLASSES:
             raise InputError(
-                f"{self.path}: labels must be classes. Got more than {MOST:,} different ones instead. "
-                "Name the column of the labels (label=…)."
+                f"{self.path}: labels must be classes. Got more than {MAX_CLASSES:,} different ones "
+                "instead. Name the column of the labels (label=…)."
             )
 
 
@@ -113,7 +252,7 @@ def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
 
 def _is_missing(text: str) -> bool:
     """Whether a text says that there is no label, or is no number though it is written as one."""
-    return text.strip() in MISSING or text.strip().lower().lstrip("+-") in NO_NUMBERS
+    return text.strip() in MISSING_LABELS or text.strip().lower().lstrip("+-") in NO_NUMBERS
 
 
 def typed_labels(texts: Sequence[str]) -> np.ndarray:
@@ -136,13 +275,13 @@ class Reader(ABC):
     ----------
     path : Path
         The file.
-    options : Options
+    options : ReadOptions
         What to read of it.
     shown : object
         Its name in errors.
     """
 
-    def __init__(self, path: Path, options: Options, shown: object) -> None:
+    def __init__(self, path: Path, options: ReadOptions, shown: object) -> None:
         self.path, self.options, self.shown = path, options, shown
         self.labels = Labels(shown)
         self.names: list[str] | None = None  # of the features, if the file names them

@@ -21,13 +21,13 @@ from scipy import sparse
 
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import InputError
-from maxmargin.files.options import at_line
 from maxmargin.files.reader import Reader, check_labels
 from maxmargin.files.text import (
     LINE,
     Scratch,
     TextSource,
     as_text,
+    at_line,
     distinct,
     is_index,
     line_ends,
@@ -208,7 +208,7 @@ class SvmlightReader(Reader):
         )
 
 
-BLOCK = 1 << 18  # numbers at a time
+BLOCK_ENTRIES = 1 << 18  # numbers at a time
 
 
 def write_svmlight(
@@ -253,7 +253,7 @@ def write_svmlight(
     opened = gzip.open if target.suffix.lower() == ".gz" else open
     first_row = _needed(rows, first_index)
     n = rows.shape[0]
-    length = max(1, BLOCK * n // max(1, rows.nnz if sparse.issparse(rows) else rows.size))
+    length = max(1, BLOCK_ENTRIES * n // max(1, rows.nnz if sparse.issparse(rows) else rows.size))
     try:
         with replacing(target) as place, opened(place, "wb") as file:
             file.write("".join(f"# {line}\n" for line in comment.splitlines()).encode())

@@ -22,15 +22,19 @@ from typing import IO, Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.files.options import at_line
 from maxmargin.kernels.text import number_texts
 from maxmargin.rows.free_memory import allowance
-from maxmargin.rows.on_disk import THREAD
+from maxmargin.rows.on_disk import THREAD_BYTES
 
-CHUNK = 1 << 20  # bytes
-LONGEST = 1 << 28  # bytes of a line
+CHUNK_BYTES = 1 << 20  # bytes
+MAX_LINE_BYTES = 1 << 28  # bytes of a line
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")  # bytes that no text has
 LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+
+
+def at_line(path: object, line: int) -> str:
+    """The place of a mistake in text, as editors understand it; standard input is ``-``."""
+    return f"{path}:{line}"
 
 
 class TextSource:
@@ -94,26 +98,26 @@ class TextSource:
     def _take(self) -> bytes:
         """The next whole lines; those after them may be on their way."""
         part = self._read() if self._coming is None else self._coming.result()
-        if self._pool is None and len(part) >= CHUNK and isinstance(self._file, gzip.GzipFile):
+        if self._pool is None and len(part) >= CHUNK_BYTES and isinstance(self._file, gzip.GzipFile):
             left = allowance()
-            self._pool = ThreadPoolExecutor(1) if left is None or left >= THREAD else None
+            self._pool = ThreadPoolExecutor(1) if left is None or left >= THREAD_BYTES else None
         self._coming = self._pool.submit(self._read) if self._pool else None
         return part
 
     def _read(self) -> bytes:
         """Read the next whole lines; the last one may lack its end."""
         try:
-            part = self._file.read(CHUNK)
+            part = self._file.read(CHUNK_BYTES)
             if not part or part.endswith(b"\n"):
                 return part
-            rest = self._file.readline(LONGEST)
+            rest = self._file.readline(MAX_LINE_BYTES)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(
                 f"{self.shown}: the compressed file is broken or cut off. Copy it again."
             ) from error
-        if len(rest) == LONGEST:
+        if len(rest) == MAX_LINE_BYTES:
             raise InputError(
-                f"{self.shown}: a line must have at most {LONGEST:,} bytes. Got more. "
+                f"{self.shown}: a line must have at most {MAX_LINE_BYTES:,} bytes. Got more. "
                 "Is this a file of text?"
             )
         return part + rest

@@ -27,7 +27,7 @@ from maxmargin.kernels.jit import (
 
 EASY, HARD = 0, 1
 PLUS, MINUS, POINT, ZERO, E = 43, 45, 46, 48, 101
-LEAST, MOST = -342, 308  # exponents q beyond which every number underflows or overflows
+MIN_EXPONENT, MAX_EXPONENT = -342, 308  # exponents q beyond which every number underflows or overflows
 DIGITS = 19  # decimal digits that 64 bits always hold
 EXACT = np.uint64(1 << 53)
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -35,8 +35,8 @@ ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 def _leading_bits() -> np.ndarray:
     """The 128 leading bits of 5^q, upper half first; a reciprocal is rounded up."""
-    table = np.empty((MOST - LEAST + 1, 2), dtype=np.uint64)
-    for q in range(LEAST, MOST + 1):
+    table = np.empty((MAX_EXPONENT - MIN_EXPONENT + 1, 2), dtype=np.uint64)
+    for q in range(MIN_EXPONENT, MAX_EXPONENT + 1):
         power = 5 ** abs(q)
         bits = power.bit_length()
         if q >= 0:
@@ -44,7 +44,7 @@ def _leading_bits() -> np.ndarray:
         else:
             c = (1 << (bits + 127)) // power + 1
             c >>= max(0, c.bit_length() - 128)
-        table[q - LEAST] = c >> 64, c & 0xFFFFFFFFFFFFFFFF
+        table[q - MIN_EXPONENT] = c >> 64, c & 0xFFFFFFFFFFFFFFFF
     return table
 
 
@@ -111,13 +111,13 @@ def _first_digits(text: Any, k: int, stop: int) -> tuple[Any, int, bool]:
 
 @jit
 def _nearest(w: Any, q: int) -> tuple[float, int]:
-    """The double nearest to w·10^q for w > 0 and LEAST ≤ q ≤ MOST; HARD where there is none."""
+    """The double nearest to w·10^q for w > 0 and q within the limits; HARD where there is none."""
     zeros = leading_zeros(w)
     w = w << zeros
-    five = POWERS_OF_FIVE[q - LEAST, 0]
+    five = POWERS_OF_FIVE[q - MIN_EXPONENT, 0]
     high, low = high_half(w, five), w * five
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):  # the bits that follow may carry into those needed
-        more = high_half(w, POWERS_OF_FIVE[q - LEAST, 1])
+        more = high_half(w, POWERS_OF_FIVE[q - MIN_EXPONENT, 1])
         low = low + more
         if more > low:
             high = high + np.uint64(1)
@@ -150,7 +150,7 @@ def _scaled(w: Any, q: int, cut: bool) -> tuple[float, int]:
     if w <= EXACT and -22 <= q <= 22 and not cut:
         exact = np.float64(np.int64(w))
         return (exact / POWERS_OF_TEN[-q] if q < 0 else exact * POWERS_OF_TEN[q]), EASY
-    if q < LEAST or q > MOST or w == np.uint64(0):
+    if q < MIN_EXPONENT or q > MAX_EXPONENT or w == np.uint64(0):
         return 0.0, HARD
     value, how = _nearest(w, q)
     if cut and how == EASY:

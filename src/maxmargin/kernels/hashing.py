@@ -14,7 +14,7 @@ from maxmargin.kernels.jit import jit, trailing_zeros
 
 OFFSET, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a, 64 bits
 MIX = np.uint64(0xFF51AFD7ED558CCD)
-SHIFT, TOP, NEAR = np.uint64(33), np.uint64(63), np.uint64(16)
+SHIFT, TOP, NEIGHBOUR_BITS = np.uint64(33), np.uint64(63), np.uint64(16)
 ZERO, TEN = 48, 10
 
 
@@ -22,7 +22,7 @@ ZERO, TEN = 48, 10
 def _slot(keys: Any, key: Any) -> int:
     """Where a key is, or would be."""
     mask = np.uint64(keys.shape[0] - 1)
-    at = np.uint64(key) + (np.uint64(key) >> NEAR) * MIX  # neighbours stay neighbours
+    at = np.uint64(key) + (np.uint64(key) >> NEIGHBOUR_BITS) * MIX  # neighbours stay neighbours
     while True:
         at &= mask
         if keys[at] == key or keys[at] < 0:

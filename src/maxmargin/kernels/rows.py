@@ -437,7 +437,7 @@ def combine(rows: Any, C: Any, out: Any) -> None:
 
 LEVELS = 32767
 NOTHING = 1e-290  # smaller columns are zero to the sketch, whose unit of 1/32767 covers them
-WORTH = 1 << 22  # entries; smaller data lives in the processor's caches anyway
+MIN_SKETCH_ENTRIES = 1 << 22  # entries; smaller data lives in the processor's caches anyway
 
 
 @jit
@@ -450,7 +450,9 @@ def fill(X: Any, per_unit: Any, sketch: Any) -> None:
 
 def worth_sketching(rows: Rows) -> TypeGuard[DenseRows]:
     """Whether a sketch of these rows saves more than it costs: large, dense, doubles."""
-    return isinstance(rows, DenseRows) and rows.X.dtype == np.float64 and rows.entries >= WORTH
+    return (
+        isinstance(rows, DenseRows) and rows.X.dtype == np.float64 and rows.entries >= MIN_SKETCH_ENTRIES
+    )
 
 
 def with_sketch(rows: DenseRows) -> DenseRows:

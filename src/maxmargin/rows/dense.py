@@ -16,8 +16,8 @@ from scipy import sparse
 from maxmargin.rows.base import BLOCK_ENTRIES, Dense, Rows
 
 FOLD_ENTRIES = 1 << 12  # length of a row that is reduced at full speed
-LARGE_ENTRIES = 1 << 21  # worth a second thread
-WIDE_ENTRIES = 1 << 20  # enough for a matrix product to run at full speed
+MIN_THREAD_ENTRIES = 1 << 21  # worth a second thread
+PRODUCT_ENTRIES = 1 << 20  # enough for a matrix product to run at full speed
 
 _NO_SKETCH = np.empty((0, 0), dtype=np.int16)
 _NO_UNIT = np.empty(0)
@@ -65,23 +65,23 @@ class DenseRows(Rows):
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V, block by block; float32 data is widened on the way."""
         out = np.empty((self.n, *V.shape[1:]))
-        for where, block in self.blocks(WIDE_ENTRIES):
+        for where, block in self.blocks(PRODUCT_ENTRIES):
             np.matmul(block._wide(), V, out=out[where])
         return out
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """C X, block by block."""
-        if self.n * self.d <= WIDE_ENTRIES:
+        if self.n * self.d <= PRODUCT_ENTRIES:
             return np.asarray(C @ self._wide())
         out = np.zeros((len(C), self.d))
-        for where, block in self.blocks(WIDE_ENTRIES):
+        for where, block in self.blocks(PRODUCT_ENTRIES):
             out += C[:, where] @ block._wide()
         return out
 
     def square_lengths(self) -> np.ndarray:
         """‖x_i‖² for every row."""
         out = np.empty(self.n)
-        for where, block in self.blocks(WIDE_ENTRIES):
+        for where, block in self.blocks(PRODUCT_ENTRIES):
             X = block._wide()
             out[where] = np.einsum("ij,ij->i", X, X)
         return out
@@ -89,7 +89,7 @@ class DenseRows(Rows):
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j; two threads read large data faster than one."""
-        if self.entries < LARGE_ENTRIES:
+        if self.entries < MIN_THREAD_ENTRIES:
             return self._reach(0, self.n)
         half = self.n // 2
         with ThreadPoolExecutor(2) as pool:
@@ -125,7 +125,7 @@ def _aligned(X: np.ndarray) -> np.ndarray:
     return X
 
 
-WHOLE = 2**53  # up to which a double holds every whole number
+MAX_EXACT_INTEGER = 2**53  # up to which a double holds every whole number
 
 
 def not_doubles(X: Any) -> str | None:
@@ -141,9 +141,9 @@ def rounded(values: np.ndarray) -> np.ndarray | None:
     """Which of the numbers a double does not hold exactly, infinite ones aside; None if it holds all."""
     kind = values.dtype.kind
     if kind in "iu" and values.dtype.itemsize == 8 and values.size:
-        if max(abs(int(values.max())), abs(int(values.min()))) <= WHOLE:
+        if max(abs(int(values.max())), abs(int(values.min()))) <= MAX_EXACT_INTEGER:
             return None
-        wrong = np.abs(values.astype(np.float64)) >= WHOLE  # rounded, the next above is WHOLE too
+        wrong = np.abs(values.astype(np.float64)) >= MAX_EXACT_INTEGER  # the next above rounds to it
         wrong[wrong] = [not _is_double(v) for v in values[wrong].tolist()]
     elif kind == "f" and values.dtype.itemsize > 8:
         with np.errstate(over="ignore"):
@@ -156,4 +156,4 @@ def rounded(values: np.ndarray) -> np.ndarray | None:
 
 
 def _is_double(value: int) -> bool:
-    return abs(value) <= WHOLE or (abs(value) < 2**1023 and int(float(value)) == value)
+    return abs(value) <= MAX_EXACT_INTEGER or (abs(value) < 2**1023 and int(float(value)) == value)

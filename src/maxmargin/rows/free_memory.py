@@ -10,10 +10,10 @@ import os
 import sys
 from pathlib import Path
 
-MOST = 1 << 25  # numbers copied at a time, at most
-LEAST = 1 << 19  # and at least
-SHARE = 3  # a copy takes one part in so many of what is left
-NUMBER = 8  # bytes
+MAX_COPY_ENTRIES = 1 << 25  # numbers copied at a time, at most
+MIN_COPY_ENTRIES = 1 << 19  # and at least
+COPY_SHARE = 3  # a copy takes one part in so many of what is left
+NUMBER_BYTES = 8  # bytes
 CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -24,10 +24,10 @@ def room(beside: int = 0) -> int:
     """
     left = allowance()
     if left is None:
-        return MOST
-    free = max(0, left - NUMBER * beside) // (SHARE * NUMBER)
+        return MAX_COPY_ENTRIES
+    free = max(0, left - NUMBER_BYTES * beside) // (COPY_SHARE * NUMBER_BYTES)
     step = 1 << max(0, free.bit_length() - 3)
-    return min(MOST, max(LEAST, free // step * step))
+    return min(MAX_COPY_ENTRIES, max(MIN_COPY_ENTRIES, free // step * step))
 
 
 def in_memory() -> int:
@@ -35,9 +35,9 @@ def in_memory() -> int:
     try:
         size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not known on this system
-        return MOST
+        return MAX_COPY_ENTRIES
     left = allowance()
-    return (size if left is None else min(size, left)) // (2 * (NUMBER + 4))
+    return (size if left is None else min(size, left)) // (2 * (NUMBER_BYTES + 4))
 
 
 def allowance() -> int | None:

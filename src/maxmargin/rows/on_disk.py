@@ -40,8 +40,8 @@ from maxmargin.rows.sparse import CsrRows
 
 T = TypeVar("T")
 
-WORTH = 1 << 17  # numbers in a part from which on a thread is worth its start
-THREAD = 1 << 28  # bytes that must be left for a thread: its stack, and what malloc reserves for it
+MIN_THREAD_ENTRIES = 1 << 17  # numbers in a part from which on a thread is worth its start
+THREAD_BYTES = 1 << 28  # to be left for a thread: its stack, and what malloc reserves for it
 
 
 def in_turn(
@@ -52,8 +52,8 @@ def in_turn(
     An error in the thread is raised where its part is asked for. The thread ends with the iteration,
     also one that is given up.
     """
-    left = allowance() if len(places) > 1 and numbers >= WORTH else 0
-    if left is not None and left < THREAD:
+    left = allowance() if len(places) > 1 and numbers >= MIN_THREAD_ENTRIES else 0
+    if left is not None and left < THREAD_BYTES:
         for start, stop in places:
             yield slice(start, stop), read(start, stop)
         return
@@ -278,7 +278,7 @@ def _numbers(indices: np.ndarray) -> np.ndarray:
     return np.flatnonzero(indices) if indices.dtype == bool else indices
 
 
-SHARE = 4  # a file is mapped whole if it takes one part in so many of the addresses left
+ADDRESS_SHARE = 4  # a file is mapped whole if it takes one part in so many of the addresses left
 
 
 class Section(NamedTuple):
@@ -347,7 +347,7 @@ class MappedFile:
     def _fits(self) -> bool:
         """Whether there is room for the addresses of the whole file."""
         left = _addresses_left()
-        return left is None or SHARE * sum(section.nbytes for section in self._sections) <= left
+        return left is None or ADDRESS_SHARE * sum(section.nbytes for section in self._sections) <= left
 
     def _places(self, start: int, stop: int) -> list[Section]:
         """Where rows start … stop−1 lie."""

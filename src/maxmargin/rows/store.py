@@ -28,17 +28,17 @@ from maxmargin.rows.on_disk import FileRows, Section, map_section
 from maxmargin.rows.sparse import ends_fault
 
 MAGIC = b"maxmargin rows 1\n"
-ALIGN = 4096
-TAIL = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magic word again
-CHUNK = 1 << 24  # bytes at a time
-MOST_FEATURES = np.iinfo(np.int32).max  # columns are 32-bit numbers; row ends are 64-bit ones
+ALIGN_BYTES = 4096
+TAIL_BYTES = 8 + 8 + len(MAGIC)  # length of the JSON text, its checksum, and the magic word again
+CHUNK_BYTES = 1 << 24  # bytes at a time
+MAX_FEATURES = np.iinfo(np.int32).max  # columns are 32-bit numbers; row ends are 64-bit ones
 NUMBERS = tuple(np.dtype(kind).str for kind in (np.float64, np.float32))
 PLACE_TYPE, END_TYPE = np.dtype(np.int32).str, np.dtype(np.int64).str
 DENSE = {"X": NUMBERS}  # the arrays of a file, and their types
 SPARSE = {"data": NUMBERS, "indices": (PLACE_TYPE,), "indptr": (END_TYPE,)}
 CODES = {"codes": (PLACE_TYPE,)}
 PLACES = ("indices", "codes")  # arrays that say where something is
-MAX_COUNTS = {"n": np.iinfo(np.int64).max - 1, "d": MOST_FEATURES}
+MAX_COUNTS = {"n": np.iinfo(np.int64).max - 1, "d": MAX_FEATURES}
 
 
 def _is_texts(value: Any) -> bool:
@@ -97,9 +97,9 @@ class StoreWriter:
         if not sparse.issparse(X):
             self._part("X").write(X)
             return
-        if self._d > MOST_FEATURES:
+        if self._d > MAX_FEATURES:
             raise InputError(
-                f"{self.path}: sparse rows must have at most {MOST_FEATURES:,} features. Got "
+                f"{self.path}: sparse rows must have at most {MAX_FEATURES:,} features. Got "
                 f"{self._d:,} instead. Number them without gaps, or hash them."
             )
         X = X.tocsr()
@@ -135,11 +135,11 @@ class StoreWriter:
         put_in_place(whole, self.path)
 
     def _append(self, out: BinaryIO, part: _Part) -> dict[str, Any]:
-        out.write(b"\0" * (-out.tell() % ALIGN))
+        out.write(b"\0" * (-out.tell() % ALIGN_BYTES))
         offset = out.tell()
         part.file.close()
         with part.path.open("rb") as source:
-            shutil.copyfileobj(source, out, CHUNK)
+            shutil.copyfileobj(source, out, CHUNK_BYTES)
         part.path.unlink()
         shape = (self._n, self._d) if part.path.name == "X" else (part.count,)
         return {"offset": offset, "dtype": part.dtype, "shape": shape, "sum": part.sum}
@@ -208,14 +208,14 @@ def _require(holds: bool, why: str) -> None:
 def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
     """What the file says of itself, and where that begins."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - TAIL))
-    tail = file.read(TAIL)
-    if len(tail) < TAIL or not tail.endswith(MAGIC):
+    file.seek(max(0, size - TAIL_BYTES))
+    tail = file.read(TAIL_BYTES)
+    if len(tail) < TAIL_BYTES or not tail.endswith(MAGIC):
         raise _broken(path, "it does not end as it should")
     length = int(tail[:8])
-    if not 0 <= length <= size - TAIL:
+    if not 0 <= length <= size - TAIL_BYTES:
         raise _broken(path, "its description is longer than the file")
-    file.seek(size - TAIL - length)
+    file.seek(size - TAIL_BYTES - length)
     text = file.read(length)
     if tail[:16] != b"%08d%08x" % (length, zlib.crc32(text)):
         raise _broken(path, "the checksum of its description does not match")
@@ -230,7 +230,7 @@ def _head(file: BinaryIO, path: Path) -> tuple[dict[str, Any], int]:
         _require(about.get(key) is None or right(about[key]), f"it says of {key} what cannot be")
     named = about.get("names") is None or len(about["names"]) == head["d"]
     _require(named, "it must name every feature")
-    return head, size - TAIL - length
+    return head, size - TAIL_BYTES - length
 
 
 def _sections(head: dict[str, Any]) -> dict[str, Section]:
@@ -277,13 +277,13 @@ def _check(
     place, ranges = 0, {}
     for name, section in sorted(sections.items(), key=lambda item: item[1].offset):
         before = max(place, len(MAGIC))
-        if section.offset != before + -before % ALIGN or section.offset + section.nbytes > end:
+        if section.offset != before + -before % ALIGN_BYTES or section.offset + section.nbytes > end:
             raise _broken(path, f"its array {name} is cut off")
         file.seek(place)
         if file.read(section.offset - place).strip(b"\0") not in (b"", MAGIC):
             raise _broken(path, "there is something between its arrays")
         place = section.offset + section.nbytes
-        words, step, total, highest = section.nbytes // 4, CHUNK // 4, 0, -1
+        words, step, total, highest = section.nbytes // 4, CHUNK_BYTES // 4, 0, -1
         flat = Section(section.offset, PLACE_TYPE if name in PLACES else "<u4", (words,))
         for start in range(0, words, step):
             values = map_section(file.fileno(), flat.between(start, min(start + step, words)))

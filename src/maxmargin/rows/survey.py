@@ -13,7 +13,7 @@ from maxmargin.rows.base import Csr, Rows
 from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of
 
-MOST = 10_000  # distinct labels
+MAX_CLASSES = 10_000  # distinct labels
 
 
 class Surveyed(NamedTuple):
@@ -158,7 +158,7 @@ def _counted(labels: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray,
     weights: np.ndarray = counts.astype(np.float64)
     if weight is not None:
         weights = np.bincount(group.ravel(), weight, len(distinct))
-    return distinct[: MOST + 1], counts[: MOST + 1], weights[: MOST + 1]
+    return distinct[: MAX_CLASSES + 1], counts[: MAX_CLASSES + 1], weights[: MAX_CLASSES + 1]
 
 
 def _classes(facts: Sequence[_Facts]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -173,8 +173,8 @@ def _classes(facts: Sequence[_Facts]) -> tuple[np.ndarray, np.ndarray, np.ndarra
             "Convert all of them to strings."
         )
     classes = find_classes(np.concatenate(given))
-    if len(classes) > MOST:
-        raise InputError(f"y must hold at most {MOST:,} classes. Got more instead.")
+    if len(classes) > MAX_CLASSES:
+        raise InputError(f"y must hold at most {MAX_CLASSES:,} classes. Got more instead.")
     counts, weights = np.zeros((len(facts), len(classes)), np.int64), np.zeros(len(classes))
     for k, fact in enumerate(facts):
         assert fact.labels is not None and fact.counts is not None and fact.weights is not None

@@ -31,9 +31,8 @@ import numpy as np
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import LARGEST
-from maxmargin.files.options import at_line
 from maxmargin.files.svmlight import Parsed
-from maxmargin.files.text import Scratch, line_ends, read_float, short
+from maxmargin.files.text import Scratch, at_line, line_ends, read_float, short
 
 CHUNK = 1 << 20  # bytes
 LONGEST = 1 << 28  # bytes of a line
