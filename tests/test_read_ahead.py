@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from maxmargin.rows import as_rows, on_disk
-from maxmargin.rows.on_disk import FileRows, PartedRows, Section, in_turn
+from maxmargin.rows.on_disk import FileRows, PartedRows, Section, read_ahead
 
 PLACES = [(0, 2), (2, 4), (4, 6), (6, 7)]
 
@@ -37,7 +37,7 @@ def test_parts_come_in_order_and_one_is_on_its_way() -> None:
         return f"{start}-{stop}"
 
     seen = []
-    for k, (where, part) in enumerate(in_turn(read, PLACES, 1)):
+    for k, (where, part) in enumerate(read_ahead(read, PLACES, 1)):
         seen.append((where.start, part))
         for _ in range(1 if k else 2):
             # The next one is being read without being asked for; after the last there is none.
@@ -52,7 +52,7 @@ def test_an_error_of_the_thread_is_raised_where_its_part_is_asked_for() -> None:
             raise OSError("the disk is gone")
         return start
 
-    parts = in_turn(read, PLACES, 1)
+    parts = read_ahead(read, PLACES, 1)
     assert [next(parts)[1], next(parts)[1]] == [0, 2]
     with pytest.raises(OSError, match="the disk is gone"):
         next(parts)
@@ -60,7 +60,7 @@ def test_an_error_of_the_thread_is_raised_where_its_part_is_asked_for() -> None:
 
 @pytest.mark.parametrize("reason", [KeyboardInterrupt, ZeroDivisionError])
 def test_a_pass_given_up_leaves_no_thread(reason: type[BaseException]) -> None:
-    parts = in_turn(lambda start, stop: start, PLACES, 1)
+    parts = read_ahead(lambda start, stop: start, PLACES, 1)
     next(parts)
     assert len(readers()) == 1
     with pytest.raises(reason):
@@ -73,7 +73,7 @@ def test_little_memory_or_small_parts_need_no_thread(
     monkeypatch: pytest.MonkeyPatch, left: int | None, numbers: int
 ) -> None:
     monkeypatch.setattr(on_disk, "allowance", lambda: left)
-    for _ in in_turn(lambda start, stop: start, PLACES, numbers):
+    for _ in read_ahead(lambda start, stop: start, PLACES, numbers):
         assert readers() == []
 
 

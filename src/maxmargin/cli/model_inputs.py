@@ -16,7 +16,7 @@ from maxmargin.cli.options import Source
 from maxmargin.cli.output import SOME
 from maxmargin.core.errors import InputError, some
 from maxmargin.files.numpy_files import check_matrix, read_header
-from maxmargin.files.open import guess_kind, in_our_words, make_reader, spooled
+from maxmargin.files.open import guess_kind, make_reader, os_errors_as_input_errors, spooled
 from maxmargin.files.reader import find_kind, read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.saving import read_any
@@ -87,7 +87,7 @@ def read_validation(path: str, file: Source, table: Table, labels: list[Any]) ->
 def _at_rest(file: Source) -> Iterator[tuple[Source, str]]:
     """The file, and what it is; standard input is kept in a file meanwhile."""
     shown = file.path
-    with in_our_words(shown), spooled(file.path) as (source, temporary):
+    with os_errors_as_input_errors(shown), spooled(file.path) as (source, temporary):
         try:
             kind = find_kind(source) if temporary is None else guess_kind(source)
             yield file._replace(path=str(source)), kind

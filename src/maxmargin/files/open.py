@@ -1,8 +1,6 @@
-"""The door to files: any kind of data file, as rows that need not fit into memory.
+"""Opens a data file of any kind, as rows that need not fit into memory, or as arrays that do.
 
-What comes through a pipe: its first bytes tell.
-
-Small files whole, in memory.
+The name of a file says what it is. What comes through a pipe has no name: its first bytes say it.
 """
 
 from __future__ import annotations
@@ -177,7 +175,7 @@ def open_rows(
             "such as backend='dask'."
         )
     shown = os.fspath(path)
-    with in_our_words(shown), spooled(path) as (source, temporary):
+    with os_errors_as_input_errors(shown), spooled(path) as (source, temporary):
         kind = kind or (guess_kind(source) if temporary else find_kind(source))
         if labels is not None:
             given["label"] = False
@@ -261,7 +259,7 @@ def spooled(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path | None]]:
 
 
 @contextmanager
-def in_our_words(shown: object) -> Iterator[None]:
+def os_errors_as_input_errors(shown: object) -> Iterator[None]:
     """Errors of the operating system as errors of input."""
     try:
         yield
@@ -355,7 +353,7 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
     ([[1.0, 2.5], [4.0, 3.0]], ['benign', 'malign'], ['size', 'shade'])
     """
     shown = os.fspath(path)
-    with in_our_words(shown), spooled(path) as (source, temporary):
+    with os_errors_as_input_errors(shown), spooled(path) as (source, temporary):
         try:
             known = kind or (guess_kind(source) if temporary else find_kind(source))
             asked = read_options(shown, find_kind(source, known), dtype=np.float64, **options)

@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.files.arrow import ArrowReader, row_groups
-from maxmargin.files.open import collect, in_our_words, open_source
+from maxmargin.files.open import collect, open_source, os_errors_as_input_errors
 from maxmargin.files.reader import ENDINGS, ReadOptions, find_kind, read_options
 from maxmargin.rows.partitions import Source, Sources, matrix_of
 
@@ -127,7 +127,7 @@ def _in_folder(folder: Path, kind: str | None) -> list[Path]:
 
 def _row_groups(file: Path, options: ReadOptions) -> Iterator[Source]:
     """A few row groups at a time."""
-    with in_our_words(os.fspath(file)):
+    with os_errors_as_input_errors(os.fspath(file)):
         sizes, columns = row_groups(file)
     first, rows = 0, 0
     for k, size in enumerate(sizes):
@@ -142,7 +142,7 @@ def _row_groups(file: Path, options: ReadOptions) -> Iterator[Source]:
 def _on_a_worker(path: str) -> Iterator[None]:
     """Errors of the operating system as errors of input, with what may be different there."""
     try:
-        with in_our_words(path):
+        with os_errors_as_input_errors(path):
             yield
     except InputError as error:
         if isinstance(error.__cause__, OSError):

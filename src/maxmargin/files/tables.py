@@ -1,12 +1,9 @@
-"""What tables have in common, whatever file they are in: a layout, numbers, texts, labels.
+"""Tables, whatever file they are in, and tables in text with commas or tabs.
 
-Which column of a table is the label, and which are features; whether the first line is a header.
-
-Columns of text as features: one for each category, 1 where a row is of it, else 0.
-
-The encoding {column: [categories]} is kept with a model, so that other files are read alike.
-
-Tables in text, with commas or tabs; quoted fields as Python's csv module reads them.
+A layout says which column is the label and which are features, and whether the first line names them.
+Columns of text become features, one for each category: 1 in the rows of that category, else 0. The
+encoding {column: [categories]} is kept with a model, so that other files are read in the same way.
+Quoted fields are read as Python's csv module reads them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""A text file, a megabyte at a time, cut at line ends; and the number of any line.
+"""Text files, a megabyte at a time, cut at line ends; the number of any line, and numbers in text.
 
 While some lines are worked on, a thread decompresses the next; what is not compressed, the operating
-system reads ahead by itself.
-
-Arrays that are used again and again: memory given back to the system costs time to get once more.
-
-A number in text, read as Python reads it, or refused with its place.
+system reads ahead by itself. Numbers are read as Python reads them, or refused with their place.
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
 """Rows that are fetched part by part and not kept: from a file, or made from other rows on the way.
 
 Whatever the parts come from, a pass is the same: fetch a block, work on it, forget it. Only a few blocks
-are in memory at any time.
+are in memory at any time. While one is worked on, a thread reads the next, and only that one; where there
+is little memory left for a thread, parts are read when they are asked for.
 
-Labelled rows of a file.
-
-Arrays in a file, mapped into memory: whole where there is room for their addresses, else in windows.
-
+Arrays in a file are mapped into memory: whole where there is room for their addresses, else in windows.
 The operating system reads pages when they are used and forgets them when it needs the space; nothing is
 copied. Numbers of rows and offsets are 64-bit integers: a file may hold any number of entries.
-
-Parts of the data in turn; while one is worked on, the next is read by a thread.
-
-Only one part is ever on its way. A thread takes an address space of its own for its memory, so where
-there is little left, parts are read when they are asked for.
 """
 
 from __future__ import annotations
@@ -44,7 +37,7 @@ MIN_THREAD_ENTRIES = 1 << 17  # numbers in a part from which on a thread is wort
 THREAD_BYTES = 1 << 28  # to be left for a thread: its stack, and what malloc reserves for it
 
 
-def in_turn(
+def read_ahead(
     read: Callable[[int, int], T], places: Sequence[tuple[int, int]], numbers: float
 ) -> Iterator[tuple[slice, T]]:
     """Yield each place and what ``read(start, stop)`` returns for it; parts hold about so many numbers.
@@ -147,7 +140,7 @@ class PartedRows(Rows):
         """Yield the rows block by block; the next block is read while this one is used."""
         length = self.block_length(entries)
         places = [(start, min(start + length, self.n)) for start in range(0, self.n, length)]
-        return in_turn(self._read, places, length * self.entries / max(self.n, 1))
+        return read_ahead(self._read, places, length * self.entries / max(self.n, 1))
 
     def stretches(self, order: np.ndarray) -> Iterator[tuple[slice, Dense | Csr, np.ndarray, int]]:
         """Yield pieces of ``order`` that lie in one block each."""
