@@ -1,8 +1,8 @@
 """Matrices of NumPy and SciPy in .npy and .npz files.
 
 A .npy matrix is mapped as it is where it can be, else read block by block. An archive holds a matrix X
-and labels y, or a sparse matrix of SciPy: it is streamed, and never unpacked. A sparse matrix that is not
-stored by rows is read whole, and converted.
+and labels y, or a sparse matrix of SciPy: it is streamed, and never unpacked. A sparse matrix that is
+not stored by rows is read whole, and converted.
 """
 
 from __future__ import annotations

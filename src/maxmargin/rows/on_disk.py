@@ -1,8 +1,8 @@
 """Rows that are fetched part by part and not kept: from a file, or made from other rows on the way.
 
 Whatever the parts come from, a pass is the same: fetch a block, work on it, forget it. Only a few blocks
-are in memory at any time. While one is worked on, a thread reads the next, and only that one; where there
-is little memory left for a thread, parts are read when they are asked for.
+are in memory at any time. While one is worked on, a thread reads the next, and only that one; where
+there is little memory left for a thread, parts are read when they are asked for.
 
 Arrays in a file are mapped into memory: whole where there is room for their addresses, else in windows.
 The operating system reads pages when they are used and forgets them when it needs the space; nothing is
