@@ -109,7 +109,7 @@ class _LocalBench:
             return best
         names = tuple(f"x{j}" for j in range(rows.d))
         question = Question(rows, self._y, None, *self._sides, names, self._free)
-        verdict, other = second_opinion(question, best.passes)
+        verdict, other = second_opinion(question, best)
         if other is not None:
             return other
         raise no_solution(verdict)

@@ -335,7 +335,7 @@ def _found(
     some = not data.weight.all()
     question = ask(machine, own, task.y, labels, names, model.fit_intercept, some, deadline=deadline)
     try:
-        verdict, other = second_opinion(question, result.passes)
+        verdict, other = second_opinion(question, result)
     except OutOfTimeError:
         return None, fitted or _certified(model, data.rows.n, own, machine, task, result)
     if not verdict.separable:

@@ -36,7 +36,7 @@ from maxmargin.solvers.exact.hard_margin import (
     within_reach,
 )
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, exponents_of, primitive
-from maxmargin.solvers.exact.separability import Finding, find_verdict
+from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict, guess_from
 from maxmargin.solvers.exact.signs import nearest
 from maxmargin.solvers.margin.tasks import Solved
 from maxmargin.solvers.problem import Machine
@@ -300,10 +300,10 @@ def judge(question: Question, tol: float = 0.05) -> Verdict:
     return judged(question, tol)[0]
 
 
-def judged(question: Question, tol: float = 0.05) -> tuple[Verdict, Finding]:
-    """The same, with what the solver found."""
+def judged(question: Question, tol: float = 0.05, known: Guess | None = None) -> tuple[Verdict, Finding]:
+    """The same, with what the solver found; it begins with what is ``known`` in floating point."""
     rows = question.exact_rows()
-    finding = find_verdict(rows, tol)
+    finding = find_verdict(rows, tol, known)
     answer = separated(rows, finding, tol) if finding.kind == "separable" else None
     filtered = 0 if finding.signs is None else rows.n - finding.signs.exact
     return put_into_words(question, rows, finding, answer, filtered), finding
@@ -506,12 +506,14 @@ def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     return verdict, ExactOptimum(w, point.b, alpha, square, proof, point.solves, point.exact_rows)
 
 
-def second_opinion(question: Question, passes: int) -> tuple[Verdict, Solved | None]:
+def second_opinion(question: Question, first: Solved) -> tuple[Verdict, Solved | None]:
     """What exact arithmetic says of rows that floating point could not separate.
 
-    Returns the verdict, and if the classes are separable after all a plane with multipliers.
+    The weights with which it saw them cancel are tried at once. Returns the verdict, and if the classes
+    are separable after all a plane with multipliers.
     """
-    verdict, _ = judged(question)
+    verdict, _ = judged(question, known=guess_from(first) if first.meets else None)
+    passes = first.passes
     if not verdict.separable or verdict.w is None or verdict.b is None:
         return verdict, None
     alpha = np.zeros(question.rows.n)

@@ -28,7 +28,7 @@ from maxmargin.estimators.separability import ask, feature_names, second_opinion
 from maxmargin.estimators.validation import check_survey, known_features
 from maxmargin.rows.partitions import RemoteRows
 from maxmargin.rows.survey import Surveyed, survey
-from maxmargin.solvers.margin.tasks import Pass
+from maxmargin.solvers.margin.tasks import Pass, Solved
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, outside, solve_remote
 from maxmargin.solvers.remote.rounds import (
@@ -306,7 +306,10 @@ def exactly(
     machine = replace(machine, members=given[order])
     partial = pool.rows.n < data.rows.n
     question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial, deadline=deadline)
-    verdict, other = second_opinion(question, data.rows.rounds)
+    weights = found.point.weights
+    assert weights is not None
+    first = Solved(found.w, found.b, weights[order], data.rows.rounds, meets=True)
+    verdict, other = second_opinion(question, first)
     if other is None:
         return verdict, found
     plane = Plane(*found.side.scene.inside(other.w, other.b))

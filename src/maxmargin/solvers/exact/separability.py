@@ -63,10 +63,11 @@ def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float, deadline: Dea
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
         return None
     deadline.check()
-    return _guess(solved)
+    return guess_from(solved)
 
 
-def _guess(solved: Solved) -> Guess:
+def guess_from(solved: Solved) -> Guess:
+    """What the hard-margin machine found, as a guess."""
     support = np.flatnonzero(solved.alpha)
     return Guess(solved.w, solved.b, support, solved.alpha[support], solved.meets, solved.passes)
 
@@ -194,9 +195,12 @@ class Finding:
     work: Effort = field(default_factory=Effort)
 
 
-def find_verdict(rows: ExactRows, tol: float) -> Finding:
-    """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved."""
-    return _Ladder(rows, tol, _is_small(rows)).climb()
+def find_verdict(rows: ExactRows, tol: float, known: Guess | None = None) -> Finding:
+    """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved.
+
+    What the hard-margin machine said of these rows, if it is ``known``, is not asked for again.
+    """
+    return _Ladder(rows, tol, _is_small(rows), known).climb()
 
 
 def find_witness(rows: ExactRows) -> dict[int, int] | None:
@@ -213,8 +217,8 @@ def _is_small(rows: ExactRows) -> bool:
 
 
 class _Ladder:
-    def __init__(self, rows: ExactRows, tol: float, exact: bool) -> None:
-        self.rows, self.tol, self.exact = rows, tol, exact
+    def __init__(self, rows: ExactRows, tol: float, exact: bool, known: Guess | None = None) -> None:
+        self.rows, self.tol, self.exact, self.known = rows, tol, exact, known
         self.work = Effort()
         self.guess: Guess | None = None
         self.signs: Signs | None = None
@@ -353,7 +357,7 @@ class _Ladder:
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return
-        guess = guess_plane(rows.given, rows.y, rows.pad, self.tol, rows.deadline)
+        guess = self.known or guess_plane(rows.given, rows.y, rows.pad, self.tol, rows.deadline)
         if guess is not None:
             yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
         if np.ptp(rows.exponents) > SCALE_BITS or rows.rows is not rows.given:

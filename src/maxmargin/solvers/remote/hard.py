@@ -62,7 +62,7 @@ def remote_hard_margin(
                 given = np.zeros(work.n)
                 given[some] = weights
                 multipliers = Multipliers(None, pool.given(given, parts))
-                return RemotePoint(Plane(zero, 0.0), multipliers, meets=pool)
+                return RemotePoint(Plane(zero, 0.0), multipliers, meets=pool, weights=given)
             meet *= HARD.closer
             continue
         small = point.w, point.b, HARD.joining_margin, most

@@ -364,6 +364,7 @@ class RemotePoint:
     primal: float = math.inf
     dual: float = -math.inf
     meets: Pool | None = None  # rows that no plane separates
+    weights: np.ndarray | None = None  # with which these cancel, to rounding
     proof: list[Any] | None = None  # what partitions contribute to its certificate, if they were asked
 
     @property
