@@ -19,8 +19,8 @@ from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.estimators.validation import check_survey
 from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
+from maxmargin.solvers.margin import soft_margin_partitions
 from maxmargin.solvers.remote import machines as remote_machines
-from maxmargin.solvers.remote import soft as remote_soft
 from partitions import blocks, noisy
 
 
@@ -275,7 +275,7 @@ def test_one_row_of_each_kind_is_enough(C):
 def test_the_answer_does_not_depend_on_when_the_certificate_is_asked_for(sure, monkeypatch):
     X, y = noisy(30_000, 8)
     usual = fitted(mm.SoftMarginSVC(), X, y)
-    monkeypatch.setattr(remote_soft, "SURE", sure)
+    monkeypatch.setattr(soft_margin_partitions, "SURE", sure)
     model = fitted(mm.SoftMarginSVC(), X, y)
     assert model.certificate_.relative_gap <= 1e-6
     assert model.certificate_.primal == pytest.approx(usual.certificate_.primal, rel=2e-6)

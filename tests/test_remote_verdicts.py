@@ -14,7 +14,7 @@ from bank import BANK
 from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators.remote import separability as remote
 from maxmargin.rows.survey import survey
-from maxmargin.solvers.remote import separation
+from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
 from separation import check_verdict, decide, signed
 
@@ -181,6 +181,6 @@ def test_what_cannot_be_decided_is_refused(few_rows_here, monkeypatch):
             words = "cannot be compared"
         with pytest.raises(mm.InputError, match=words):
             decided(rows, labels, cut(len(labels), 3))
-    monkeypatch.setattr(separation, "MOST", 20)
+    monkeypatch.setattr(objections, "MOST", 20)
     with pytest.raises(mm.InputError, match="decided by few of them"):
         decided(X, y, cut(200, 3))

@@ -26,13 +26,13 @@ from maxmargin.estimators.validation import check_exact_survey
 from maxmargin.rows.partitions import Part, RemoteRows
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.exact.integer_rows import exponents_of
+from maxmargin.solvers.exact.objections import Columns, Decided, remote_verdict
 from maxmargin.solvers.exact.separability import Finding
 from maxmargin.solvers.margin.coordinates import Scene
 from maxmargin.solvers.margin.hard_margin import SETTINGS
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import CARRIED, pool_of, sample
 from maxmargin.solvers.remote.rounds import Side, run_rounds
-from maxmargin.solvers.remote.separation import Columns, Decided, remote_verdict
 
 PER_FEATURE = 40  # rows of the first pool
 

@@ -16,12 +16,18 @@ from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.margin.coordinates import Scene, draw, set_scene
 from maxmargin.solvers.margin.hard_margin import pool_size
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
+from maxmargin.solvers.margin.soft_margin_partitions import (
+    NEWTON,
+    Beginning,
+    begin_at,
+    begin_with_all,
+    soft_margin_partitions_margin,
+)
 from maxmargin.solvers.margin.solve import solve_margins
+from maxmargin.solvers.margin.summaries import alike, key_of
 from maxmargin.solvers.margin.tasks import Budget, Task
 from maxmargin.solvers.remote.hard import remote_hard_margin
 from maxmargin.solvers.remote.rounds import Course, Limits, Plane, Pool, RemotePoint, Side, run_rounds
-from maxmargin.solvers.remote.soft import NEWTON, Beginning, begin_at, begin_with_all, remote_soft_margin
-from maxmargin.solvers.remote.summaries import alike, key_of
 
 RARE = 8  # each class has at least a share of one in so many of the sample, divided by the others
 SURE = 40  # rows of a class that are expected in a draw where it is sure not to be missed
@@ -117,7 +123,7 @@ def solve_remote(
             courses.append(remote_hard_margin(side, pool, rows.parts, whole, limit))
         else:
             begin = _begin(drawn, task, side, rows.parts, carried, limit.deadline)
-            courses.append(remote_soft_margin(side, begin, rows.parts, carried, limit))
+            courses.append(soft_margin_partitions_margin(side, begin, rows.parts, carried, limit))
     points = run_rounds(rows, sides, courses)
     found = zip(sides, points, strict=True)
     return [RemoteSolved(side, point, *outside(side, point)) for side, point in found]

@@ -1,39 +1,35 @@
 """The soft margin on partitions: a model of the objective from small summaries, and its minimum here.
 
+There are two loops for one problem. With all rows in memory :mod:`maxmargin.solvers.margin.soft_margin`
+keeps the margin of every row, and searches along lines exactly. Here no vector has one number per row: a
+partition answers with sums and a few rows, and rounds are dear, so that each has to tell more. Tasks,
+coordinates, the inner solver and the certificate are the same.
+
 Near a plane z₀ = (w, b) the objective is ½‖w‖² plus three kinds of terms. Rows far from the margin keep
 their side: their sum is linear, and exact. Rows near it, |r_i| ≤ δ_i, come here if they are few, and
 their hinge is kept as it is. If they are many, only those come that bend the objective much by
 themselves, outliers as a rule; the hinge of each other is smoothed over δ_i, and gradient and Hessian of
-their sum travel. This model (:mod:`maxmargin.solvers.remote.soft`) is minimised here. The next plane is
-better known, δ shrinks to what is still uncertain (:mod:`maxmargin.solvers.remote.soft`), and in the end
-all rows near the margin are here, H = 0, and the model is exact.
-
-Every round gives a true gap: the primal value of its plane, and the dual value of multipliers that are
-within their bounds and balance. A step that is surely the last one is followed by the certificate.
-
-The model of the objective that the answers of a round make, and its minimum here.
+their sum travel (:mod:`maxmargin.solvers.margin.summaries`). That makes the :class:`Model`
 
     ½‖w‖² − v·w − s b + ½ (z − z₀)ᵀ H (z − z₀) + Σ C_i max(0, 1 − m_i)
 
 with the sums v and s of the rows far from the margin, the Hessian H of rows near it that did not come,
-and the hinges of those that did. It is minimised by the method that serves on one machine
-(:mod:`maxmargin.solvers.margin.augmented_lagrangian`), after a change of coordinates that makes D + H
-the unit matrix.
+and the hinges of those that did. It is minimised here by
+:mod:`maxmargin.solvers.margin.augmented_lagrangian`, after a change of coordinates that makes D + H the
+unit matrix. The next plane is better known, δ shrinks to what is still uncertain (:class:`Walk`), and in
+the end all rows near the margin are here, H = 0, and the model is exact.
 
-How the soft margin walks from plane to plane: how far to trust a model, and how wide to look next.
+Every round gives a true gap: the primal value of its plane, and the dual value of multipliers that are
+within their bounds and balance. A step that is surely the last one is followed by the certificate.
 
-Where the soft margin on partitions begins: at the plane of a sample, with a guess how far it is off.
+The loop begins at the plane of a sample (:class:`Beginning`). Its objective differs from that of all
+rows by noise in its slope, Σ α_i (a_i, y_i) over other rows with α_i = C_i. So the plane is off by
+e = M⁻¹ noise, whose expected length is eᵀMe = Σ α_i² s_i² with the scales of the rows.
 
-The objective of a sample differs from that of all rows by noise in its slope, Σ α_i (a_i, y_i) over
-other rows with α_i = C_i. So the plane of the sample is off by e = M⁻¹ noise, whose expected length is
-eᵀMe = Σ α_i² s_i² with the scales of :mod:`maxmargin.solvers.remote.rounds`.
-
-The reduced problem with very many features: dual coordinate descent on the rows that came.
-
-A Hessian of so many features does not travel, nor is it ever formed. The rows nearest to the margin come
+With very many features no Hessian travels, nor is it ever formed. The rows nearest to the margin come
 here as they are, sparse; all others keep their side. If all rows are here, this is the problem of one
 machine, solved as there. Otherwise coordinate descent begins at the sum v₀ of the others, and so solves
-the reduced problem; it works in the user's coordinates, where rows stay sparse.
+the reduced problem; it works in the user's coordinates, where rows stay sparse (:func:`solve_wide`).
 """
 
 from __future__ import annotations
@@ -56,6 +52,7 @@ from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.solve import solve_margins
+from maxmargin.solvers.margin.summaries import TIMES, Band, Look, Wish, gathered_band, look_at, merged
 from maxmargin.solvers.margin.tasks import Budget, Task, balanced
 from maxmargin.solvers.remote.rounds import (
     Course,
@@ -73,7 +70,6 @@ from maxmargin.solvers.remote.rounds import (
     gauge_of,
     plain_gauge,
 )
-from maxmargin.solvers.remote.summaries import TIMES, Band, Look, Wish, gathered_band, look_at, merged
 
 FAR = 3.0  # the optimum is nearly certainly within so many times the expected distance
 SHARE, MOST = 0.2, 0.9  # of the sample: what bends the first model, and nearly all
@@ -411,7 +407,7 @@ ROUGH = 1e-2  # a model is solved to this share of the gap
 SURE = 0.2  # of the gap that is allowed: what a model may be wrong by at the end
 
 
-def remote_soft_margin(
+def soft_margin_partitions_margin(
     side: Side, start: Beginning, parts: int, most: int, limits: Limits
 ) -> Course[RemotePoint]:
     """Solve one machine; at most about ``most`` rows come here in a round."""
