@@ -28,7 +28,7 @@ from maxmargin.rows.survey import Surveyed, first_not_finite
 
 
 @contextmanager
-def os_errors_as_input_errors(X: Any, y: Any = None) -> Iterator[None]:
+def in_our_words(X: Any, y: Any = None) -> Iterator[None]:
     """Say what is allowed, what was given and what to do, where the reader says less."""
     try:
         yield
@@ -158,7 +158,7 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
     check_structure(X)
-    with os_errors_as_input_errors(X):
+    with in_our_words(X):
         X = validate_data(estimator, X, reset=reset, **FORMAT)
     return check_reach(as_rows(X), names=names_of(estimator))
 
@@ -177,7 +177,7 @@ def read_Xy(
     if y is None and not is_classifier(estimator):  # for a classifier scikit-learn says so
         raise InputError("y must hold a label for every row. Got None instead. Give the labels, too.")
     check_structure(X)
-    with os_errors_as_input_errors(X, y):
+    with in_our_words(X, y):
         X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
     rows = as_rows(X)
     return check_reach(rows, training=True, names=names_of(estimator)) if check else rows, y
@@ -302,7 +302,7 @@ def check_exact(X: Any) -> None:
     """Refuse numbers that doubles do not hold: a proof is about the numbers as given."""
     if isinstance(X, Rows):
         return  # they are doubles or floats already
-    with os_errors_as_input_errors(X):
+    with in_our_words(X):
         kind = not_doubles(X)
     if kind is not None:
         raise _not_exact(kind)
