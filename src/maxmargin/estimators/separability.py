@@ -7,7 +7,7 @@ second opinion, and for its exact optimum.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -44,6 +44,15 @@ from maxmargin.solvers.problem import Machine
 CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
 
 
+class Among(NamedTuple):
+    """What is known of all rows of a question, of which only some are here."""
+
+    n: int
+    reach: np.ndarray  # the largest |x_ij|, for every feature j
+    fingerprint: Callable[[], str]
+    on_plane: np.ndarray  # the rows on the plane that was found, by their numbers in the user's data
+
+
 @dataclass(frozen=True)
 class Question:
     """Two classes, or one against all others, among labelled rows."""
@@ -59,16 +68,17 @@ class Question:
     partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
     whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
     deadline: Deadline = NEVER  # when exact arithmetic has to end
+    among: Among | None = None  # what is known of all rows, if ``rows`` are only some of them
 
     @property
     def count(self) -> int:
         """How many rows the proof is about."""
-        return self.rows.n
+        return self.rows.n if self.among is None else self.among.n
 
     @property
     def reach(self) -> np.ndarray:
-        """The largest |x_ij| of these rows, for every feature j."""
-        return self.rows.column_reach
+        """The largest |x_ij| of all rows, for every feature j."""
+        return self.rows.column_reach if self.among is None else self.among.reach
 
     def exact_rows(self) -> ExactRows:
         """The rows in exact arithmetic."""
@@ -94,6 +104,8 @@ class Question:
 
         Until then the user's rows are held, but no copies of them.
         """
+        if self.among is not None:
+            return Proof(content, self.among.fingerprint)
         rows, y, whole, members = self.rows, self.y, self.whole, self.members
         if whole is None or members is None:
             return Proof(content, lambda: fingerprint(rows, y))
@@ -124,11 +136,11 @@ class Question:
 
     def on_plane(self, finding: Finding) -> np.ndarray:
         """The rows on the plane of a finding, by their numbers in the user's data."""
-        return self.given(finding.on_plane)
+        return self.given(finding.on_plane) if self.among is None else self.among.on_plane
 
     def numbered_on_plane(self, finding: Finding) -> np.ndarray:
         """The same by their numbers in the data that the proof is about."""
-        return self.numbered(finding.on_plane)
+        return self.numbered(finding.on_plane) if self.among is None else self.among.on_plane
 
 
 def ask(

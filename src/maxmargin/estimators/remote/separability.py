@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from maxmargin.certificates.proof import Proof, fingerprint_of, streams_of
+from maxmargin.certificates.proof import fingerprint_of, streams_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.estimators.separability import (
+    Among,
     Labelled,
-    Question,
     answered,
     ask,
     asked,
@@ -27,7 +27,6 @@ from maxmargin.rows.partitions import Part, RemoteRows
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.exact.integer_rows import exponents_of
 from maxmargin.solvers.exact.objections import Columns, Decided, remote_verdict
-from maxmargin.solvers.exact.separability import Finding
 from maxmargin.solvers.margin.coordinates import Scene
 from maxmargin.solvers.margin.hard_margin import SETTINGS
 from maxmargin.solvers.problem import Machine
@@ -87,38 +86,6 @@ def decide_surveyed(
     return answered(verdicts, classes)
 
 
-@dataclass(frozen=True)
-class PoolQuestion(Question):
-    """A question about rows of which only some are here."""
-
-    total: int = 0
-    reaches: np.ndarray | None = None
-    digest: Callable[[], str] | None = None
-    touched: np.ndarray | None = None
-
-    @property
-    def count(self) -> int:
-        """How many rows the proof is about."""
-        return self.total
-
-    @property
-    def reach(self) -> np.ndarray:
-        """The largest |x_ij| of all rows, for every feature j."""
-        assert self.reaches is not None
-        return self.reaches
-
-    def proof(self, content: dict[str, Any]) -> Proof:
-        """A proof about all rows; their fingerprint is taken when it is needed."""
-        return Proof(content, self.digest)
-
-    def on_plane(self, finding: Finding) -> np.ndarray:
-        """The rows on the plane of a finding, by their numbers in the user's data."""
-        assert self.touched is not None
-        return self.touched
-
-    numbered_on_plane = on_plane
-
-
 def _verdict(
     data: Surveyed,
     machine: Machine,
@@ -136,13 +103,13 @@ def _verdict(
     plain = ask(machine, pool.rows, pool.y, rows.classes.tolist(), features, fit_intercept)
     starts = rows.offsets[:-1].tolist()
     on = [start + some for start, some in zip(starts, decided.on, strict=True) if some is not None]
-    question = PoolQuestion(
-        **vars(plain),
-        total=count,
-        reaches=data.reach,
-        digest=partial(_fingerprint, rows, side, count),
-        touched=np.concatenate([np.empty(0, np.int64), *on]),
+    among = Among(
+        count,
+        data.reach,
+        partial(_fingerprint, rows, side, count),
+        np.concatenate([np.empty(0, np.int64), *on]),
     )
+    question = replace(plain, among=among)
     finding.work.exact_rows = decided.exact
     filtered = 0 if finding.plane is None else count - decided.exact
     return put_into_words(question, decided.rows, finding, decided.answer, filtered)
