@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.core.errors import InputError, count
-from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachine, shortfall
+from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine, shortfall
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
@@ -117,7 +117,7 @@ def sentences(model: Any, reach: np.ndarray) -> list[str]:
         said.append(
             f"C = {model.C_:.6g} by cross-validation ({folds} folds, error {100 * error:.2f} %)."
         )
-    if isinstance(model, MarginAttributes):
+    if isinstance(model, MarginClassifier):
         for label, machine in machines.items():
             said.append(_margin_sentence(machine, "" if len(machines) == 1 else _side(label), reach))
         said += _unfinished(model)
@@ -171,7 +171,7 @@ def describe(model: Any, reach: np.ndarray) -> dict[str, Any]:
     """The same for machines."""
 
     def tell(machine: Any) -> dict[str, Any]:
-        if isinstance(model, MarginAttributes):
+        if isinstance(model, MarginClassifier):
             return _margin_content(machine, reach)
         return _perceptron_content(machine)
 

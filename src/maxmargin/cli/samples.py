@@ -18,7 +18,7 @@ from scipy import sparse
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
 from maxmargin.rows import Rows
 from maxmargin.rows.free_memory import room
 
@@ -92,14 +92,14 @@ def draw(
 
 def model_rows(model: Any) -> list[np.ndarray]:
     """The rows that the picture of a model wants: its support vectors, first those on the edges."""
-    return [model.free_support_, model.support_] if isinstance(model, MarginAttributes) else []
+    return [model.free_support_, model.support_] if isinstance(model, MarginClassifier) else []
 
 
 def model_among(model: Any, rows: np.ndarray) -> Any:
     """The model with its support vectors counted among these rows."""
     found = copy.copy(model)
     vars(found).pop("feature_names_in_", None)  # rows of a picture have no names
-    if isinstance(model, MarginAttributes):
+    if isinstance(model, MarginClassifier):
         found.machines_ = {label: _among(m, rows) for label, m in model.machines_.items()}
     return found
 

@@ -11,7 +11,6 @@ from maxmargin.certificates.verdict import ExactOptimum, Verdict
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.separability import ask, exact_optimum, read_labelled
-from maxmargin.solvers.problem import Machine
 
 
 class HardMarginSVC(MarginClassifier):
@@ -151,10 +150,3 @@ class HardMarginSVC(MarginClassifier):
                 found[machine.label] = optimum
         self._refuse(machines, verdicts)
         return next(iter(found.values())) if len(machines) == 1 else found
-
-    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> None:
-        return None
-
-    def _problem(self) -> str:
-        through = "" if self.fit_intercept else " through the origin"
-        return f"hard margin{through}"

@@ -1,16 +1,14 @@
-"""``fit`` of the margin machines: from labels to machines, and what is said when it is over.
+"""Margin machines as estimators: from labels to tasks, through the solvers, to certified machines.
 
-What a fitted margin machine shows: weights, multipliers, slacks, margin and certificate.
-
-The machines of a margin classifier through the solvers: to certified machines, or to verdicts.
+A fit hands values down: the rows, the machines, where they begin, and the :class:`Options`. What comes
+back is a machine with its multipliers, slacks and certificate, or the verdict that no plane separates.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event, Lock
@@ -25,7 +23,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError, some, warn
 from maxmargin.core.keeping import is_kept, next_stage
-from maxmargin.core.labels import encode, find_classes
+from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import (
     Deadline,
     OutOfTimeError,
@@ -39,7 +37,7 @@ from maxmargin.core.state_forms import StateError, count, each, entries, listed,
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.separability import ask, feature_names, second_opinion
+from maxmargin.estimators.separability import ask, second_opinion
 from maxmargin.estimators.validation import check_reach, names_of, read_weight, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
@@ -119,81 +117,6 @@ class MarginMachine(Slab):
         return whole
 
 
-class MarginAttributes(LinearClassifier):
-    """The attributes of an estimator made of margin machines."""
-
-    machines_: dict[Hashable, MarginMachine]
-    n_passes_: int
-    n_iter_: int
-    _Z: np.ndarray
-
-    def _weights(self) -> np.ndarray:
-        return self._Z
-
-    def _each(self, name: str) -> Any:
-        """The value of the only machine, or one row (or entry) per machine."""
-        values = [getattr(machine, name) for machine in self._fitted(name)]
-        return values[0] if len(values) == 1 else np.array(values)
-
-    def _fitted(self, name: str) -> list[MarginMachine]:
-        """The machines, of which an attribute is asked for."""
-        if "machines_" not in vars(self):
-            raise AttributeError(f"This {type(self).__name__} has no {name} before fit.")
-        return list(self.machines_.values())
-
-    @property
-    def margin_(self) -> Any:
-        """1/‖w‖; with more than two classes one per machine."""
-        return self._each("margin_")
-
-    @property
-    def slab_width_(self) -> Any:
-        """2/‖w‖; with more than two classes one per machine."""
-        return self._each("slab_width_")
-
-    @property
-    def dual_(self) -> np.ndarray:
-        """α_i for every training row; with more than two classes one row per machine."""
-        return np.asarray(self._each("dual_"))
-
-    @property
-    def slack_(self) -> np.ndarray:
-        """ξ_i for every training row; with more than two classes one row per machine."""
-        return np.asarray(self._each("slack_"))
-
-    @property
-    def support_(self) -> np.ndarray:
-        """Training rows with α_i > 0, of any machine."""
-        return np.unique(np.concatenate([m.support_ for m in self._fitted("support_")]))
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate; with more than two classes that of the machine with the largest gap."""
-        machines = self._fitted("certificate_")
-        worst = max(machines, key=lambda machine: machine.certificate_.relative_gap)
-        proof: Certificate = worst.certificate_
-        if len(machines) == 1:
-            return proof
-        whose = f"{worst.label!r}, the largest gap of {len(machines)} machines"
-        return replace(proof, problem=f"{proof.problem}: {whose}")
-
-    @property
-    def solver_(self) -> str:
-        """How the machines were found: "newton", "descent", or "mixed" (both)."""
-        words = {m.solver_ for m in self._fitted("solver_")}
-        return words.pop() if len(words) == 1 else "mixed"
-
-    @property
-    def free_support_(self) -> np.ndarray:
-        """Training rows with 0 < α_i < C_i in some machine: they lie on the edges of its slab."""
-        return np.unique(np.concatenate([m.free_support_ for m in self._fitted("free_support_")]))
-
-    @property
-    def bound_support_(self) -> np.ndarray:
-        """Training rows with α_i = C_i in some machine: inside its slab, or on the wrong side."""
-        return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))
-
-
 Found = tuple[Verdict | None, MarginMachine | None]
 
 
@@ -211,67 +134,102 @@ class Weighted(NamedTuple):
         return Weighted(self.rows.select(members), self.codes[members], self.weight[members])
 
 
+@dataclass(frozen=True)
+class Options:
+    """What a fit is asked for, beside rows, labels and weights."""
+
+    C: float | None  # None: a hard margin
+    fit_intercept: bool
+    tol: float
+    max_passes: int | None
+    max_seconds: float | None
+    solver: str
+    n_jobs: int | None
+    labels: list[Hashable]  # the classes
+    names: Sequence[str] | None  # of the features, if the rows came with some
+
+    @property
+    def problem(self) -> str:
+        """The problem in words, for the certificate."""
+        through = "" if self.fit_intercept else " through the origin"
+        return f"hard margin{through}" if self.C is None else f"soft margin{through}, C = {self.C:g}"
+
+    def bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """C_i for each row of a machine, or None for a hard margin."""
+        return None if self.C is None else self.C * weight * machine.class_weight[codes]
+
+
+Starts = Mapping[Hashable, Start]  # by label, where machines begin that have been fitted before
+Report = Callable[[str, int, str, Callable[[], np.ndarray]], bool]  # see Watch.step
+
+
 def solve_machines(
-    model: MarginClassifier, data: Weighted, machines: list[Machine], watch: Watch
+    data: Weighted, machines: list[Machine], options: Options, starts: Starts, report: Report
 ) -> list[Found]:
     """Machines on the same rows run together; pairs of one-vs-one alone, on their own rows."""
-    rows = data.rows
-    starts = dict(zip([m.label for m in machines], model._starts(machines, rows), strict=True))
-    together = machines[0].members is machines[-1].members
-    deadline = math.inf if model.max_seconds is None else time.perf_counter() + model.max_seconds
-    passes = math.inf if model.max_passes is None else model.max_passes
-    jobs = effective_n_jobs(model.n_jobs)
-    alone = len(machines) == 1
-    lock, halt = Lock(), Event()
-
-    def solve(group: list[Machine], end: float) -> tuple[list[Found], float]:
-        members = group[0].members
-        own = data.some(members)
-        tasks = []
-        for machine in group:
-            start = starts[machine.label]
-            if start is not None:
-                start = Start(start.w, start.b, start.alpha[members])
-            bounds = model._bounds(machine, own.codes, own.weight)
-            tasks.append(Task(machine.signs(own.codes), bounds, start))
-        kept = KeptGroup(own.rows, len(group), end)
-        tasks = [kept.resumed(k, task) for k, task in enumerate(tasks)]
-
-        def report(machine: int, point: MarginPoint) -> bool:
-            note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-            Z = np.empty((0, rows.d + 1))
-            if alone and len(point.w):
-                Z = np.append(point.w, point.b)[None]
-            with lock:
-                kept.keep(machine, point)
-                return watch.step("pass", point.passes, note, lambda: Z)
-
-        way = Way(model.solver, jobs if together else 1)
-        budget = Budget(passes, kept.deadline, report, halt)
-        results = solve_margins(own.rows, tasks, model._pad, model.tol, budget, way)
-        kept.finish(results)
-        zipped = zip(group, tasks, results, strict=True)
-        end = kept.deadline
-        return [_found(model, data, own.rows, *one, Deadline(end)) for one in zipped], end
-
-    if together:
-        return solve(machines, deadline)[0]
+    seconds, jobs = options.max_seconds, effective_n_jobs(options.n_jobs)
+    deadline = math.inf if seconds is None else time.perf_counter() + seconds
+    halt = Event()
+    given = data, options, starts, report, Lock(), halt
+    if machines[0].members is machines[-1].members:
+        return solve_group(machines, deadline, jobs, *given)[0]
     with one_thread():  # the same bits, whether pairs run side by side or not
-        if jobs == 1 or is_kept():
-            found: list[Found] = []
-            for machine in machines:
-                more, deadline = solve([machine], deadline)
-                found += more
-            return found
-        calls = [partial(solve, [machine], deadline) for machine in machines]
-        return [one for more, _ in in_threads(calls, jobs, halt) for one in more]
+        if jobs > 1 and not is_kept():
+            calls = [partial(solve_group, [machine], deadline, 1, *given) for machine in machines]
+            return [one for more, _ in in_threads(calls, jobs, halt) for one in more]
+        found: list[Found] = []
+        for machine in machines:
+            more, deadline = solve_group([machine], deadline, 1, *given)
+            found += more
+        return found
+
+
+def solve_group(
+    group: list[Machine],
+    deadline: float,
+    jobs: int,
+    data: Weighted,
+    options: Options,
+    starts: Starts,
+    report: Report,
+    lock: Lock,
+    halt: Event,
+) -> tuple[list[Found], float]:
+    """Solve machines on the same rows; return also the deadline for those that follow."""
+    members, own = group[0].members, data.some(group[0].members)
+    kept = KeptGroup(own.rows, len(group), deadline)
+    tasks = []
+    for machine, start in zip(group, kept.points, strict=True):
+        if start is None and machine.label in starts:
+            start = starts[machine.label]
+            start = replace(start, alpha=start.alpha[members])
+        bounds = options.bounds(machine, own.codes, own.weight)
+        tasks.append(Task(machine.signs(own.codes), bounds, start))
+
+    def after_pass(number: int, point: MarginPoint) -> bool:
+        note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+        Z = np.empty((0, data.rows.d + 1))
+        if len(group) == 1 and len(point.w):
+            Z = np.append(point.w, point.b)[None]
+        with lock:
+            kept.keep(number, point)
+            return report("pass", point.passes, note, lambda: Z)
+
+    passes = math.inf if options.max_passes is None else options.max_passes
+    budget = Budget(passes, kept.deadline, after_pass, halt)
+    pad, way = float(options.fit_intercept), Way(options.solver, jobs)
+    results = solve_margins(own.rows, tasks, pad, options.tol, budget, way)
+    kept.finish(results)
+    end = Deadline(kept.deadline)
+    solved = zip(group, tasks, results, strict=True)
+    return [_found(options, data, own.rows, *one, end) for one in solved], kept.deadline
 
 
 class KeptGroup:
     """Machines that are solved together, in a checkpoint if there is one.
 
-    It holds (w, b, α) of each machine after its last pass. A later process begins there, with the time
-    that was left, and ends at the same optimum. What is finished is not solved again.
+    It holds (w, b, α) of each machine after its last pass, or at its end. A later process begins there,
+    with the time that was left, and ends at the same optimum.
     """
 
     def __init__(self, rows: Rows, machines: int, deadline: float) -> None:
@@ -283,19 +241,17 @@ class KeptGroup:
         point = listed(numbers(None), numbers(rows.n), count)
         entries(machines=each(maybe(point), machines), left=number)(found, "the state")
         self.deadline = time.perf_counter() + found["left"]
-        for k, (z, alpha, passes) in ((k, one) for k, one in enumerate(found["machines"]) if one):
+        for k, one in enumerate(found["machines"]):
+            if one is None:
+                continue
+            z, alpha, passes = one
             if len(z) not in (1, rows.d + 1):
                 raise StateError(
                     f"weights must be {rows.d + 1} numbers, or a bias. Got {len(z)} instead."
                 )
             self.points[k] = Start(z[:-1], float(z[-1]), alpha, passes)
 
-    def resumed(self, machine: int, task: Task) -> Task:
-        """The task, with a start where an earlier process was."""
-        point = self.points[machine]
-        return task if point is None else replace(task, start=point)
-
-    def keep(self, machine: int, point: MarginPoint | Solved) -> None:
+    def keep(self, machine: int, point: MarginPoint) -> None:
         """Note a point in the user's coordinates, and write all of them down if it is time."""
         if self.wanted:
             self.points[machine] = Start(point.w, point.b, point.alpha, point.passes)
@@ -314,7 +270,7 @@ class KeptGroup:
 
 
 def _found(
-    model: MarginClassifier,
+    options: Options,
     data: Weighted,
     own: Rows,
     machine: Machine,
@@ -327,33 +283,33 @@ def _found(
     If the time ends before exact arithmetic has judged classes for which no plane was found, the machine
     is published as it is: its certificate says that it separates nothing.
     """
-    fitted = None if result.meets else _certified(model, data.rows.n, own, machine, task, result)
-    limited = model.max_passes is not None
+    fitted = None if result.meets else _certified(options, data.rows.n, own, machine, task, result)
+    limited = options.max_passes is not None
     if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
         return None, fitted
-    names, labels = feature_names(model, data.rows.d), model.classes_.tolist()
-    some = not data.weight.all()
-    question = ask(machine, own, task.y, labels, names, model.fit_intercept, some, deadline=deadline)
+    names = [f"x{j}" for j in range(own.d)] if options.names is None else options.names
+    words = options.labels, tuple(map(str, names)), options.fit_intercept
+    question = ask(machine, own, task.y, *words, not data.weight.all(), deadline=deadline)
     try:
         verdict, other = second_opinion(question, result)
     except OutOfTimeError:
-        return None, fitted or _certified(model, data.rows.n, own, machine, task, result)
+        return None, fitted or _certified(options, data.rows.n, own, machine, task, result)
     if not verdict.separable:
         return verdict, None
     result = result if other is None else other
-    return verdict, _certified(model, data.rows.n, own, machine, task, result)
+    return verdict, _certified(options, data.rows.n, own, machine, task, result)
 
 
 def _certified(
-    model: MarginClassifier, n: int, rows: Rows, machine: Machine, task: Task, result: Solved
+    options: Options, n: int, rows: Rows, machine: Machine, task: Task, result: Solved
 ) -> MarginMachine:
     """A solution, with its certificate measured on the rows it is about; ``n`` counts all rows."""
     bounds = np.broadcast_to(math.inf, rows.n) if task.C is None else task.C
-    point = Point(result.w, result.b, task.y, result.alpha, bounds, model.fit_intercept)
-    proof, slack, factor = certificate(rows, point, model._problem(), result.passes)
+    point = Point(result.w, result.b, task.y, result.alpha, bounds, options.fit_intercept)
+    proof, slack, factor = certificate(rows, point, options.problem, result.passes)
     if factor > 1.0:  # slack that is rounding alone, and dear
         longer = point._replace(w=factor * point.w, b=factor * point.b)
-        other, less, _ = certificate(rows, longer, model._problem(), proof.n_passes)
+        other, less, _ = certificate(rows, longer, options.problem, proof.n_passes)
         if other.primal < proof.primal:
             point, proof, slack = longer, other, less
         proof = replace(proof, n_passes=other.n_passes)
@@ -376,8 +332,8 @@ def _certified(
     )
 
 
-class MarginClassifier(MarginAttributes):
-    """Common parameters and ``fit``; see the two subclasses."""
+class MarginClassifier(LinearClassifier):
+    """What estimators made of margin machines share: parameters, ``fit`` and fitted attributes."""
 
     tol: float
     max_passes: int | None
@@ -387,21 +343,25 @@ class MarginClassifier(MarginAttributes):
     verbose: int
     _solvers: tuple[str, ...] = SOLVERS
 
-    @abstractmethod
-    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-        """C_i for each row of a machine, or None for a hard margin."""
+    machines_: dict[Hashable, MarginMachine]
+    n_passes_: int
+    n_iter_: int
+    _Z: np.ndarray
 
-    @abstractmethod
-    def _problem(self) -> str:
-        """The problem in words, for the certificate."""
+    def _options(self) -> Options:
+        """What this estimator asks for."""
+        names = "fit_intercept", "tol", "max_passes", "max_seconds", "solver", "n_jobs"
+        asked = {name: getattr(self, name) for name in names}
+        C, labels = getattr(self, "C", None), self.classes_.tolist()
+        return Options(C=C, labels=labels, names=names_of(self), **asked)
 
-    def _starts(self, machines: Sequence[Machine], rows: Rows) -> list[Start | None]:
-        """Where each machine may begin."""
-        return [None] * len(machines)
+    def _starts(self, rows: Rows) -> Starts:
+        """Where machines may begin, by label."""
+        return {}
 
     def _class_weights(self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """One factor per class."""
-        return np.ones(len(classes))
+        return class_weights(getattr(self, "class_weight", None), classes, codes, weight)
 
     def _check_params(self) -> None:
         check_bool("fit_intercept", self.fit_intercept)
@@ -468,7 +428,8 @@ class MarginClassifier(MarginAttributes):
 
         with Watch(self, X, y, None, attributes) as watch:
             try:
-                solved = solve_machines(self, Weighted(rows, codes, weight), machines, watch)
+                data, starts = Weighted(rows, codes, weight), self._starts(rows)
+                solved = solve_machines(data, machines, self._options(), starts, watch.step)
             except NotFiniteError:
                 check_reach(rows, training=True, names=names_of(self))  # says where
                 raise InputError(
@@ -499,8 +460,9 @@ class MarginClassifier(MarginAttributes):
         self.machines_ = {machine.label: machine for machine in machines}
         self._Z = np.array([np.append(m.coef_, m.intercept_) for m in self.machines_.values()])
         self._fitted_scheme = self._scheme()
-        self.n_passes_ = max(m.n_passes_ for m in self.machines_.values())
-        self.n_iter_ = self.n_passes_
+        self.n_passes_ = self.n_iter_ = max([machine.n_passes_ for machine in machines])
+        if "C" in vars(self):
+            self._fitted_C = float(self.C)
 
     def _warn(self) -> None:
         """Say it if a budget ended the work, or rounding did."""
@@ -514,13 +476,77 @@ class MarginClassifier(MarginAttributes):
             return "Raise max_passes or max_seconds, or use SoftMarginSVC(C=…), which allows for slack."
         if self.max_passes is not None or self.max_seconds is not None:
             return "Raise max_passes or max_seconds, or raise tol."
-        return self._stalled()
-
-    def _stalled(self) -> str:
+        other = "or a smaller C, or a larger tol" if "C" in vars(self) else "or a larger tol"
         return (
             "All solvers stalled there, for want of digits. Features of one size help "
-            "(StandardScaler), or a larger tol."
+            f"(StandardScaler), {other}."
         )
+
+    def _weights(self) -> np.ndarray:
+        return self._Z
+
+    def _each(self, name: str) -> Any:
+        """The value of the only machine, or one row (or entry) per machine."""
+        values = [getattr(machine, name) for machine in self._fitted(name)]
+        return values[0] if len(values) == 1 else np.array(values)
+
+    def _fitted(self, name: str) -> list[MarginMachine]:
+        """The machines, of which an attribute is asked for."""
+        if "machines_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} has no {name} before fit.")
+        return list(self.machines_.values())
+
+    @property
+    def margin_(self) -> Any:
+        """1/‖w‖; with more than two classes one per machine."""
+        return self._each("margin_")
+
+    @property
+    def slab_width_(self) -> Any:
+        """2/‖w‖; with more than two classes one per machine."""
+        return self._each("slab_width_")
+
+    @property
+    def dual_(self) -> np.ndarray:
+        """α_i for every training row; with more than two classes one row per machine."""
+        return np.asarray(self._each("dual_"))
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """ξ_i for every training row; with more than two classes one row per machine."""
+        return np.asarray(self._each("slack_"))
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Training rows with α_i > 0, of any machine."""
+        return np.unique(np.concatenate([m.support_ for m in self._fitted("support_")]))
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate; with more than two classes that of the machine with the largest gap."""
+        machines = self._fitted("certificate_")
+        worst = max(machines, key=lambda machine: machine.certificate_.relative_gap)
+        proof: Certificate = worst.certificate_
+        if len(machines) == 1:
+            return proof
+        whose = f"{worst.label!r}, the largest gap of {len(machines)} machines"
+        return replace(proof, problem=f"{proof.problem}: {whose}")
+
+    @property
+    def solver_(self) -> str:
+        """How the machines were found: "newton", "descent", or "mixed" (both)."""
+        words = {m.solver_ for m in self._fitted("solver_")}
+        return words.pop() if len(words) == 1 else "mixed"
+
+    @property
+    def free_support_(self) -> np.ndarray:
+        """Training rows with 0 < α_i < C_i in some machine: they lie on the edges of its slab."""
+        return np.unique(np.concatenate([m.free_support_ for m in self._fitted("free_support_")]))
+
+    @property
+    def bound_support_(self) -> np.ndarray:
+        """Training rows with α_i = C_i in some machine: inside its slab, or on the wrong side."""
+        return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))
 
 
 def shortfall(found: Certificate, tol: float) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_bool, check_number
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginClassifier, Starts
 from maxmargin.estimators.validation import read_Xy
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.tasks import Start
-from maxmargin.solvers.problem import Machine
 
 
 class SoftMarginSVC(MarginClassifier):
@@ -125,38 +122,14 @@ class SoftMarginSVC(MarginClassifier):
         check_number("C", self.C, above=0, remedy="For C → ∞ use HardMarginSVC.")
         check_bool("warm_start", self.warm_start)
 
-    def _class_weights(self, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return class_weights(self.class_weight, classes, codes, weight)
-
-    def _bounds(self, machine: Machine, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.asarray(self.C * weight * machine.class_weight[codes])
-
-    def _stalled(self) -> str:
-        return (
-            "All solvers stalled there, for want of digits. Features of one size help "
-            "(StandardScaler), or a smaller C, or a larger tol."
-        )
-
-    def _problem(self) -> str:
-        through = "" if self.fit_intercept else " through the origin"
-        return f"soft margin{through}, C = {self.C:g}"
-
-    def _starts(self, machines: Sequence[Machine], rows: Rows) -> list[Start | None]:
+    def _starts(self, rows: Rows) -> Starts:
         """The last solution, with multipliers in proportion to C."""
         known = getattr(self, "machines_", {}) if self.warm_start else {}
-        starts: list[Start | None] = []
-        for machine in machines:
-            old = known.get(machine.label)
-            if old is None or old.n_rows != rows.n or len(old.coef_) != rows.d:
-                starts.append(None)
-                continue
-            alpha = old.dual_ * (self.C / self._fitted_C)
-            starts.append(Start(old.coef_, old.intercept_, alpha))
-        return starts
-
-    def _publish(self, machines: list[MarginMachine]) -> None:
-        super()._publish(machines)
-        self._fitted_C = float(self.C)
+        return {
+            label: Start(old.coef_, old.intercept_, old.dual_ * (self.C / self._fitted_C))
+            for label, old in known.items()
+            if old.n_rows == rows.n and len(old.coef_) == rows.d
+        }
 
     def path(self, X: Any, y: Any, Cs: Any = 10, sample_weight: Any = None) -> list[SoftMarginSVC]:
         """Follow a list of C, each solution starting from the one before it.

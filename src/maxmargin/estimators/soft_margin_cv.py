@@ -15,14 +15,14 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
 from maxmargin.estimators.base import unchanged_on_error
-from maxmargin.estimators.margin_classifier import MarginAttributes
+from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_Xy
 
 LEAST = 1e-9  # seconds: the machine does its first passes
 
 
-class SoftMarginSVCCV(MarginAttributes):
+class SoftMarginSVCCV(MarginClassifier):
     """A soft-margin machine whose C is chosen by cross-validation.
 
     On every fold the path over all C is followed from the smallest to the largest, each solution

@@ -104,7 +104,8 @@ class DenseRows(Rows):
         high = np.zeros((several, self.d), self.X.dtype)
         low = np.zeros((several, self.d), self.X.dtype)
         cuts = [*range(start, whole, length), whole, stop]
-        for part in (_aligned(self.X[low:high]) for low, high in pairwise(cuts)):
+        for first, last in pairwise(cuts):
+            part = _aligned(self.X[first:last])
             rows = min(several, len(part))
             if rows:
                 long = part.reshape(-1, rows, self.d)

@@ -23,7 +23,7 @@ from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.hard_margin import HardMarginSVC
-from maxmargin.estimators.margin_classifier import MarginAttributes, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
 from maxmargin.estimators.multiclass import machine_count, machine_labels
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
@@ -120,7 +120,7 @@ def encode_margins(model: Any) -> dict[str, Any]:
 
 
 def decode_margins(
-    model: MarginAttributes, reader: Reader, Z: np.ndarray, labels: list[Hashable]
+    model: MarginClassifier, reader: Reader, Z: np.ndarray, labels: list[Hashable]
 ) -> None:
     """Put the machines written into a model that has its classes; Z holds their weights."""
     parts = zip(labels, Z, reader.readers("machines", len(labels)), strict=True)
@@ -320,7 +320,7 @@ def describe(model: Any) -> dict[str, Any]:
     }
     if hasattr(model, "feature_names_in_"):
         fitted["features"]["names"] = encode_labels(np.asarray(model.feature_names_in_, dtype=object))
-    state = encode_margins(model) if isinstance(model, MarginAttributes) else encode_perceptron(model)
+    state = encode_margins(model) if isinstance(model, MarginClassifier) else encode_perceptron(model)
     return {**head, **fitted, "state": state}
 
 
@@ -381,7 +381,7 @@ def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
     Z = reader.array("weights", float, (machine_count(len(classes), multi_class), d + 1))
     labels = machine_labels(classes, multi_class)  # after the weights: of pairs there may be many
     state = reader.reader("state")
-    if isinstance(model, MarginAttributes):
+    if isinstance(model, MarginClassifier):
         decode_margins(model, state, Z, labels)
     elif isinstance(model, PerceptronBase):
         decode_perceptron(model, state, Z, labels)

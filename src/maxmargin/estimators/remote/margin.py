@@ -213,9 +213,9 @@ def fit_surveyed(model: Any, data: Surveyed, X: Any = None, y: Any = None) -> No
     factors = model._class_weights(classes, codes, data.weights)
     machines = build_machines(classes, codes, model.multi_class, codes, factors)
     model.classes_ = classes
-    starts = _starts(model, machines, data)
+    starts, options = _starts(model, machines, data), model._options()
     tasks = [
-        RemoteTask(m.positive, m.negative if len(codes) > 2 else None, model._bounds(m, codes, ones), s)
+        RemoteTask(m.positive, m.negative if len(codes) > 2 else None, options.bounds(m, codes, ones), s)
         for m, s in zip(machines, starts, strict=True)
     ]
     logs: list[list[Pass]] = [[] for _ in machines]
@@ -279,7 +279,7 @@ def _closing(model: Any) -> Closing:
 
     def values(side: Side, point: RemotePoint, answers: list[Any]) -> tuple[float, float]:
         w, unit = solved(side, point).w, side.scene.scale**2
-        proof = judge(together(answers), w, False, model.fit_intercept, model._problem(), 0)
+        proof = judge(together(answers), w, False, model.fit_intercept, model._options().problem, 0)
         return proof.primal * unit, proof.dual * unit
 
     return Closing(question, values)
@@ -335,7 +335,7 @@ def _certified(
 
     def judged(found: RemoteSolved, own: Summary) -> Certificate:
         hard = found.side.C is None
-        return judge(own, found.w, hard, model.fit_intercept, model._problem(), data.rows.rounds)
+        return judge(own, found.w, hard, model.fit_intercept, model._options().problem, data.rows.rounds)
 
     best = [(found, judged(found, own)) for found, own in zip(solved, parts, strict=True)]
     factors = [factor(own, proof) for own, (_, proof) in zip(parts, best, strict=True)]

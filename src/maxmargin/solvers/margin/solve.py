@@ -113,56 +113,52 @@ def solve_margins(
     solver = choose_solver(rows, tasks[0].C is None, way.solver)
     frames = Frames(rows, [task.y for task in tasks], pad)
     budgets = [replace(budget, machine=k, log=[]) for k in range(len(tasks))]
-    if solver == "newton":
-        found = _by_newton(list(frames), tasks, tol, budgets)
-    else:
+    if solver != "newton":
         found = _by_descent(rows, frames, tasks, tol, budgets, solver == "descent", way.jobs, pad)
+    elif tasks[0].C is None and worth_gram(frames[0]):
+        found = _by_gram(list(frames), tasks, tol, budgets)
+    else:
+        found = _on_rows(list(frames), tasks, tol, budgets)
     return [replace(one, log=tuple(own.log)) for one, own in zip(found, budgets, strict=True)]
 
 
-def _by_newton(
+def _on_rows(
+    frames: Sequence[Frame], tasks: Sequence[Task], tol: float, budgets: Sequence[Budget]
+) -> list[Solved]:
+    """Newton steps on a pool, or on the rows near the margin."""
+    budgets = [_reporting(budget, frame) for frame, budget in zip(frames, budgets, strict=True)]
+    starts = [_inside(frame, frame, task) for frame, task in zip(frames, tasks, strict=True)]
+    unit = frames[0].scene.scale ** 2  # multipliers and their bounds are larger by this factor inside
+    bounds = [task.C * unit for task in tasks if task.C is not None]
+    if bounds:
+        points = soft_margin(frames, bounds, tol, budgets, starts)
+    else:
+        points = hard_margin(frames, tol, budgets, starts)
+    solved = zip(frames, tasks, points, strict=True)
+    return [_outside(*one, combined=False) for one in solved]
+
+
+def _by_gram(
     frames: list[Frame], tasks: Sequence[Task], tol: float, budgets: Sequence[Budget]
 ) -> list[Solved]:
-    """Newton steps on a pool or on the rows near the margin; few rows of a hard margin in n coordinates.
+    """Hard margins in n coordinates, where there are fewer rows than features.
 
     Machines that are not solved there, or look as if no plane separated, are solved on the rows.
     """
-    found: dict[int, Solved] = {}
-    if tasks[0].C is None and worth_gram(frames[0]):
-        points = _points(gram_frames(frames), frames, tasks, tol, budgets)
-        for k, point in enumerate(points):
-            solved = _outside(frames[k], tasks[k], point, combined=True)
-            if not (solved.meets or solved.doubtful):
-                found[k] = solved
-    rest = [k for k in range(len(tasks)) if k not in found]
+    work = gram_frames(frames)
+    own = [_reporting(budget, frame, False) for frame, budget in zip(frames, budgets, strict=True)]
+    starts = [_inside(*one) for one in zip(work, frames, tasks, strict=True)]
+    solved = zip(frames, tasks, hard_margin(work, tol, own, starts), strict=True)
+    found = [_outside(*one, combined=True) for one in solved]
+    rest = [k for k, one in enumerate(found) if one.meets or one.doubtful]
     if rest:
-        left = [frames[k] for k in rest]
-        points = _points(left, left, [tasks[k] for k in rest], tol, [budgets[k] for k in rest])
-        for k, point in zip(rest, points, strict=True):
-            found[k] = _outside(frames[k], tasks[k], point, combined=False)
-    return [found[k] for k in range(len(tasks))]
+        left = [frames[k] for k in rest], [tasks[k] for k in rest], tol, [budgets[k] for k in rest]
+        for k, one in zip(rest, _on_rows(*left), strict=True):
+            found[k] = one
+    return found
 
 
-def _points(
-    work: Sequence[Frame],
-    frames: Sequence[Frame],
-    tasks: Sequence[Task],
-    tol: float,
-    budgets: Sequence[Budget],
-) -> list[MarginPoint]:
-    """Solve machines in the coordinates ``work``: those of ``frames``, or n coordinates instead."""
-    given = zip(work, frames, budgets, strict=True)
-    budgets = [_reporting(budget, frame, own is frame) for own, frame, budget in given]
-    each = zip(work, frames, tasks, strict=True)
-    starts = [_inside(own, frame, task.start, task.C) for own, frame, task in each]
-    unit = frames[0].scene.scale ** 2  # multipliers and their bounds are larger by this factor inside
-    bounds = [task.C * unit for task in tasks if task.C is not None]
-    if not bounds:
-        return hard_margin(work, tol, budgets, starts)
-    return soft_margin(work, bounds, tol, budgets, starts)
-
-
-def _reporting(budget: Budget, frame: Frame, plane: bool) -> Budget:
+def _reporting(budget: Budget, frame: Frame, plane: bool = True) -> Budget:
     """The budget of a machine that is solved on a frame; without its plane in n coordinates."""
     scene, unit = frame.scene, frame.scene.scale**2
 
@@ -174,8 +170,9 @@ def _reporting(budget: Budget, frame: Frame, plane: bool) -> Budget:
     return replace(budget, outside=outside)
 
 
-def _inside(work: Frame, frame: Frame, start: Start | None, C: np.ndarray | None) -> MarginPoint | None:
-    """Where a warm start begins in the coordinates ``work``."""
+def _inside(work: Frame, frame: Frame, task: Task) -> MarginPoint | None:
+    """Where a warm start begins in the coordinates ``work``: those of ``frame``, or n coordinates."""
+    start, C = task.start, task.C
     if start is None:
         return None
     alpha = np.clip(start.alpha, 0.0, math.inf if C is None else C) * frame.scene.scale**2
@@ -212,9 +209,8 @@ def _by_descent(
     if rest:
         left = [frames[k] for k in rest]
         again = [replace(tasks[k], start=_start_of(tasks[k], reached[k].point)) for k in rest]
-        points = _points(left, left, again, tol, [budgets[k] for k in rest])
-        for k, point in zip(rest, points, strict=True):
-            solved = _outside(frames[k], tasks[k], point, combined=False)
+        mixed = _on_rows(left, again, tol, [budgets[k] for k in rest])
+        for k, solved in zip(rest, mixed, strict=True):
             found[k] = replace(solved, solver="mixed")
     return [found[k] for k in range(len(tasks))]
 
