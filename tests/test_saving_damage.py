@@ -1,5 +1,6 @@
 """Whatever is in the file: a model, or an InputError. No other error, no code run, no hang."""
 
+import base64
 import contextlib
 import copy
 import json
@@ -76,7 +77,7 @@ def test_every_byte_left_out_or_doubled_is_noticed(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 2}, "Update maxmargin"),
+        ({"version": 3}, "Update maxmargin"),
         ({"version": 0}, "version must be"),
         ({"version": True}, "version must be"),
         ({"format": "x"}, "format must be"),
@@ -215,6 +216,33 @@ def test_parts_that_are_not_what_they_should_be(tmp_path):
     path.write_bytes(seal({**MODELS["hard"], **change}))
     with pytest.raises(InputError, match="must hold arrays"):
         load(path)
+
+
+def test_arrays_in_base64_that_are_not_what_they_should_be():
+    def text(values, dtype="<f8"):
+        return base64.b64encode(np.array(values, dtype=dtype).tobytes()).decode()
+
+    good, some, where = text(np.ones(5)), text([1.0, 2.0]), text([1, 3], "<i8")
+    from_dict({**MODELS["hard"], "weights": {"shape": [1, 5], "data": good}})
+    from_dict({**MODELS["hard"], "weights": {"shape": [1, 5], "data": some, "where": where}})
+    cases = [
+        {"shape": [1, 4], "data": good},
+        {"shape": [1, -5], "data": good},
+        {"shape": "x", "data": good},
+        {"shape": [1, 5], "data": 5},
+        {"shape": [1, 5], "data": good[:-4]},
+        {"shape": [1, 5], "data": "é" + good},
+        {"shape": [1, 5], "data": text(np.full(5, np.nan))},
+        {"shape": [1, 5], "data": good, "more": 1},
+        {"shape": [1, 5], "data": some, "where": text([3, 1], "<i8")},
+        {"shape": [1, 5], "data": some, "where": text([3, 5], "<i8")},
+        {"shape": [1, 5], "data": some, "where": text([3], "<i8")},
+        {"shape": [1, 2**60], "data": some, "where": where},
+        {"shape": [1, 10**8], "data": some, "where": where},
+    ]
+    for weights in cases:
+        with pytest.raises(InputError, match="weights"):
+            from_dict({**MODELS["hard"], "weights": weights})
 
 
 PLAIN = st.recursive(

@@ -56,11 +56,9 @@ from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.base import Csr
-from maxmargin.saving.arrays import plain, seal, unseal
-from maxmargin.saving.codec import Reader
-from maxmargin.saving.model import describe, restore
-from maxmargin.saving.parameters import encode_parameters
-from maxmargin.saving.verdicts import decode_reason, encode_reason
+from maxmargin.saving.codec import Parts, plain
+from maxmargin.saving.model_file import describe, restore, seal, unseal
+from maxmargin.saving.model_state import REASON, encode_parameters
 from maxmargin.solvers.problem import Solution
 
 SAMPLE = 1 << 16  # bytes that show whether packing pays
@@ -89,7 +87,7 @@ def encode(value: Any) -> Any:
         data = base64.b64encode(_pack(raw) if packed else raw).decode("ascii")
         return {"packed" if packed else "array": [value.dtype.str, list(value.shape), data]}
     if isinstance(value, StopReason):
-        return {"reason": plain(encode_reason(value))}
+        return {"reason": plain(REASON.write(value))}
     if isinstance(value, History):
         return {"history": [encode(list(epoch)) for epoch in value]}
     if isinstance(value, Trace):
@@ -132,7 +130,7 @@ def _tagged(tag: str, content: Any) -> Any:
         raw = _unpack(raw) if tag == "packed" else raw
         return np.frombuffer(raw, dtype).reshape([int(n) for n in shape]).copy()
     if tag == "reason":
-        return decode_reason(Reader(content, "reason"))
+        return REASON.read(content, "reason", Parts())
     if tag == "history":
         lines = [decode(epoch) for epoch in content]
         each(listed(count, count, *[number] * (len(Epoch._fields) - 2)))(lines, "history")

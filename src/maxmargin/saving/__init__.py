@@ -6,13 +6,11 @@ elsewhere come in as a :class:`LinearModel`, to predict with and to :func:`audit
 """
 
 from maxmargin.core.atomic_write import write_atomically
-from maxmargin.saving.arrays import seal, unseal
 from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear import from_liblinear, to_liblinear
 from maxmargin.saving.libsvm import from_libsvm
 from maxmargin.saving.linear_model import LinearModel, audit, from_sklearn
-from maxmargin.saving.model import from_dict, to_dict
-from maxmargin.saving.model_file import load, read_any, save
+from maxmargin.saving.model_file import from_dict, load, read_any, save, seal, to_dict, unseal
 from maxmargin.saving.onnx import to_onnx
 
 __all__ = [

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.saving.liblinear import Lines, label_vector, read_text
 from maxmargin.saving.linear_model import LinearModel
-from maxmargin.saving.text_file import Lines, label_vector, read_text
 
 BIAS = ("intercept", "(intercept)", "intercept_", "bias", "b", "const")
 CLASS = ("class", "label", "classes")

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.size_limits import NUMBER_BYTES, in_proportion
+from maxmargin.saving.liblinear import MAX_WEIGHTS, Lines, label_vector, read_text
 from maxmargin.saving.linear_model import LinearModel
-from maxmargin.saving.text_file import MOST, Lines, label_vector, read_text
 
 KINDS = ("c_svc", "nu_svc")
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "nr_sv")
@@ -110,7 +110,7 @@ def _vectors(lines: Lines, total: int, k: int) -> tuple[np.ndarray, sparse.csr_a
         last = 0
         for word in words[k - 1 :]:
             index, _, value = word.partition(":")
-            place = lines.integer(index, least=1, most=MOST)
+            place = lines.integer(index, least=1, most=MAX_WEIGHTS)
             if place <= last:
                 lines.fail(f"indices must ascend from 1. Got {place} after {last} instead.")
             columns.append(place - 1)

@@ -1,36 +1,76 @@
-"""Model files: JSON text with a checksum, and an ``.npz`` part beside it for many numbers.
+"""Model files: one JSON text with a checksum, from which learning can go on; nothing in it is run.
 
-A model file of any known kind, told by what is in it.
+A sealed text is a JSON object, one entry per line; the last one is ``"checksum"``: SHA-256 of all that
+stands before it, so that no byte of it can change unnoticed. ``docs/model-format.md`` describes the
+entries. A file of version 1 could have a second one beside it, with its large arrays: it still loads.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import re
 import zipfile
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from maxmargin._version import __version__
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError
+from maxmargin.core.size_limits import GRANTED_BYTES
+from maxmargin.estimators.base import LinearClassifier
+from maxmargin.estimators.batch_perceptron import BatchPerceptron
+from maxmargin.estimators.fitting import PerceptronBase
+from maxmargin.estimators.hard_margin import HardMarginSVC
+from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.multiclass import machine_count, machine_labels
+from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.estimators.pocket_perceptron import PocketPerceptron
+from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
+from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.files.numpy_files import read_array
-from maxmargin.saving.arrays import Parts, pack, seal, unseal
-from maxmargin.saving.codec import Reader
+from maxmargin.saving.codec import (
+    COUNT,
+    FINITE,
+    FLAG,
+    TEXT,
+    VALUE,
+    Form,
+    Parts,
+    Reader,
+    arrays,
+    bad,
+    checked,
+    counts,
+    decode_labels,
+    encode_labels,
+    listed,
+    maybe,
+    one_of,
+    pack,
+    plain,
+    record,
+)
 from maxmargin.saving.coef_table import from_coef_csv
-from maxmargin.saving.liblinear import from_liblinear
+from maxmargin.saving.liblinear import from_liblinear, read_bytes
 from maxmargin.saving.libsvm import from_libsvm
-from maxmargin.saving.model import describe, restore
-from maxmargin.saving.text_file import read_bytes
+from maxmargin.saving.linear_model import LinearModel
+from maxmargin.saving.model_state import (
+    decode_margins,
+    decode_parameters,
+    decode_perceptron,
+    encode_margins,
+    encode_parameters,
+    encode_perceptron,
+)
 
-PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
-NAMED, TAIL = re.compile(rb'\n "part": {"file": ("[^"]*"), "sha256"'), 4096  # the last entry but one
-TRIES = 3  # a model may be saved again while it is read
+FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
+V1_PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
 OTHERS = {  # endings that promise another format, and who writes it
     ".onnx": "Use maxmargin.saving.to_onnx for ONNX",
     ".liblinear": "Use maxmargin.saving.to_liblinear for LIBLINEAR",
@@ -48,8 +88,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a model as a file that :func:`maxmargin.load` reads: every bit, and no code.
 
     The file is written under a temporary name and renamed when it is whole: whatever happens meanwhile,
-    a model that was there stays. Large or sparse weights go to a file beside it,
-    ``<name>.<digits>.npz``, which belongs to it: move both together.
+    a model that was there stays.
 
     Parameters
     ----------
@@ -75,33 +114,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     1.0
     """
     check_model_name(path)
-    content, arrays = pack(describe(model))
-    try:
-        target = Path(os.path.realpath(path))
-    except ValueError as error:
-        raise InputError(f"{path!r} must be the name of a file: {error}.") from error
-    if not arrays:
-        old = _part_named_in(target)
-        write_atomically(target, seal(content))
-        _forget(target, old)
-        return
-    written = io.BytesIO()
-    np.savez(written, **arrays)  # type: ignore[arg-type]
-    data = written.getvalue()
-    digest = sha256(data).hexdigest()
-    part = target.with_name(f"{target.name}.{digest[:16]}.npz")
-    text = seal({**content, "part": {"file": part.name, "sha256": digest}})
-    write_atomically(part, data, whole=path)
-    old = _part_named_in(target)
-    try:
-        write_atomically(target, text)
-    except BaseException:
-        if part.name != old:
-            with contextlib.suppress(OSError):
-                part.unlink()
-        raise
-    if old != part.name:
-        _forget(target, old)
+    content, has_bytes = pack(describe(model))
+    write_atomically(path, seal({**content, "version": VERSION if has_bytes else 1}))
 
 
 def check_model_name(path: str | os.PathLike[str]) -> None:
@@ -131,7 +145,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InputError
-        If the file, or the part beside it, is missing, incomplete or changed in any byte.
+        If the file is missing, incomplete or changed in any byte.
 
     Examples
     --------
@@ -143,23 +157,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> mm.load(path).predict([[2.0, 0.0]])
     array([1])
     """
-    target = Path(path)
-    for _ in range(TRIES):
-        text = read_bytes(target)
-        _refuse_other_files(text, path)
-        content = unseal(text, str(path))
-        try:
-            parts = _parts(content, target)
-            return restore(content, parts)
-        except FileNotFoundError as error:
-            if read_bytes(target) == text:
-                raise InputError(
-                    f"{path}: the part {error.filename!r} of this model must lie beside it. "
-                    "Got no such file instead. Copy both files together."
-                ) from None
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-    raise InputError(f"{path}: the model changes while it is read. Try again.")
+    text = read_bytes(path)
+    _refuse_other_files(text, path)
+    content = unseal(text, str(path))
+    try:
+        return restore(content, _parts_of_version_1(content, Path(path)))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
@@ -175,20 +179,22 @@ def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
         )
 
 
-def _parts(content: dict[str, Any], target: Path) -> Parts:
-    """The arrays of the part, if the model has one; the entry is taken out of the content."""
+def _parts_of_version_1(content: dict[str, Any], target: Path) -> Parts:
+    """Return the arrays that lie beside the file, if some do; the entry is taken out of the content."""
     if "part" not in content:
         return Parts()
     reader = Reader(content.pop("part"), "part")
-    name, digest = reader.text("file"), reader.text("sha256")
+    name, digest = reader.take("file", TEXT), reader.take("sha256", TEXT)
     reader.done()
-    if not PART.fullmatch(name):
+    if not V1_PART.fullmatch(name):
         raise InputError(f"part.file must be a file name ending in .npz. Got {name!r} instead.")
-    path = target.with_name(name)
     try:
-        data = path.read_bytes()
+        data = target.with_name(name).read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(2, "No such file", name) from None
+        raise InputError(
+            f"the part {name!r} of this model must lie beside it. Got no such file instead. "
+            "Copy both files together."
+        ) from None
     except OSError as error:
         raise InputError(f"its part {name!r} cannot be read: {error.strerror or error}.") from error
     if sha256(data).hexdigest() != digest:
@@ -224,24 +230,319 @@ def _unzip(data: bytes, name: str) -> Parts:
     return Parts(arrays)
 
 
-def _part_named_in(target: Path) -> str | None:
-    """The part of the model that is there now, if it has one."""
+KINDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        Perceptron,
+        BatchPerceptron,
+        PocketPerceptron,
+        HardMarginSVC,
+        SoftMarginSVC,
+        SoftMarginSVCCV,
+    )
+}
+
+
+POSITIVE = maybe(checked(FINITE, lambda v: v > 0, "a number > 0"))
+CLASS_WEIGHT = checked(
+    VALUE, lambda v: v in (None, "balanced") or isinstance(v, dict), "None, 'balanced' or a dict"
+)
+CLASSES = Form(
+    lambda labels: encode_labels(labels, free=GRANTED_BYTES),
+    lambda value, name, _: decode_labels(value, name, free=GRANTED_BYTES),
+)
+LINEAR_KEYS = {
+    "multi_class": "multi_class",
+    "loss": "loss",
+    "C": "C",
+    "class_weight": "class_weight",
+    "fit_intercept": "fit_intercept",
+    "intercept_scaling": "intercept_scaling",
+    "grows": "grows",
+    "source": "source",
+    "classes_": "classes",
+    "feature_names_in_": "names",
+}
+LINEAR = record(
+    LinearModel,
+    LINEAR_KEYS,
+    optional=("classes_", "feature_names_in_"),
+    make=dict,
+    multi_class=one_of("ovr", "ovo"),
+    C=POSITIVE,
+    class_weight=CLASS_WEIGHT,
+    intercept_scaling=POSITIVE,
+    classes_=CLASSES,
+    feature_names_in_=listed(TEXT, lambda names: np.array(names, dtype=object)),
+)
+
+
+def _write_linear(model: LinearModel) -> dict[str, Any]:
+    return {**LINEAR.write(model), "weights": np.column_stack([model.coef_, model.intercept_])}
+
+
+def _read_linear(reader: Reader) -> LinearModel:
+    Z = reader.take("weights", arrays(float, None, None))
+    known = LINEAR.read(reader.rest(), "", reader.parts)
+    return LinearModel(Z[:, :-1], Z[:, -1], **known)
+
+
+def to_dict(model: Any) -> dict[str, Any]:
+    """Return the complete state of a model as plain JSON values.
+
+    Parameters
+    ----------
+    model : estimator of maxmargin or LinearModel
+        Fitted or not.
+
+    Returns
+    -------
+    dict
+        What :func:`from_dict` makes the same model of: it predicts the same, and a perceptron goes on
+        learning as the model itself would.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import from_dict, to_dict
+    >>> model = mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1])
+    >>> from_dict(to_dict(model)).coef_
+    array([[1., 1.]])
+    """
+    return dict(plain(describe(model)))
+
+
+def from_dict(content: dict[str, Any]) -> Any:
+    """Return the model that :func:`to_dict` described; :class:`InputError` if it is none.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.saving import from_dict, to_dict
+    >>> model = mm.Perceptron().fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1])
+    >>> from_dict(to_dict(model)).predict([[2.0, 0.0]])
+    array([1])
+    """
+    return restore(content)
+
+
+def describe(model: Any) -> dict[str, Any]:
+    """Return the state of a model as plain values and arrays."""
+    head: dict[str, Any] = {"format": FORMAT, "version": 1, "library": __version__}
+    if type(model) is LinearModel:
+        return {**head, "model": "LinearModel", **_write_linear(model)}
+    name = type(model).__name__
+    if type(model) is not KINDS.get(name):
+        raise InputError(
+            f"model must be an estimator of maxmargin ({', '.join(KINDS)}) to be saved. Got {name} "
+            "instead. Of a pipeline save the last step, or use joblib."
+        )
+    _check(model)
+    head |= {"model": name, "parameters": encode_parameters(model)}
+    if "encoding_" in vars(model):
+        head["encoding"] = model.encoding_
+    if "classes_" not in vars(model):
+        return head
+    Z = np.array(model._fitted_weights(), dtype=np.float64)
+    if not np.all(np.isfinite(Z)):
+        raise InputError(
+            "the weights of a model must be finite to be saved. Got nan or infinity instead."
+        )
+    fitted: dict[str, Any] = {
+        "classes": CLASSES.write(model.classes_),
+        "features": {"count": int(model.n_features_in_)},
+        "scheme": {name: _plain(value) for name, value in model._fitted_scheme.items()},
+        "weights": Z,
+    }
+    if hasattr(model, "feature_names_in_"):
+        fitted["features"]["names"] = encode_labels(np.asarray(model.feature_names_in_, dtype=object))
+    state = encode_margins(model) if isinstance(model, MarginClassifier) else encode_perceptron(model)
+    return {**head, **fitted, "state": state}
+
+
+def restore(content: Any, parts: Parts | None = None) -> Any:
+    """Return the model that :func:`describe` described; every entry is checked, and nothing is run."""
     try:
-        with target.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
-            found = NAMED.search(file.read())
-        name = json.loads(found[1]) if found and target.is_file() else ""
-    except (OSError, ValueError):
-        return None
-    ours = PART.fullmatch(name) and name.startswith(f"{target.name}.")
-    return name if ours else None
+        return _restore(Reader(content, "", parts))
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError("a model must not be nested so deeply.") from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+        raise InputError(f"this is not the description of a model: {error!r}.") from error
 
 
-def _forget(target: Path, part: str | None) -> None:
-    """Remove the part of a model that has been replaced."""
-    if part is not None:
-        with contextlib.suppress(OSError):
-            target.with_name(part).unlink(missing_ok=True)
+def _restore(reader: Reader) -> Any:
+    if reader.take("format", TEXT) != FORMAT:
+        raise InputError(f"format must be {FORMAT!r}. Got another instead.")
+    version = reader.take("version", counts(1))
+    if version > VERSION:
+        raise InputError(
+            f"this model has format version {version}, and maxmargin {__version__} reads up to "
+            f"{VERSION}. Update maxmargin."
+        )
+    reader.take("library", TEXT)
+    kind = reader.take("model", TEXT)
+    if kind == "LinearModel":
+        return _read_linear(reader)
+    if kind not in KINDS:
+        raise bad("model", f"one of {', '.join(KINDS)}, LinearModel", kind)
+    model = decode_parameters(reader.take("parameters"), KINDS[kind], "parameters")
+    _check(model)
+    if "encoding" in reader:
+        model.encoding_ = _read_encoding(reader.reader("encoding"))
+    if "classes" in reader:
+        _restore_fitted(model, reader)
+    reader.done()
+    return model
+
+
+def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
+    classes = reader.take("classes", CLASSES)
+    least = 1 if isinstance(model, PerceptronBase) else 2
+    values = classes.tolist()
+    if len(values) < least or not all(a < b for a, b in pairwise(values)):
+        raise bad("classes", "distinct labels in ascending order", values)
+    features = reader.reader("features")
+    d = features.take("count", COUNT)
+    model.classes_, model.n_features_in_ = classes, d
+    if "names" in features:
+        names = decode_labels(features.take("names"), "features.names")
+        if len(names) != d or any(type(name) is not str for name in names.tolist()):
+            raise bad("features.names", f"a list of {d} texts", names.tolist())
+        model.feature_names_in_ = names.astype(object)
+    features.done()
+    model._fitted_scheme = _scheme(model, reader.take("scheme"))
+    multi_class = model._fitted_scheme["multi_class"]
+    Z = reader.take("weights", arrays(float, machine_count(len(classes), multi_class), d + 1))
+    labels = machine_labels(classes, multi_class)  # after the weights: of pairs there may be many
+    state = reader.reader("state")
+    if isinstance(model, MarginClassifier):
+        decode_margins(model, state, Z, labels)
+    elif isinstance(model, PerceptronBase):
+        decode_perceptron(model, state, Z, labels)
+    state.done()
+
+
+TEXTS = listed(TEXT)
+ENCODING = {"label": TEXT, "columns": TEXTS, "header": FLAG, "first_index": COUNT}
+
+
+def _read_encoding(reader: Reader) -> dict[str, Any]:
+    """Return how the command line read the file that the model was fitted to."""
+    found = {key: reader.take(key, form) for key, form in ENCODING.items() if key in reader}
+    if "categories" in reader:
+        words = reader.reader("categories")
+        found["categories"] = {
+            name: TEXTS.read(value, words.called(name), words.parts)
+            for name, value in words.rest().items()
+        }
+    reader.done()
+    return found
+
+
+def _scheme(model: Any, value: Any) -> dict[str, Any]:
+    """What the weights mean: the same keys and types as the model itself writes."""
+    wanted = model._scheme()
+    if type(value) is not dict or value.keys() != wanted.keys():
+        raise bad("scheme", f"an object with {', '.join(wanted)}", value)
+    for key, v in value.items():
+        if v not in ("ovr", "ovo") if key == "multi_class" else type(v) is not bool:
+            raise bad(f"scheme.{key}", "as it was fitted", v)
+    return dict(value)
+
+
+def _check(model: Any) -> None:
+    """Parameters that ``fit`` would refuse are refused here too."""
+    if isinstance(model, SoftMarginSVCCV):
+        model._machine()._check_params()
+        read_Cs(model.Cs)
+    else:
+        model._check_params()
+
+
+def _plain(value: Any) -> Any:
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
+# Sealed texts.
+
+SEAL = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n')
+SEAL_LENGTH = len(b',\n "checksum": "' + b"0" * 64 + b'"\n}\n')
+
+
+def seal(content: dict[str, Any]) -> bytes:
+    """Return the text of an object, with its checksum.
+
+    Examples
+    --------
+    >>> from maxmargin.saving import seal
+    >>> print(seal({"answer": 42}).decode(), end="")
+    {
+     "answer": 42,
+     "checksum": "6b76ff8b31dc9dc7807a1ca149367621f5243c11100f8b879b4f9f2c54647038"
+    }
+    """
+    try:
+        lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in content.items()]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"the content must be plain JSON values: {error}.") from error
+    body = ("{\n" + ",\n".join(lines)).encode("ascii")
+    return body + b',\n "checksum": "%s"\n}\n' % sha256(body).hexdigest().encode("ascii")
+
+
+def unseal(text: bytes, where: str, what: str = "model") -> dict[str, Any]:
+    """Return the object in a sealed text; :class:`InputError` if anything in it has changed.
+
+    Parameters
+    ----------
+    text : bytes
+        The content of the file.
+    where, what : str
+        The file, and what it should be, for the errors.
+
+    Examples
+    --------
+    >>> from maxmargin.saving import seal, unseal
+    >>> unseal(seal({"answer": 42}), "answer.json")
+    {'answer': 42}
+    """
+    if not text:
+        raise InputError(f"{where}: a {what} file is not empty. This one is: save the {what} again.")
+    end = SEAL.fullmatch(text[-SEAL_LENGTH:])
+    if end is None:
+        if not text.startswith(b"{"):
+            raise InputError(
+                f"{where}: must be a {what} file that maxmargin wrote, which is JSON. Got another kind "
+                f"of file instead. Name the {what} file."
+            )
+        raise InputError(
+            f"{where}: this is not a whole {what} file of maxmargin: its end is missing or changed. "
+            f"Save the {what} again."
+        )
+    body = text[:-SEAL_LENGTH]
+    if sha256(body).hexdigest().encode("ascii") != end[1]:
+        raise InputError(
+            f"{where}: the {what} file was changed after it was saved: its checksum does not match. "
+            f"Take an unchanged copy, or save the {what} again."
+        )
+    try:
+        found = json.loads(body + b"\n}", object_pairs_hook=_distinct, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: a {what} file must be JSON: {error}.") from None
+    if type(found) is not dict:
+        raise InputError(f"{where}: a {what} file must be a JSON object. Got something else instead.")
+    return found
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key is repeated")
+    return dict(pairs)
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
 
 
 PICKLES = (b"\x80", b"\x78\x9c", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
