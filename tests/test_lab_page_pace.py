@@ -33,6 +33,17 @@ COUNT = """() => {
 }"""
 
 
+# the connection: while it is cut every new one is closed before it opens, as often as the page tries
+CUT = """(() => {
+  window.WebSocket = class extends WebSocket {
+    constructor(url) {
+      super(url);
+      window.socket = this;
+      if (window.cut) this.close();
+    }
+  };
+})()"""
+
 # moves of the mouse that is down, so many in each frame: faster than a driver can send them one by one
 MOVES = """([places, each]) => new Promise((done) => {
   const canvas = document.querySelector("[data-name=x-canvas]");
@@ -130,21 +141,16 @@ def test_answers_that_come_late_do_not_undo_newer_ones(shared):
 def test_a_lost_connection_is_told_and_comes_back(browser, lab_url):
     context = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     lab = Lab(context.new_page(), lab_url, [])
-    lab.page.add_init_script(
-        "(() => { const send = WebSocket.prototype.send;"
-        " WebSocket.prototype.send = function (text) { window.socket = this; send.call(this, text); };"
-        " })()"
-    )
+    lab.page.add_init_script(CUT)
     lab.open(preset("separable", n=20))
-    context.set_offline(True)
-    lab.js("socket.close()")
+    lab.js("() => { window.cut = true; socket.close(); }")
     lab.until("() => !document.querySelector('[data-name=banner]').hidden")
     assert "Your points are safe" in lab.text("banner")
     lab.page.mouse.click(*lab.spot(0, 0))
     lab.until("() => __lab.state().points.length === 21")
     lab.part("algorithm").select_option("soft")
     assert lab.js("__lab.pending()") > 0, "points can be added meanwhile, answers wait"
-    context.set_offline(False)
+    lab.js("() => { window.cut = false; }")
     lab.until("() => document.querySelector('[data-name=banner]').hidden")
     lab.rest()
     assert lab.answer()["n"] == 21 and lab.answer()["machine"]["weights"] == lab.scene("weights")

@@ -25,7 +25,7 @@ def refused(server, **options):
 
 
 def test_files_have_the_right_types_and_protecting_headers(lab):
-    response, content = lab.get("/truth.js")
+    response, content = lab.get("/results.js")
     assert response.status == 200 and content
     assert response.headers["content-type"].startswith("text/javascript")
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -33,12 +33,12 @@ def test_files_have_the_right_types_and_protecting_headers(lab):
     policy = response.headers["content-security-policy"]
     assert policy.startswith("default-src 'self';") and "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy and "*" not in policy
-    assert lab.get("/truth.css")[0].headers["content-type"].startswith("text/css")
+    assert lab.get("/results.css")[0].headers["content-type"].startswith("text/css")
 
 
 def test_an_unchanged_file_is_not_sent_again(lab):
-    tag = lab.get("/truth.js")[0].headers["etag"]
-    response, content = lab.get("/truth.js", **{"If-None-Match": tag})
+    tag = lab.get("/results.js")[0].headers["etag"]
+    response, content = lab.get("/results.js", **{"If-None-Match": tag})
     assert response.status == 304 and content == b""
     assert response.headers["cache-control"] == "no-cache"
 
@@ -51,15 +51,15 @@ def test_only_files_of_the_page_are_served(lab, path):
 
 
 def test_only_reading_is_possible(lab):
-    assert lab.get("/truth.js", method="POST")[0].status == 405
-    assert lab.get("/truth.js", method="HEAD")[0].status == 200
+    assert lab.get("/results.js", method="POST")[0].status == 405
+    assert lab.get("/results.js", method="HEAD")[0].status == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.net", "a@127.0.0.1"]
 )
 def test_a_foreign_host_is_refused(lab, host):
-    response, _ = lab.get("/truth.js", Host=host)
+    response, _ = lab.get("/results.js", Host=host)
     assert response.status == 421
     assert refused(lab, additional_headers={"Host": host}) in (400, 421)
 
@@ -68,7 +68,7 @@ def test_a_foreign_host_is_refused(lab, host):
     "origin", ["http://evil.example", "null", "http://localhost:1", "file://", "https://"]
 )
 def test_a_foreign_origin_is_refused(lab, origin):
-    assert lab.get("/truth.js", Origin=origin)[0].status == 403
+    assert lab.get("/results.js", Origin=origin)[0].status == 403
     assert refused(lab, origin=origin) == 403
 
 
@@ -126,7 +126,7 @@ def test_on_a_network_the_token_is_needed(tmp_path):
         assert server.get()[0].status == 403
         assert server.get("/?token=wrong")[0].status == 403
         assert server.get(f"/?{token}")[0].status in (200, 404)
-        assert server.get("/truth.js", Host=f"evil.example:{port}")[0].status == 421
+        assert server.get("/results.js", Host=f"evil.example:{port}")[0].status == 421
         server.query = token
         with server.connect() as page:
             assert ask(page, 1, "echo", value=3)["answer"]["value"] == 3

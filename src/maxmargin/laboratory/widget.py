@@ -32,7 +32,7 @@ from maxmargin.laboratory.messages import (
 # they need each other. In the browser each gets an address (a blob), written into those that import it.
 
 PAGE = Path(__file__).parent / "page"
-STYLES = ("lab.css", "truth.css")
+STYLES = ("lab.css", "results.css")
 # import … from "./name.js", export … from "./name.js" or import "./name.js", at the beginning of a line
 IMPORT = re.compile(
     r"""^((?:import\s*|(?:import|export)\s[^;'"()=]*?\bfrom\s*)["'])\./([\w-]+\.js)(?=["'])""",

@@ -1,8 +1,10 @@
-// The left rail: which data, which algorithm, and only the options that matter for it.
-import { ALGORITHMS, LIMITS } from "./facts.js";
-import { heldOut } from "./points.js";
-import { button, choice, group, numberField, segments, showIf, slider, tick } from "./parts.js";
+// The left rail: which data, which algorithm, only the options that matter for it, and what its controls do.
+import { openPointTable, openTableDialog } from "./dialogs.js";
+import { DROPPED } from "./link.js";
+import { saveText } from "./share.js";
+import { ALGORITHMS, heldOut, LIMITS, nextLabel, spoken, toCsv } from "./state.js";
 import { element, say } from "./text.js";
+import { button, choice, group, numberField, segments, showIf, slider, tick } from "./widgets.js";
 
 /** Sliders of made data and their words; Python says which matter, and their ranges. */
 const SLIDERS = { n: "Points", noise: "Noise", balance: "Balance", margin: "Margin" };
@@ -10,7 +12,7 @@ const GROUPS = { lectures: "From the lectures", made: "Made to order" };
 
 /**
  * @param {HTMLElement} root
- * @param {{store: import("./store.js").Store, usePreset: (preset: any, group: string) => void, holdOut: (share: number) => void,
+ * @param {{store: import("./state.js").Store, usePreset: (preset: any, group: string) => void, holdOut: (share: number) => void,
  *          openCsv: () => void, saveCsv: () => void, openTable: () => void}} lab
  */
 export function createDataControls(root, { store, usePreset, holdOut, openCsv, saveCsv, openTable }) {
@@ -46,7 +48,7 @@ export function createDataControls(root, { store, usePreset, holdOut, openCsv, s
       this.draw(store.get());
     },
     usual: (/** @type {string} */ name) => ({ ...usual(find(name)), name }),
-    /** @param {import("./store.js").State} state */
+    /** @param {import("./state.js").State} state */
     draw(state) {
       const chosen = state.view.preset;
       const known = chosen && find(chosen.name);
@@ -79,7 +81,7 @@ function usual(preset) {
 
 /**
  * @param {HTMLElement} root
- * @param {{store: import("./store.js").Store, edit: (part: any, kind: any, group?: string) => void, watch: (machine: number) => void}} lab
+ * @param {{store: import("./state.js").Store, edit: (part: any, kind: any, group?: string) => void, watch: (machine: number) => void}} lab
  */
 export function createAlgorithmControls(root, { store, edit, watch }) {
   const option = (/** @type {any} */ part, /** @type {string} */ name = "") => edit({ options: { ...store.get().options, ...part } }, "model", name);
@@ -105,7 +107,7 @@ export function createAlgorithmControls(root, { store, edit, watch }) {
   root.append(group("Algorithm", algorithm.node, words, ...Object.values(made).map((part) => part.node)));
 
   return {
-    /** @param {import("./store.js").State} state @param {any} answer */
+    /** @param {import("./state.js").State} state @param {any} answer */
     draw(state, answer) {
       const { options } = state;
       const { brief = "", sentence = "", options: matter = [] } = ALGORITHMS.get(state.algorithm) ?? {};
@@ -143,7 +145,7 @@ export function createAlgorithmControls(root, { store, edit, watch }) {
 /**
  * Above the data view: what a click does, and to which class.
  * @param {HTMLElement} root
- * @param {{store: import("./store.js").Store, pointer: any, redraw: () => void, addClass: () => void, removeClass: () => void, clear: () => void}} lab
+ * @param {{store: import("./state.js").Store, pointer: any, redraw: () => void, addClass: () => void, removeClass: () => void, clear: () => void}} lab
  */
 export function createTools(root, { store, pointer, redraw, addClass, removeClass, clear }) {
   const tools = segments({ name: "tool", label: "What a click does", bare: true, options: [["point", "Add and move", "point"], ["flip", "Flip the class", "flip"], ["erase", "Erase", "erase"]],
@@ -160,7 +162,7 @@ export function createTools(root, { store, pointer, redraw, addClass, removeClas
     undo, redo, empty);
   let key = "";
   return {
-    /** @param {import("./store.js").State} state */
+    /** @param {import("./state.js").State} state */
     draw(state) {
       tools.set(pointer.tool);
       undo.disabled = !store.canUndo();
@@ -178,6 +180,81 @@ export function createTools(root, { store, pointer, redraw, addClass, removeClas
         made.prepend(element("span", { class: "mm-shape", "aria-hidden": "true" }, "●■▲◆▼"[kind]));
         return made;
       }));
+    },
+  };
+}
+
+const NAMES = ["x₁", "x₂"];
+
+/**
+ * @param {HTMLElement} root @param {import("./session.js").Session} session @param {import("./link.js").Link} link
+ * @param {{toast: (words: string, bad?: boolean) => void, fitLater: (views: string[]) => void}} shell
+ */
+export function createDoing(root, session, link, { toast, fitLater }) {
+  const { store, pointer, edit } = session;
+  /** Ask, and use the answer unless a newer question has been asked. @param {string} ask @param {any} body @param {(answer: any) => void} use */
+  async function asked(ask, body, use) {
+    try {
+      const answer = await link.ask(ask, body);
+      if (answer !== DROPPED) await use(answer);
+    } catch (error) {
+      toast(/** @type {Error} */ (error).message, true);
+    }
+  }
+  /** Other points altogether. @param {any} data @param {any} preset @param {string} [group] */
+  function useData(data, preset, group) {
+    const about = preset ? { sentence: data.sentence ?? "", edited: false, share: data.share ?? 0 } : null;
+    const view = { ...store.get().view, preset, about, windows: {}, cut: null };
+    session.weightViews.cut = null;
+    session.replace({ points: data.points, labels: data.labels, names: data.names ?? NAMES, view }, group);
+    fitLater(["x", "w", "3d", "section"]);
+  }
+  const openCsv = (text = "") => openTableDialog(root, { link, text, use: (data) => useData(data, null) });
+
+  return {
+    openCsv,
+    /** Data by name, with its sliders; no name: the points are one's own from now on. @param {any} preset @param {string} [group] */
+    async usePreset(preset, group) {
+      if (!preset || !preset.name) { store.set({ view: { ...store.get().view, preset: null, about: null } }, "view"); return; }
+      const { view, points } = store.get();
+      const same = view.preset?.name === preset.name; // drawn again: the same share is held out again
+      const share = same ? view.about?.share || Number(heldOut(points).toFixed(2)) * Number(points.some((p) => p[3])) : 0;
+      const lost = same && view.about?.edited;
+      const use = (/** @type {any} */ answer) => {
+        useData(answer, preset, group);
+        if (lost) toast("Your changes were replaced. Undo brings them back.");
+      };
+      await asked("preset", preset, (answer) => {
+        if (!share) return use(answer);
+        return asked("split", { state: { points: answer.points, labels: answer.labels }, share }, ({ roles }) =>
+          use({ ...answer, share, points: answer.points.map((/** @type {number[]} */ p, /** @type {number} */ row) => [p[0], p[1], p[2], roles[row]]) }));
+      });
+    },
+    /** Keep a share of every class for validation. @param {number} share */
+    async holdOut(share) {
+      const many = store.get().points.length;
+      await asked("split", { state: spoken(store.get()), share }, ({ roles }) => {
+        const { points, view } = store.get();
+        if (points.length === many) edit({ view: { ...view, about: view.about && { ...view.about, share } }, points: points.map(([x, y, kind], row) => [x, y, kind, roles[row]]) }, "flip", "split");
+      });
+    },
+    saveCsv: () => saveText(toCsv(store.get()), "points.csv", "text/csv"),
+    openTable: () => openPointTable(root, { store, edit, pointer }),
+    startHere: () => session.startFrom(true),
+    startZero: () => session.startFrom(false),
+    addClass() {
+      const { labels } = store.get();
+      pointer.brush = labels.length;
+      pointer.tool = "point";
+      edit({ labels: [...labels, nextLabel(labels)] }, "data");
+    },
+    removeClass() {
+      const { labels, points } = store.get();
+      edit({ labels: labels.slice(0, -1), points: points.filter((p) => p[2] < labels.length - 1), watch: 0 }, "data");
+    },
+    clear() {
+      pointer.tool = "point";
+      session.replace({ points: [], names: NAMES, view: { ...store.get().view, preset: null, about: null } });
     },
   };
 }

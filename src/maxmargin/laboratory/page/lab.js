@@ -1,25 +1,87 @@
 // The lab as a whole: `mount` puts it into an element; the default export is the widget of notebooks.
-import { followAddress, fromHash } from "./address.js";
 import { createArithmetic } from "./arithmetic.js";
-import { readColours } from "./colours.js";
-import { createAlgorithmControls, createDataControls } from "./controls.js";
-import { createDoing } from "./doing.js";
-import { learnFacts } from "./facts.js";
-import { createHeader } from "./header.js";
-import { createKeys } from "./keys.js";
+import { createAlgorithmControls, createDataControls, createDoing } from "./controls.js";
+import { createToast, openHelp } from "./dialogs.js";
+import { createKeys, listenOutside } from "./input.js";
 import { createLink, overWidget } from "./link.js";
-import { createLive } from "./live.js";
-import { createToast, openHelp } from "./modal.js";
-import { listenOutside } from "./outside.js";
-import { inWords } from "./scene.js";
+import { readColours } from "./marks.js";
+import { createTruth } from "./results.js";
+import { inWords, words } from "./scene.js";
 import { createSession } from "./session.js";
-import { createShare } from "./share.js";
-import { complete, sealed } from "./store.js";
-import { element, say } from "./text.js";
+import { createShare, followAddress, fromHash } from "./share.js";
+import { complete, learnFacts, sealed } from "./state.js";
+import { element, number, say } from "./text.js";
 import { createTimeline } from "./timeline.js";
 import { createTips, learnTips } from "./tips.js";
-import { createTruth } from "./truth.js";
 import { createViews } from "./views.js";
+import { button } from "./widgets.js";
+
+const KEPT = "maxmargin-theme";
+
+/** What was chosen last time. */
+function remembered() {
+  try {
+    return localStorage.getItem(KEPT);
+  } catch {
+    return null; // a private window
+  }
+}
+
+/**
+ * @param {HTMLElement} root  of the lab @param {HTMLElement} header
+ * @param {{page: boolean, share: HTMLElement, help: () => void, changed: () => void}} lab  changed: the colours are others
+ */
+export function createHeader(root, header, { page, share, help, changed }) {
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  let theme = page ? remembered() : null; // null: as the system has it
+  const isDark = () => (theme ? theme === "dark" : media.matches);
+  const turn = button({ name: "theme", label: "Theme", sign: "theme", bare: true, press: () => {
+    const next = isDark() ? "light" : "dark";
+    theme = (next === "dark") === media.matches ? null : next;
+    if (page) try { if (theme) localStorage.setItem(KEPT, theme); else localStorage.removeItem(KEPT); } catch { /* a private window */ }
+    dress();
+  } });
+  function dress() {
+    if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
+    turn.setAttribute("aria-label", isDark() ? "Dark: change to light" : "Light: change to dark");
+    changed();
+  }
+  const status = element("span", { class: "mm-status", role: "status", "data-name": "status" });
+  header.append(element("h1", {}, element("span", { class: "mm-mark", "aria-hidden": "true" }), "maxmargin ", element("span", {}, "lab")), status,
+    element("span", { class: "mm-gap" }), share, turn, button({ name: "help", label: "Help", press: help }));
+  media.addEventListener("change", dress);
+  dress();
+  return { status, destroy: () => media.removeEventListener("change", dress) };
+}
+
+const WAIT_MS = 250; // only where it came to rest
+
+/**
+ * @param {HTMLElement} root
+ * @returns {{draw: (scene: any, sentence: string) => void}}  sentence: of the step that is shown
+ */
+export function createLive(root) {
+  const region = element("p", { class: "mm-hidden", role: "status", "aria-live": "polite", "data-name": "live" });
+  root.append(region);
+  let last = /** @type {any} */ ({ selected: -1, answer: null, k: 0, final: false, playing: false });
+  /** @type {any} */ let timer = null;
+  /** @param {string} text */
+  function tell(text) {
+    clearTimeout(timer);
+    timer = setTimeout(() => say(region, text), WAIT_MS);
+  }
+  return {
+    draw(scene, sentence) {
+      const { selected, answer, k, final, playing } = scene;
+      const point = scene.state.points[selected];
+      const stepped = !playing && (last.playing || (last.answer === answer && (k !== last.k || final !== last.final)));
+      if (playing) clearTimeout(timer);
+      else if (selected !== last.selected && point) tell(`Selected: ${words(scene, selected, number).join(", ")}.`);
+      else if (stepped || (final !== last.final && last.answer)) tell(sentence);
+      last = { selected, answer, k, final, playing };
+    },
+  };
+}
 
 /** What the page opens with: few points, a narrow street, some twenty mistakes. */
 const FIRST = { name: "separable", n: 24, margin: 0.25, seed: 3 };
@@ -129,7 +191,7 @@ export function mount(root, link, { page = false, state: given = null, saved } =
     dirty = false;
     draw();
   }
-  /** @param {import("./store.js").State} state */
+  /** @param {import("./state.js").State} state */
   function restore(state) {
     session.weightViews.cut = Number.isFinite(state.view.cut) ? state.view.cut : null;
     session.restore(state);

@@ -1,11 +1,12 @@
 // Where several machines together say which class: exact polygons, cut by the lines themselves.
 import { cutPolygon, middle } from "./geometry.js";
-import { classes, value, watched } from "./reading.js";
+import { classes, value, watched } from "./scene.js";
 
 /** @typedef {import("./geometry.js").Pair} Pair */
+
 /** @typedef {{kind: number, polygon: Pair[]}} Region */
 
-/** The planes of all machines, the watched one as it is at this moment. @param {import("./reading.js").Scene} scene @returns {number[][] | null} */
+/** The planes of all machines, the watched one as it is at this moment. @param {import("./scene.js").Scene} scene @returns {number[][] | null} */
 export function planesNow(scene) {
   const planes = scene.answer?.planes;
   if (!planes || planes.length < 2 || !scene.answer.machines || planes.length !== scene.answer.machines.length) return null;
@@ -14,7 +15,7 @@ export function planesNow(scene) {
 
 /**
  * For each class the function of x whose largest wins among those with most votes (one-vs-rest: all have as many).
- * @param {import("./reading.js").Scene} scene @param {number[][]} planes @returns {number[][]}
+ * @param {import("./scene.js").Scene} scene @param {number[][]} planes @returns {number[][]}
  */
 function scores(scene, planes) {
   const sums = Array.from({ length: classes(scene) }, () => [0, 0, 0]);
@@ -28,7 +29,7 @@ function scores(scene, planes) {
   return sums;
 }
 
-/** Votes at a place, by class. @param {import("./reading.js").Scene} scene @param {number[][]} planes @param {Pair} at */
+/** Votes at a place, by class. @param {import("./scene.js").Scene} scene @param {number[][]} planes @param {Pair} at */
 function votes(scene, planes, at) {
   const got = new Array(classes(scene)).fill(0);
   scene.answer.machines.forEach((/** @type {any} */ machine, /** @type {number} */ i) => {
@@ -37,7 +38,7 @@ function votes(scene, planes, at) {
   return got;
 }
 
-/** Classes that some machine knows: others cannot win. @param {import("./reading.js").Scene} scene @returns {number[]} */
+/** Classes that some machine knows: others cannot win. @param {import("./scene.js").Scene} scene @returns {number[]} */
 function candidates(scene) {
   const known = new Set(scene.answer.machines.flatMap((/** @type {any} */ m) => (scene.answer.scheme === "ovo" ? [...m.positive, ...m.negative] : m.positive)));
   return /** @type {number[]} */ ([...known]).sort((a, b) => a - b);
@@ -45,7 +46,7 @@ function candidates(scene) {
 
 /**
  * The regions of the classes inside a polygon.
- * @param {import("./reading.js").Scene} scene @param {Pair[]} box @returns {Region[]}
+ * @param {import("./scene.js").Scene} scene @param {Pair[]} box @returns {Region[]}
  */
 export function regions(scene, box) {
   const planes = planesNow(scene);
@@ -77,7 +78,7 @@ function largest(cell, best, among) {
   }).filter((region) => region.polygon.length);
 }
 
-/** The class predicted at a place by all machines. @param {import("./reading.js").Scene} scene @returns {((x: number, y: number) => number) | null} */
+/** The class predicted at a place by all machines. @param {import("./scene.js").Scene} scene @returns {((x: number, y: number) => number) | null} */
 export function predictor(scene) {
   const planes = planesNow(scene);
   if (!planes) return null;

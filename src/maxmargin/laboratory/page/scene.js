@@ -1,9 +1,10 @@
-// What is drawn now, derived from the state, the last answer and the time.
+// What is drawn now, derived from the state, the last answer and the time; and what the views read from it.
+import { fingerprint } from "./geometry.js";
 import { first } from "./text.js";
 
 /**
  * @typedef {Object} Scene  what every view draws
- * @property {import("./store.js").State} state  the state that is shown
+ * @property {import("./state.js").State} state  the state that is shown
  * @property {any} answer  last answer to `solve`, or null
  * @property {boolean} stale  the state is newer than the answer
  * @property {number} k  updates done now @property {number} K
@@ -66,8 +67,8 @@ export function moment(answer, place) {
 
 /**
  * @param {Object} now
- * @param {import("./store.js").State} now.state @param {any} now.answer @param {boolean} now.stale
- * @param {import("./player.js").Player} now.player @param {any} now.pointer  hover, selected, tool, brush
+ * @param {import("./state.js").State} now.state @param {any} now.answer @param {boolean} now.stale
+ * @param {import("./timeline.js").Player} now.player @param {any} now.pointer  hover, selected, tool, brush
  * @param {any} now.weightViews  risk, cone, section, weights3d, cut @param {any} now.judged @param {any} now.look  colours, dark, reduced
  * @returns {Scene}
  */
@@ -97,4 +98,83 @@ export function inWords(scene) {
   const { run } = scene.answer;
   if (!told.has(scene.answer)) told.set(scene.answer, { ...scene.answer, usable: false, why: `The model: ${run.final_note}. ${first(run.stop ?? "")}` });
   return { ...scene, answer: told.get(scene.answer) };
+}
+
+export const NOTHING = /** @type {number[]} */ ([0, 0, 0]);
+
+/**
+ * +1, −1 or 0 (not its business) of each class for the watched machine.
+ * @param {Scene} scene @returns {number[]}
+ */
+export function signs(scene) {
+  const machine = scene.answer?.machines?.[watched(scene)];
+  const [positive, negative] = machine ? [machine.positive, machine.negative] : [[1], [0]];
+  return [0, 1, 2, 3, 4].map((c) => (positive.includes(c) ? 1 : negative.includes(c) ? -1 : 0));
+}
+
+/** Index of the watched machine. @param {Scene} scene @returns {number} */
+export const watched = (scene) => scene.answer?.watch ?? scene.state.watch ?? 0;
+
+/** w·x + b, summed from left to right as the library does. @param {ArrayLike<number>} w @param {number} x @param {number} y */
+export const value = (w, x, y) => w[0] * x + w[1] * y + w[2];
+
+/** Whether the answer speaks of the points that are on the screen. @param {Scene} scene */
+export const fits = (scene) => Boolean(scene.answer) && scene.answer.n === scene.state.points.length;
+
+/** Number of classes. @param {Scene} scene @returns {number} */
+export const classes = (scene) => scene.state.labels.length;
+
+/** The margin machine's answer, if there is one that fits the points. @param {Scene} scene */
+export function machineOf(scene) {
+  const machine = scene.answer?.machine;
+  if (scene.hand || !machine || machine.refused || !machine.weights || !fits(scene)) return null;
+  return machine;
+}
+
+const KNOWN = /** @type {WeakMap<object, {steps: number[][], id: number}>} */ (new WeakMap());
+
+/** The path of an answer with a number to know it by. @param {Scene} scene */
+export function pathOf(scene) {
+  const run = scene.answer?.run;
+  if (!run?.start || scene.hand) return { steps: [], id: 0 };
+  const key = run.updates; // the same object for as long as the run is the same
+  const known = KNOWN.get(key);
+  if (known) return known;
+  const steps = [run.start, ...run.updates.weights];
+  const made = { steps, id: fingerprint(steps) };
+  KNOWN.set(key, made);
+  return made;
+}
+
+/**
+ * The lines shown on hover: which point, where, and what the library says of it.
+ * @param {Scene} scene @param {number} row @param {(v: number, digits?: number) => string} number @returns {string[]}
+ */
+export function words(scene, row, number) {
+  const { points, labels, names } = scene.state;
+  const [x, y, kind, role] = points[row];
+  const lines = [`point ${row + 1} · ${labels[kind]}${role ? " · validation" : ""}`, `${names[0]} = ${number(x)}   ${names[1]} = ${number(y)}`];
+  if (scene.stale) return lines;
+  const machine = machineOf(scene);
+  if (machine && !role) {
+    lines.push(`α = ${number(machine.alpha[row])}   ξ = ${number(machine.xi[row])}`);
+    lines.push(`y·f(x) = ${number(machine.values[row])}: ${machine.kind[row]}`);
+  } else if (scene.hand && scene.judged?.values?.length === points.length && Number.isFinite(scene.judged.values[row])) {
+    lines.push(`y·f(x) = ${number(scene.judged.values[row])}`);
+  } else if (row === scene.row && scene.k > 0) {
+    lines.push(`update ${scene.k}: y·f(x) was ${number(scene.answer.run.updates.margin[scene.k - 1])}`);
+  }
+  return lines;
+}
+
+/**
+ * The weights as they are drawn: while playing they glide from one update to the next.
+ * @param {Scene} scene @returns {number[] | null}
+ */
+export function drawn(scene) {
+  const [w, before] = [scene.weights, scene.previous];
+  if (!w || !before || !scene.playing || scene.reduced || scene.part === undefined) return w;
+  const t = Math.min(1, scene.part / 0.45);
+  const eased = 1 - (1 - t) ** 3;
+  return w.map((v, i) => before[i] + eased * (v - before[i]));
 }

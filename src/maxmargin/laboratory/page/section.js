@@ -1,17 +1,16 @@
 // The cross-section of weight space at a given w₁: planes become lines in (w₂, b), the allowed region a polygon.
-import { faint } from "./colours.js";
+import { createPlane, createSurface, MARGINS } from "./canvas.js";
 import { cutLine, distance, fingerprint, grown, identity, inside } from "./geometry.js";
-import { listen } from "./gestures.js";
-import { card, FONT, label, outline, ring, segment, star } from "./marks.js";
-import { createPlane, MARGINS } from "./plane.js";
-import { signs, watched, words } from "./reading.js";
-import { createSurface } from "./surface.js";
+import { listen } from "./input.js";
+import { latest } from "./link.js";
+import { card, faint, FONT, label, outline, ring, segment, star } from "./marks.js";
+import { signs, watched, words } from "./scene.js";
 import { number } from "./text.js";
-import { latest } from "./throttle.js";
 
-/** @typedef {import("./reading.js").Scene} Scene */
-/** @typedef {import("./geometry.js").Window} Window */
 /** @typedef {import("./geometry.js").Pair} Pair */
+/** @typedef {import("./scene.js").Scene} Scene */
+/** @typedef {import("./geometry.js").Window} Window */
+
 /**
  * @typedef {Object} SectionActions
  * @property {(w1: number, window: Window) => void} askSection

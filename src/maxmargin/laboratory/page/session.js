@@ -1,9 +1,8 @@
 // What holds the lab together without drawing anything: state, time, questions to Python, and what a hand does.
 import { DROPPED } from "./link.js";
-import { createPlayer } from "./player.js";
-import { added, changed, removed } from "./points.js";
 import { derive, moment, places } from "./scene.js";
-import { createStore, spoken } from "./store.js";
+import { added, changed, createStore, removed, spoken } from "./state.js";
+import { createPlayer } from "./timeline.js";
 
 /** Changes that leave every row where it was: drawn at once, beside the last answer. Others wait for theirs. */
 const LIVE = new Set(["move", "add", "flip"]);
@@ -12,7 +11,7 @@ const ASKED = new Set(["move", "add", "flip", "data", "model", "history"]);
 const PATIENCE_MS = 1500;
 
 /**
- * @param {import("./link.js").Link} link @param {import("./store.js").State} initial
+ * @param {import("./link.js").Link} link @param {import("./state.js").State} initial
  * @param {{refresh: () => void, complain: (words: string) => void, look: () => any}} shell  look: colours, dark, reduced
  */
 export function createSession(link, initial, { refresh, complain, look }) {
@@ -190,7 +189,7 @@ export function createSession(link, initial, { refresh, complain, look }) {
       wanted = here ? 0 : null;
       player.pause();
     },
-    /** Another state altogether: from a link. @param {import("./store.js").State} state */
+    /** Another state altogether: from a link. @param {import("./state.js").State} state */
     restore(state) {
       wanted = state.time;
       fresh = true;

@@ -1,11 +1,83 @@
-// Take it with you: a link, a Python script, pictures, the film, the trace, the data.
+// Take it with you: the address that holds the whole state, a Python script, pictures, the film, the trace, the data.
+import { printing } from "./canvas.js";
+import { openDialog } from "./dialogs.js";
 import { DROPPED } from "./link.js";
-import { openDialog } from "./modal.js";
-import { button } from "./parts.js";
-import { toCsv } from "./points.js";
-import { spoken } from "./store.js";
-import { printing } from "./surface.js";
+import { spoken, toCsv } from "./state.js";
 import { element } from "./text.js";
+import { button } from "./widgets.js";
+
+const PREFIX = "#s=";
+
+/** @param {Uint8Array} bytes @param {CompressionStream|DecompressionStream} stream */
+async function through(bytes, stream) {
+  const piped = new Blob([bytes]).stream().pipeThrough(stream);
+  return new Uint8Array(await new Response(piped).arrayBuffer());
+}
+
+/** @param {any} state @returns {Promise<string>} the hash, with its "#" */
+export async function toHash(state) {
+  const bytes = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 4096) text += String.fromCharCode(...bytes.subarray(i, i + 4096));
+  return PREFIX + btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+/**
+ * The state in a hash, null if there is none, false if it cannot be read. Plain JSON after the prefix is read too.
+ * @param {string} hash @returns {Promise<any>}
+ */
+export async function fromHash(hash) {
+  if (!hash.startsWith(PREFIX)) return null;
+  const body = hash.slice(PREFIX.length);
+  try {
+    const plain = decodeURIComponent(body);
+    if (plain.startsWith("{")) return JSON.parse(plain);
+    const bytes = Uint8Array.from(atob(body.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))));
+  } catch {
+    return false;
+  }
+}
+
+const QUIET_MS = 300;
+
+/**
+ * Keep the address up to date (a moment after the last change) and notice when a person changes it.
+ * @param {() => any} read  the state to write
+ * @param {(state: any) => void} restore  called with a state from a changed address
+ */
+export function followAddress(read, restore) {
+  let written = location.hash;
+  /** @type {any} */ let timer = null;
+  async function write() {
+    timer = null;
+    const before = location.hash;
+    const hash = await toHash(read());
+    if (location.hash !== before) return; // a link was pasted meanwhile: it wins
+    written = hash;
+    history.replaceState(history.state, "", written);
+  }
+  const changed = async () => {
+    if (location.hash === written) return;
+    const state = await fromHash(location.hash);
+    if (state !== null) restore(state);
+  };
+  window.addEventListener("hashchange", changed);
+  return {
+    touch() {
+      clearTimeout(timer);
+      timer = setTimeout(write, QUIET_MS);
+    },
+    /** The link to this state, now. */
+    async link() {
+      return location.href.split("#")[0] + await toHash(read());
+    },
+    destroy() {
+      clearTimeout(timer);
+      window.removeEventListener("hashchange", changed);
+    },
+  };
+}
 
 /** What needs a run, and why a margin machine has none. */
 const RUNS = ["gif", "trace"];
@@ -58,7 +130,7 @@ export async function picture(canvases, root) {
 /**
  * The button in the header and its menu.
  * @param {HTMLElement} root  of the lab
- * @param {{store: import("./store.js").Store, link: import("./link.js").Link, address: () => Promise<string>, toast: (words: string, bad?: boolean, stay?: boolean) => void,
+ * @param {{store: import("./state.js").Store, link: import("./link.js").Link, address: () => Promise<string>, toast: (words: string, bad?: boolean, stay?: boolean) => void,
  *          canvases: () => {x: HTMLCanvasElement, w: HTMLCanvasElement}, redraw: () => void, time: () => number|null, notebook: boolean}} lab
  */
 export function createShare(root, { store, link, address, toast, canvases, redraw, time, notebook }) {

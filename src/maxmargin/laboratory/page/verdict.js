@@ -1,15 +1,14 @@
 // The verdict as a drawing in x-space: the widest plane and its margin, or the two hulls and what they share.
-import { faint } from "./colours.js";
+import { drawLine } from "./canvas.js";
 import { cutLine } from "./geometry.js";
-import { extent, FONT, label, outline, radius, ring, segment, star } from "./marks.js";
-import { classes, signs, value } from "./reading.js";
+import { extent, faint, FONT, label, outline, radius, ring, segment, star } from "./marks.js";
+import { classes, signs, value } from "./scene.js";
 import { number } from "./text.js";
-import { drawLine } from "./xparts.js";
 
-/** @typedef {import("./reading.js").Scene} Scene */
-/** @typedef {import("./xparts.js").Kit} Kit */
-
+/** @typedef {import("./canvas.js").Kit} Kit */
 /** @typedef {import("./geometry.js").Pair} Pair */
+/** @typedef {import("./scene.js").Scene} Scene */
+
 /** @typedef {{left: number, top: number, wide: number, high: number}} Room */
 
 /** Places beside a line, at both of its ends and on both of its sides. @param {Pair} from @param {Pair} to @param {number} off @returns {[Pair, CanvasTextAlign][]} */

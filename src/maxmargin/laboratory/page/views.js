@@ -1,12 +1,12 @@
 // The two pictures side by side: the data, and the space of weights in three ways.
 import { createTools } from "./controls.js";
-import { button, segments, showIf, slider, tick } from "./parts.js";
 import { createSection, cutAt, cutRange } from "./section.js";
-import { createSpace3D } from "./space3d.js";
 import { element } from "./text.js";
 import { TIPS } from "./tips.js";
-import { createWSpace } from "./wspace.js";
-import { createXSpace } from "./xspace.js";
+import { createWSpace } from "./w_space.js";
+import { createSpace3D } from "./w_space_3d.js";
+import { button, segments, showIf, slider, tick } from "./widgets.js";
+import { createXSpace } from "./x_space.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
 
