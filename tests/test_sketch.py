@@ -121,10 +121,10 @@ def test_sketch_changes_nothing_where_rounding_is_worst(data):
 
 
 def test_only_large_dense_doubles_are_sketched():
-    large = DenseRows(np.zeros((sketch.MIN_SKETCH_ENTRIES // 8, 8)))
-    assert sketch.worth_sketching(large)
-    assert not sketch.worth_sketching(DenseRows(np.zeros((sketch.MIN_SKETCH_ENTRIES // 8 - 1, 8))))
-    assert not sketch.worth_sketching(DenseRows(np.zeros((sketch.MIN_SKETCH_ENTRIES // 8, 8), dtype=np.float32)))
+    n = sketch.MIN_SKETCH_ENTRIES // 8
+    assert sketch.worth_sketching(DenseRows(np.zeros((n, 8))))
+    assert not sketch.worth_sketching(DenseRows(np.zeros((n - 1, 8))))
+    assert not sketch.worth_sketching(DenseRows(np.zeros((n, 8), dtype=np.float32)))
 
 
 @pytest.mark.parametrize("settings", [{}, {"threshold": 1.0}, {"normalize": True}, {"average": True}])
