@@ -4,22 +4,24 @@
 >>> rule = ValidationErrorStalls(patience=3) | MaxSeconds(60)
 >>> print(rule)
 ValidationErrorStalls(patience=3, tol=0.0, fraction=0.1) | MaxSeconds(seconds=60)
+
+A rule is a frozen value; ``watch()`` starts it for one run and returns its *watcher*, which is called
+after every epoch with the run's :class:`Progress` and answers with a :class:`StopReason` or None. A
+watcher that remembers something between epochs is a dataclass, and its fields are what it remembers.
 """
 
-from maxmargin.core.stopping_rules import (
-    AllCorrect,
-    Cycle,
-    MaxEpochs,
-    MaxSeconds,
-    MaxUpdates,
-    NeverStops,
-    Progress,
-    StoppingRule,
-    StopReason,
-    TrainingErrorStalls,
-    ValidationErrorStalls,
-    WeightsSettle,
-)
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.errors import InputError, count
+from maxmargin.core.parameters import check_count, check_number
 
 __all__ = [
     "AllCorrect",
@@ -35,3 +37,589 @@ __all__ = [
     "ValidationErrorStalls",
     "WeightsSettle",
 ]
+
+
+@dataclass(frozen=True)
+class StopReason:
+    """Why a run ended: the rule's name and a sentence that says what, why and what to do.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> reason = mm.Perceptron().fit([[1.0], [-1.0]], [1, -1]).stop_reason_
+    >>> reason.rule, reason.solved
+    ('all_correct', True)
+    >>> print(reason)
+    All training points are correct after 2 updates in 2 epochs: the classes are separated.
+    """
+
+    rule: str
+    sentence: str
+    solved: bool = field(default=False, compare=False)
+    verdict: Any = field(default=None, compare=False)  # the proof, if a verdict is the reason
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Progress(NamedTuple):
+    """What a run knows at the end of an epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.stopping import MaxEpochs, Progress
+    >>> z = np.zeros(3)
+    >>> check = MaxEpochs(2).watch()
+    >>> check(Progress(1, 4, 4, False, 0.1, weights=z, before=z))
+    >>> check(Progress(2, 7, 3, False, 0.2, weights=z, before=z)).rule
+    'max_epochs'
+    """
+
+    epoch: int
+    updates: int
+    mistakes: int
+    all_correct: bool
+    seconds: float
+    weights: np.ndarray
+    before: np.ndarray
+    training_error: float | None = None
+    validation_error: float | None = None
+    repeats: bool = True
+    threshold: float = 0.0
+    pocket: bool = False  # the best weights are kept, not the last
+    verdict: Callable[[], Any] | None = None  # asks whether the training rows are separable
+
+
+Check = Callable[[Progress], StopReason | None]
+
+
+def otherwise(p: Progress) -> str:
+    """What to use if the classes overlap."""
+    return "use a soft margin" if p.pocket else "use PocketPerceptron or a soft margin"
+
+
+class StoppingRule(ABC):
+    """A rule that ends a run; see the module for how rules combine.
+
+    Examples
+    --------
+    A rule of one's own: stop as soon as an epoch makes at most so many mistakes.
+
+    >>> from dataclasses import dataclass
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import StoppingRule, StopReason
+    >>> @dataclass(frozen=True)
+    ... class FewMistakes(StoppingRule):
+    ...     most: int
+    ...     def watch(self):
+    ...         def check(p):
+    ...             return StopReason("few", "Few mistakes.") if p.mistakes <= self.most else None
+    ...         return check
+    >>> marks = mm.datasets.load("exam-marks")
+    >>> mm.Perceptron(stop=FewMistakes(2)).fit(marks.X, marks.y).stop_reason_.rule
+    'few'
+    """
+
+    @abstractmethod
+    def watch(self) -> Check:
+        """Start watching one run."""
+
+    def reads_training_error(self) -> bool:
+        """Whether ``Progress.training_error`` has to be measured for this rule."""
+        return False
+
+    def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
+        return math.inf
+
+    def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
+        return math.inf
+
+    def validation_fraction(self) -> float | None:
+        """Share of rows to hold out if the user gave no validation set."""
+        return None
+
+    def __or__(self, other: StoppingRule) -> StoppingRule:
+        if not isinstance(other, StoppingRule):
+            return NotImplemented
+        return AnyOf((*_parts(self, AnyOf), *_parts(other, AnyOf)))
+
+    def __and__(self, other: StoppingRule) -> StoppingRule:
+        if not isinstance(other, StoppingRule):
+            return NotImplemented
+        return AllOf((*_parts(self, AllOf), *_parts(other, AllOf)))
+
+
+@dataclass(frozen=True)
+class _Combined(StoppingRule):
+    rules: tuple[StoppingRule, ...]
+
+    def watch(self) -> Check:
+        """Start watching one run."""
+        return _Together(self, [rule.watch() for rule in self.rules])
+
+    @abstractmethod
+    def join(self, reasons: list[StopReason | None]) -> StopReason | None:
+        """Return the reason that follows from those of the rules."""
+
+    def reads_training_error(self) -> bool:
+        return any(rule.reads_training_error() for rule in self.rules)
+
+    def validation_fraction(self) -> float | None:
+        fractions = [rule.validation_fraction() for rule in self.rules]
+        return next((f for f in fractions if f is not None), None)
+
+
+def _parts(rule: StoppingRule, kind: type[_Combined]) -> tuple[StoppingRule, ...]:
+    return rule.rules if isinstance(rule, kind) else (rule,)
+
+
+class AnyOf(_Combined):
+    """Rules of which any ends the run."""
+
+    def join(self, reasons: list[StopReason | None]) -> StopReason | None:
+        """Return the first reason."""
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
+        return min(rule.max_updates() for rule in self.rules)
+
+    def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
+        return min(rule.max_seconds() for rule in self.rules)
+
+    def __str__(self) -> str:
+        return " | ".join(map(str, self.rules))
+
+
+class AllOf(_Combined):
+    """Rules that end the run together."""
+
+    def join(self, reasons: list[StopReason | None]) -> StopReason | None:
+        """Return all reasons as one, if every rule has one."""
+        given = [reason for reason in reasons if reason is not None]
+        if len(given) < len(reasons):
+            return None
+        name = " & ".join(reason.rule for reason in given)
+        sentence = " And: ".join(reason.sentence for reason in given)
+        verdict = next((reason.verdict for reason in given if reason.verdict is not None), None)
+        return StopReason(name, sentence, any(reason.solved for reason in given), verdict)
+
+    def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
+        return max(rule.max_updates() for rule in self.rules)
+
+    def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
+        return max(rule.max_seconds() for rule in self.rules)
+
+    def __str__(self) -> str:
+        return "(" + " & ".join(map(str, self.rules)) + ")"
+
+
+@dataclass
+class _Together:
+    """The watchers of rules that were combined; all of them see every epoch."""
+
+    rule: _Combined
+    watchers: list[Check]
+
+    def __call__(self, p: Progress) -> StopReason | None:
+        return self.rule.join([watcher(p) for watcher in self.watchers])
+
+
+def remembered(watcher: Check) -> list[Any]:
+    """Return what a watcher remembers of its run so far."""
+    if isinstance(watcher, _Together):
+        return [remembered(one) for one in watcher.watchers]
+    return [getattr(watcher, name) for name in _memory(watcher)]
+
+
+def remind(watcher: Check, memory: Any) -> None:
+    """Let a watcher remember what :func:`remembered` returned; :class:`InputError` if it is not that."""
+    inner = isinstance(watcher, _Together)
+    places: list[Any] = watcher.watchers if isinstance(watcher, _Together) else _memory(watcher)
+    if type(memory) is not list or len(memory) != len(places):
+        raise InputError(f"the memory of a rule must be a list of {len(places)}. Got another instead.")
+    for place, value in zip(places, memory, strict=True):
+        if inner:
+            remind(place, value)
+            continue
+        kinds = {type(getattr(watcher, place)), type(value)}
+        if len(kinds) > 1 and not kinds <= {int, float} and not kinds <= {type(None), StopReason}:
+            raise InputError("the memory of a rule must hold what it remembers. Got others instead.")
+        setattr(watcher, place, value)
+
+
+def _memory(watcher: Check) -> list[str]:
+    """The fields of a watcher but for its rule; a rule without memory watches by a method of its own."""
+    return [f.name for f in fields(watcher) if f.name != "rule"] if is_dataclass(watcher) else []
+
+
+class _Memoryless(StoppingRule):
+    """A rule that looks at one epoch alone."""
+
+    def watch(self) -> Check:
+        """Start watching one run."""
+        return self.check
+
+    @abstractmethod
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+
+
+@dataclass(frozen=True)
+class AllCorrect(_Memoryless):
+    """Every training row has y·f(x) > δ: the perceptron would never change again.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> model = mm.Perceptron(threshold=1.0).fit([[1.0, 1.0], [-1.0, -1.0]], [1, -1])
+    >>> print(model.stop_reason_)
+    All training points are correct (y·f(x) > 1) after 2 updates in 2 epochs: the classes are separated.
+    """
+
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        if not p.all_correct:
+            return None
+        beyond = f" (y·f(x) > {p.threshold:g})" if p.threshold else ""
+        text = (
+            f"All training points are correct{beyond} after {count(p.updates, 'update')} "
+            f"in {count(p.epoch, 'epoch')}: the classes are separated."
+        )
+        return StopReason("all_correct", text, solved=True)
+
+
+@dataclass(frozen=True)
+class Cycle(StoppingRule):
+    """The weights came back exactly to an earlier value: the run provably never ends.
+
+    With rows in a fixed order an epoch is a function of the weights alone, so one repetition means
+    repetition for ever. One earlier value is kept and moved on at epochs 1, 2, 4, 8, … (Brent 1980),
+    which finds a cycle of any length with the memory of one weight vector.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> xor = mm.datasets.load("xor")
+    >>> mm.Perceptron().fit(xor.X, xor.y).stop_reason_.rule
+    'cycle'
+    """
+
+    def watch(self) -> Check:
+        """Start watching one run."""
+        return _CycleWatcher()
+
+
+@dataclass
+class _CycleWatcher:
+    earlier: bytes = b""  # the weights that are waited for
+    since: int = 0  # epochs that passed since
+    horizon: int = 1  # and after how many of them later weights are waited for
+
+    def __call__(self, p: Progress) -> StopReason | None:
+        if not p.repeats or p.mistakes == 0:
+            return None
+        self.earlier = self.earlier or p.before.tobytes()
+        self.since += 1
+        now = p.weights.tobytes()
+        if now == self.earlier:
+            text = (
+                f"The weights after epoch {p.epoch} are exactly those after epoch "
+                f"{p.epoch - self.since}, so the run would repeat for ever. Unless the weights have "
+                "outgrown the precision of doubles, this proves that no plane separates the "
+                f"classes: {otherwise(p)}."
+            )
+            return StopReason("cycle", text)
+        if self.since == self.horizon:
+            self.earlier, self.since, self.horizon = now, 0, 2 * self.horizon
+        return None
+
+
+@dataclass(frozen=True)
+class NeverStops(StoppingRule):
+    """Exact arithmetic proves that no plane separates the classes: the run would never end.
+
+    After ``patience`` epochs with mistakes the verdict of :func:`maxmargin.separability` is asked for,
+    once. If the classes are separable, the run goes on; otherwise it ends, and ``stop_reason_.verdict``
+    holds the verdict with its witness and proof.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import NeverStops
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = mm.Perceptron(stop=NeverStops(patience=2)).fit(X[50:], y[50:])
+    >>> model.stop_reason_.rule, model.stop_reason_.verdict.kind
+    ('never_stops', 'overlapping')
+    """
+
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        check_count("NeverStops.patience", self.patience)
+
+    def watch(self) -> Check:
+        """Start watching one run."""
+        return _ProofWatcher(self)
+
+
+@dataclass
+class _ProofWatcher:
+    rule: NeverStops
+    waited: int = 0  # epochs with mistakes
+    proven: StopReason | None = None
+
+    def __call__(self, p: Progress) -> StopReason | None:
+        self.waited += p.mistakes > 0
+        if self.waited != self.rule.patience or p.mistakes == 0 or p.verdict is None:
+            return self.proven
+        verdict = p.verdict()
+        if not verdict.separable:
+            text = (
+                f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
+                f"never end: {otherwise(p)}."
+            )
+            self.proven = StopReason("never_stops", text, verdict=verdict)
+        return self.proven
+
+
+@dataclass(frozen=True)
+class MaxEpochs(_Memoryless):
+    """A budget of passes over the training rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import MaxEpochs
+    >>> marks = mm.datasets.load("exam-marks")
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", mm.BudgetWarning)
+    ...     model = mm.Perceptron(stop=MaxEpochs(3)).fit(marks.X, marks.y)
+    >>> model.n_iter_, model.stop_reason_.rule
+    (3, 'max_epochs')
+    """
+
+    epochs: int
+
+    def __post_init__(self) -> None:
+        check_count("MaxEpochs.epochs", self.epochs)
+
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        if p.epoch < self.epochs:
+            return None
+        text = (
+            f"The budget of {count(self.epochs, 'epoch')} ended with "
+            f"{count(p.mistakes, 'mistake')} in the last one. Allow more epochs (max_iter), "
+            f"or {otherwise(p)} if the classes overlap."
+        )
+        return StopReason("max_epochs", text)
+
+
+@dataclass(frozen=True)
+class MaxUpdates(_Memoryless):
+    """A budget of updates, kept exactly: the run ends within an epoch if need be.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import MaxUpdates
+    >>> marks = mm.datasets.load("exam-marks")
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", mm.BudgetWarning)
+    ...     model = mm.Perceptron(stop=MaxUpdates(7)).fit(marks.X, marks.y)
+    >>> model.n_mistakes_, model.stop_reason_.rule
+    (7, 'max_updates')
+    """
+
+    updates: int
+
+    def __post_init__(self) -> None:
+        check_count("MaxUpdates.updates", self.updates)
+
+    def max_updates(self) -> float:
+        """Updates after which this rule ends the run even within an epoch."""
+        return self.updates
+
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        if p.updates < self.updates:
+            return None
+        text = (
+            f"The budget of {count(self.updates, 'update')} ended before all points were correct. "
+            f"Allow more updates, or {otherwise(p)} if the classes overlap."
+        )
+        return StopReason("max_updates", text)
+
+
+@dataclass(frozen=True)
+class MaxSeconds(_Memoryless):
+    """A budget of wall-clock time, looked at several times a second.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import MaxSeconds
+    >>> X, y = [[90, 80], [40, 30], [50, 40]], [1, -1, -1]
+    >>> mm.Perceptron(stop=MaxSeconds(60), max_iter=None).fit(X, y).stop_reason_.rule
+    'all_correct'
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        check_number("MaxSeconds.seconds", self.seconds, above=0)
+
+    def max_seconds(self) -> float:
+        """Seconds after which this rule ends the run even within an epoch."""
+        return self.seconds
+
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        if p.seconds < self.seconds:
+            return None
+        text = (
+            f"The budget of {self.seconds:g} seconds ended in epoch {p.epoch} with "
+            f"{count(p.mistakes, 'mistake')} in it. Allow more time, or {otherwise(p)} "
+            "if the classes overlap."
+        )
+        return StopReason("max_seconds", text)
+
+
+@dataclass(frozen=True)
+class _ErrorStalls(StoppingRule):
+    patience: int = 5
+    tol: float = 0.0
+
+    which: ClassVar[str]
+    advice: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_count(f"{type(self).__name__}.patience", self.patience)
+        check_number(f"{type(self).__name__}.tol", self.tol, least=0)
+
+    def watch(self) -> Check:
+        """Start watching one run."""
+        return _StallWatcher(self)
+
+
+@dataclass
+class _StallWatcher:
+    rule: _ErrorStalls
+    best: float = math.inf
+    waited: int = 0  # epochs without a fall
+
+    def __call__(self, p: Progress) -> StopReason | None:
+        rule, training = self.rule, self.rule.which == "training"
+        error = p.training_error if training else p.validation_error
+        if error is None or math.isnan(error):
+            return None
+        if error < self.best - rule.tol:
+            self.best, self.waited = error, 0
+            return None
+        self.best, self.waited = min(self.best, error), self.waited + 1
+        if self.waited < rule.patience:
+            return None
+        remedy = "The pocket holds the best weights seen." if p.pocket and training else rule.advice
+        text = (
+            f"The {rule.which} error has not fallen by more than {rule.tol:g} for {rule.patience} "
+            f"epochs: it is {error:.4g} in epoch {p.epoch}, and {self.best:.4g} was the best. {remedy}"
+        )
+        return StopReason(f"{rule.which}_error_stalls", text)
+
+
+@dataclass(frozen=True)
+class TrainingErrorStalls(_ErrorStalls):
+    """The training error E_in has not fallen by more than ``tol`` for ``patience`` epochs.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import TrainingErrorStalls
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = mm.Perceptron(stop=TrainingErrorStalls(patience=3)).fit(X[50:], y[50:])
+    >>> model.stop_reason_.rule
+    'training_error_stalls'
+    """
+
+    which = "training"
+    advice = "PocketPerceptron keeps the best weights seen instead of the last."
+
+    def reads_training_error(self) -> bool:
+        """Whether ``Progress.training_error`` has to be measured for this rule."""
+        return True
+
+
+@dataclass(frozen=True)
+class ValidationErrorStalls(_ErrorStalls):
+    """The validation error has not fallen by more than ``tol`` for ``patience`` epochs.
+
+    The rows are ``X_val``, ``y_val`` given to ``fit``; without them a stratified ``fraction`` of the
+    training rows is held out and not trained on.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import ValidationErrorStalls
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = mm.Perceptron(stop=ValidationErrorStalls(patience=3), random_state=0)
+    >>> model.fit(X[50:], y[50:]).stop_reason_.rule
+    'validation_error_stalls'
+    """
+
+    which = "validation"
+    advice = "More epochs would fit the training rows, not the new ones."
+    fraction: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("ValidationErrorStalls.fraction", self.fraction, above=0, below=1)
+
+    def validation_fraction(self) -> float | None:
+        """Share of rows to hold out if the user gave no validation set."""
+        return self.fraction
+
+
+@dataclass(frozen=True)
+class WeightsSettle(_Memoryless):
+    """An epoch moved the weights by at most ``tol`` times their length: ‖z − z'‖ ≤ tol ‖z‖.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.stopping import WeightsSettle
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = mm.Perceptron(stop=WeightsSettle(tol=0.1)).fit(X[50:], y[50:])
+    >>> model.stop_reason_.rule
+    'weights_settle'
+    """
+
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number("WeightsSettle.tol", self.tol, above=0)
+
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        moved = float(np.linalg.norm(p.weights - p.before))
+        length = float(np.linalg.norm(p.weights))
+        if moved > self.tol * length:
+            return None
+        text = (
+            f"Epoch {p.epoch} moved the weights by {moved:.3g}, at most {self.tol:g} of their "
+            f"length {length:.3g}, with {count(p.mistakes, 'mistake')} in it. "
+            "A smaller tol goes on longer."
+        )
+        return StopReason("weights_settle", text)

@@ -51,7 +51,6 @@ from maxmargin.core.state_forms import (
     numbers,
     whole,
 )
-from maxmargin.core.stopping_rules import StopReason
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows, as_rows
@@ -60,6 +59,7 @@ from maxmargin.saving.codec import Parts, plain
 from maxmargin.saving.model_file import describe, restore, seal, unseal
 from maxmargin.saving.model_state import REASON, encode_parameters
 from maxmargin.solvers.problem import Solution
+from maxmargin.stopping import StopReason
 
 SAMPLE = 1 << 16  # bytes that show whether packing pays
 SHORT_BYTES = 4_096  # bytes of an array that may be packed to any length

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
-from maxmargin.core.stopping_rules import MaxSeconds
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
+from maxmargin.stopping import MaxSeconds
 
 
 def fit_by_name(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:

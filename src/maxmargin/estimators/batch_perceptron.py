@@ -11,12 +11,12 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Update
 from maxmargin.core.parameters import check_number
-from maxmargin.core.stopping_rules import StoppingRule
 from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.batch import batch_perceptron
 from maxmargin.solvers.perceptron.risk import Bundle, Risk
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.stopping import StoppingRule
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed

@@ -14,7 +14,6 @@ from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import BudgetWarning, InputError, warn
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import check_bool, check_choice, check_count, random_generator
-from maxmargin.core.stopping_rules import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.multiclass import BinaryMachine, Log, build_machines, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
@@ -22,6 +21,7 @@ from maxmargin.estimators.validation import read_start, read_X, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.examples import Examples, HeldOut
 from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution
+from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
 if TYPE_CHECKING:
     from maxmargin.certificates.verdict import Verdict

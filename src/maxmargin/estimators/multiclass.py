@@ -18,8 +18,8 @@ import numpy as np
 
 from maxmargin.core.errors import some
 from maxmargin.core.history import History, Trace
-from maxmargin.core.stopping_rules import StopReason
 from maxmargin.solvers.problem import Machine, Solution
+from maxmargin.stopping import StopReason
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import LARGEST, random_generator
-from maxmargin.core.stopping_rules import StopReason
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.multiclass import build_machines
@@ -33,6 +32,7 @@ from maxmargin.estimators.validation import check_reach, read_Xy
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine, Solution
+from maxmargin.stopping import StopReason
 
 LEAST_ROOM = 8  # features that weights have room for; then twice as many as there are
 

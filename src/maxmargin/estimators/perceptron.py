@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_bool, check_choice, check_number
-from maxmargin.core.stopping_rules import StoppingRule
 from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
@@ -19,6 +18,7 @@ from maxmargin.solvers.perceptron.logbook import Recorder
 from maxmargin.solvers.perceptron.online import online_perceptron, vote
 from maxmargin.solvers.perceptron.running import ORDERS, Running, Settings, State, in_groups
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.stopping import StoppingRule
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from maxmargin.core.parameters import check_bool, check_choice, check_count
-from maxmargin.core.stopping_rules import MaxUpdates, StoppingRule
 from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.pocket import Carried, learn_rows, pocket_perceptron
 from maxmargin.solvers.perceptron.running import ORDERS, Settings, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.stopping import MaxUpdates, StoppingRule
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import BudgetWarning, InputError
-from maxmargin.core.stopping_rules import MaxEpochs, MaxUpdates
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
@@ -23,6 +22,7 @@ from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.state import LIMITS
 from maxmargin.laboratory.verdicts import find_verdict
+from maxmargin.stopping import MaxEpochs, MaxUpdates
 
 MARGIN = ("hard", "soft")
 KINDS: dict[str, Any] = {

@@ -24,7 +24,6 @@ from maxmargin.certificates.proof import Proof
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
-from maxmargin.core.stopping_rules import AllOf, AnyOf, StoppingRule, StopReason
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.fitting import PerceptronBase
@@ -62,6 +61,7 @@ from maxmargin.saving.codec import (
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.perceptron.running import State
 from maxmargin.solvers.problem import Solution
+from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
 
 RULES: dict[str, Any] = {
     name: getattr(stopping, name)

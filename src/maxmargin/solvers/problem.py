@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.core.history import History, Trace
 from maxmargin.core.state_forms import Form, count, instance, maybe, number, numbers, record
-from maxmargin.core.stopping_rules import StopReason
+from maxmargin.stopping import StopReason
 
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the
 # machines still running; True asks for a stop.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.history import History, Trace, Update
-from maxmargin.core.keeping import freeze, next_stage, thaw
+from maxmargin.core.keeping import next_stage
 from maxmargin.core.state_forms import (
     StateError,
     count,
@@ -28,10 +28,10 @@ from maxmargin.core.state_forms import (
     numbers,
     whole,
 )
-from maxmargin.core.stopping_rules import Progress, StoppingRule
 from maxmargin.solvers.perceptron.logbook import Logbook
 from maxmargin.solvers.perceptron.risk import BUNDLE, Bundle, Slope
 from maxmargin.solvers.problem import Observer, Problem, Solution, solution_form, trace_form
+from maxmargin.stopping import Progress, StoppingRule, remembered, remind
 
 
 def batch_perceptron(
@@ -148,7 +148,7 @@ def _kept(runs: list[_Run]) -> dict[str, Any]:
         "traces": [run.trace for run in runs],
         "solutions": [None if run.log.reason is None else run.solution for run in runs],
         "histories": [run.log.history for run in runs],
-        "rules": [freeze(run.log.check) for run in runs],
+        "rules": [remembered(run.log.check) for run in runs],
     }
 
 
@@ -185,7 +185,7 @@ def _go_on(saved: Mapping[str, Any], risk: Slope, runs: list[_Run]) -> list[_Run
     for k, run in enumerate(runs):
         run.mistakes, run.updates = int(saved["mistakes"][k]), int(saved["updates"][k])
         run.trace, run.log.history = saved["traces"][k], saved["histories"][k]
-        thaw(run.log.check, saved["rules"][k])
+        remind(run.log.check, saved["rules"][k])
         if saved["solutions"][k] is not None:
             run.solution = saved["solutions"][k]
             run.log.reason = run.solution.reason

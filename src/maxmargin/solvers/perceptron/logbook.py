@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History, Trace, Update
-from maxmargin.core.stopping_rules import Progress, StoppingRule, StopReason
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine, Problem
+from maxmargin.stopping import Progress, StoppingRule, StopReason
 
 ASKED = StopReason("callback", "A callback asked for the stop.")
 NAN = float("nan")

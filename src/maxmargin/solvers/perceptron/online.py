@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import History, Trace
-from maxmargin.core.keeping import freeze, next_stage, thaw
+from maxmargin.core.keeping import next_stage
 from maxmargin.core.state_forms import GENERATOR, Form, StateError, count, each, entries, instance, whole
-from maxmargin.core.stopping_rules import Progress, StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.logbook import Logbook, Recorder
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
+from maxmargin.stopping import Progress, StoppingRule, remembered, remind
 
 
 def online_perceptron(
@@ -230,7 +230,7 @@ class _Run:
         if self.log.reason is not None:
             return {"solution": self.solution}
         trace = self.recorder.trace if self.settings.record else None
-        return {"history": self.log.history, "rule": freeze(self.log.check), "trace": trace}
+        return {"history": self.log.history, "rule": remembered(self.log.check), "trace": trace}
 
     def go_on(self, kept: Mapping[str, Any]) -> None:
         """Remember what ``kept`` returned."""
@@ -239,7 +239,7 @@ class _Run:
             self.log.reason, self.log.history = self.solution.reason, self.solution.history
             return
         self.log.history = kept["history"]
-        thaw(self.log.check, kept["rule"])
+        remind(self.log.check, kept["rule"])
         if kept["trace"] is not None:
             self.recorder.go_on(kept["trace"])
 

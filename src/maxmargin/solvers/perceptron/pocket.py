@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import History, Trace
-from maxmargin.core.keeping import freeze, next_stage, thaw
+from maxmargin.core.keeping import next_stage
 from maxmargin.core.parameters import LARGEST
 from maxmargin.core.state_forms import (
     GENERATOR,
@@ -51,7 +51,6 @@ from maxmargin.core.state_forms import (
     numbers,
     whole,
 )
-from maxmargin.core.stopping_rules import Progress, StoppingRule
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows.free_memory import room
 from maxmargin.solvers.examples import Examples
@@ -60,6 +59,7 @@ from maxmargin.solvers.perceptron.logbook import Logbook, Recorder
 from maxmargin.solvers.perceptron.risk import Bundle, Risk
 from maxmargin.solvers.perceptron.running import Running, Runs, Settings, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
+from maxmargin.stopping import Progress, StoppingRule, remembered, remind
 
 BATCH = 64  # candidates judged together
 
@@ -238,7 +238,7 @@ def _directions(turn: int, per_unit: np.ndarray, rng: np.random.Generator) -> np
 
 def _kept(running: Running, pocket: Pocket, log: Logbook, recorder: Recorder | None) -> dict[str, Any]:
     """All that is needed to go on from here, within an epoch."""
-    notes = {"history": log.history, "rule": freeze(log.check)}
+    notes = {"history": log.history, "rule": remembered(log.check)}
     return {**running.kept(), **pocket.kept(), **notes, "trace": recorder.trace if recorder else None}
 
 
@@ -261,7 +261,7 @@ def _go_on(
     running.go_on(saved)
     pocket.go_on(saved)
     log.history = saved["history"]
-    thaw(log.check, saved["rule"])
+    remind(log.check, saved["rule"])
     if recorder is not None:
         recorder.go_on(saved["trace"])
 

@@ -21,7 +21,6 @@ from itertools import count
 
 import numpy as np
 
-from maxmargin.core.stopping_rules import StoppingRule
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.partitions import Part
 from maxmargin.solvers.examples import Examples
@@ -30,6 +29,7 @@ from maxmargin.solvers.perceptron.pocket import Best, Pocket, close_epoch, polis
 from maxmargin.solvers.perceptron.running import Running, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.solvers.remote.online import RemoteExamples, Sequential, Turn, Visit, light, seen
+from maxmargin.stopping import StoppingRule
 
 CANDIDATES = 64  # per epoch, beside the weights at its end
 
