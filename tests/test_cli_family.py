@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import numpy as np
@@ -15,10 +16,11 @@ import pytest
 import maxmargin as mm
 from commands import fresh_folder as fresh_folder
 from commands import run, write
+from forks import FITTING, PATIENCE
 from forks import programs as programs
-from forks import wait_for_work
 from maxmargin.cli.main import main
 from maxmargin.saving import save
+from serving import until
 
 COMMANDS = ("fit", "predict", "separable", "verify", "audit", "stream", "report", "plot", "lab", "demo")
 APART = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
@@ -207,7 +209,7 @@ def test_ctrl_c_ends_with_130_and_no_traceback(broken, programs):
     compiled = programs.start(*endless[:-1], 1)
     assert compiled.wait() == 0
     started = programs.start(*endless)
-    wait_for_work(started.pid, 1.0)  # far beyond the reading of the file
+    assert until(Path(FITTING).exists, PATIENCE)
     os.kill(started.pid, signal.SIGINT)
     assert started.wait() == 130
     assert started.stdout.read() == b"" and b"Traceback" not in started.stderr.read()

