@@ -46,7 +46,7 @@ class Served:
 
     def get(self, path="/", method="GET", **headers):
         """The response to a plain request, and its content."""
-        connection = http.client.HTTPConnection(self.host, timeout=60)
+        connection = http.client.HTTPConnection(self.host, timeout=300)
         try:
             connection.request(method, path, headers={"Host": self.host, **headers})
             response = connection.getresponse()
@@ -120,7 +120,7 @@ def alive(pid):
     return True
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=300.0):
     """Wait until something holds; whether it did in time."""
     end = time.monotonic() + seconds
     while not (held := condition()) and time.monotonic() < end:
@@ -133,7 +133,7 @@ def tell(socket, number, ask, **more):
     socket.send(json.dumps({"id": number, "ask": ask, **more}))
 
 
-def hear(socket, seconds=240.0):
+def hear(socket, seconds=300.0):
     """The next reply. The very first one may have to wait until everything is compiled."""
     return json.loads(socket.recv(timeout=seconds))
 

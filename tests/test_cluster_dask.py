@@ -63,7 +63,7 @@ def marked(path, first, count):
 
 
 def wait_for_marks(path, number):
-    assert until(lambda: path.exists() and path.stat().st_size >= number, 300)
+    assert until(lambda: path.exists() and path.stat().st_size >= number)
 
 
 def fits(make=rows_of):

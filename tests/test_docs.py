@@ -161,7 +161,7 @@ def opened_lab(command, folder, path):
                 shown = page.read().decode()
         finally:
             lab.send_signal(signal.SIGINT)
-        assert lab.wait(60) == 0, lab.stderr.read()
+        assert lab.wait(300) == 0, lab.stderr.read()
     assert "maxmargin" in shown
     return shown
 

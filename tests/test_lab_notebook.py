@@ -161,13 +161,13 @@ def test_dragging_leaves_no_backlog():
 
     def slow(request):
         begun.set()
-        assert go.wait(30)
+        assert go.wait(300)
         asked.append(request["id"])
         return {}
 
     latest = Latest(slow, replies.append)
     latest.put({"id": 0, "ask": "solve"})
-    assert begun.wait(30)
+    assert begun.wait(300)
     for number in range(1, 1000):
         latest.put({"id": number, "ask": "solve"})
     latest.put({"id": 1000, "ask": "risk"})
@@ -183,13 +183,13 @@ def test_a_closed_lab_forgets_what_was_asked():
 
     def slow(request):
         begun.set()
-        assert go.wait(30)
+        assert go.wait(300)
         asked.append(request["id"])
         return {}
 
     latest = Latest(slow, lambda reply: None)
     latest.put({"id": 1, "ask": "solve"})
-    assert begun.wait(30)
+    assert begun.wait(300)
     latest.put({"id": 2, "ask": "solve"})
     latest.forget()
     go.set()

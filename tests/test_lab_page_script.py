@@ -52,14 +52,14 @@ def copied(lab):
     lab.js("navigator.clipboard.writeText('')")
     lab.press("share").press("copy-python")
     lab.part("python-dialog").wait_for()
-    assert until(lambda: lab.js(CLIPBOARD), 30)
+    assert until(lambda: lab.js(CLIPBOARD))
     code = lab.js(CLIPBOARD)
     assert code == lab.part("python-code").text_content()
     saved, filename = lab.saved("python-save")
     assert saved.decode() == code and filename.endswith(".py")
     lab.js("navigator.clipboard.writeText('')")
     lab.press("python-copy")
-    assert until(lambda: lab.js(CLIPBOARD) == code, 30)
+    assert until(lambda: lab.js(CLIPBOARD) == code)
     lab.press("python-close")
     return code
 

@@ -136,7 +136,7 @@ def patiently(lab, name):
     bad = lab.page.locator(".mm-toast.mm-bad.mm-open")
     for _ in range(3):
         from_menu(lab, name)
-        assert until(lambda: lab.page.wait_for_timeout(50) or found or bad.count(), 60)
+        assert until(lambda: lab.page.wait_for_timeout(50) or found or bad.count())
         if found:
             lab.page.remove_listener("download", take)
             return Path(found[0].path()).read_bytes(), found[0].suggested_filename

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -214,7 +215,11 @@ def test_the_number_of_connections_is_limited(own_lab):
         assert "answer" in ask(page, 1, "echo")
 
 
-def test_a_throttle_lets_a_burst_pass_and_then_holds_to_its_rate():
+def test_a_throttle_lets_a_burst_pass_and_then_holds_to_its_rate(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     throttle = Throttle(rate=100, burst=50)
-    assert all(throttle.wait() == 0 for _ in range(50))
-    assert sum(throttle.wait() > 0 for _ in range(50)) > 40
+    assert [throttle.wait() for _ in range(50)] == [0.0] * 50
+    assert [throttle.wait() for _ in range(50)] == pytest.approx([k / 100 for k in range(1, 51)])
+    now += 0.75  # the fifty that wait are covered, and twenty-five more
+    assert [throttle.wait() for _ in range(26)] == pytest.approx([0.0] * 25 + [0.01])

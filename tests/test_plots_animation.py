@@ -427,7 +427,7 @@ def test_a_browser_plays_the_film_without_complaint(marks, tmp_path):
         f"--user-data-dir={tmp_path / 'profile'}", f"--screenshot={tmp_path / 's.png'}",
         "--window-size=900,700", film.as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert "CONSOLE" not in done.stderr
     with Image.open(tmp_path / "s.png") as shot:
         assert np.asarray(shot.convert("L")).std() > 5

@@ -463,7 +463,7 @@ def browse(address, tmp_path, *options):
         "--disable-component-update", "--hide-scrollbars",
         f"--user-data-dir={tmp_path / 'profile'}", *options, address,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert "CONSOLE" not in done.stderr
     return done.stdout
 

@@ -339,7 +339,7 @@ def test_lines_are_read_while_others_are_learned(bad, monkeypatch, tmp_path):
     assert found[0][0].count(b"\n") == (300 if bad is None else 200)
     assert found[0][2].startswith("-:201:" if bad else "")
     for thread in set(threading.enumerate()) - before:
-        thread.join(10)
+        thread.join(300)
     assert set(threading.enumerate()) <= before
 
 
