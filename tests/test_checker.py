@@ -104,6 +104,12 @@ def test_both_sides_must_have_rows():
         judge(make("separable", rows, 1, plane={"w": ["0"], "b": "1"}), rows)
 
 
+def test_every_label_of_a_side_must_be_that_of_a_row():
+    proof, rows = PROOFS["touching"]
+    with pytest.raises(Rejected, match="some row must have the label 'nobody'"):
+        judge(proof | {"positive": [*proof["positive"], "nobody"]}, rows)
+
+
 def test_a_touching_plane_must_not_hold_all_rows():
     rows = TOUCH[:2]
     proof = PROOFS["touching"][0] | dict(
@@ -199,10 +205,11 @@ def test_features_must_be_those_of_the_proof(column):
         judge(PROOFS["separable"][0], [APART[0], ("-1", {column: 1.0}), APART[2]])
 
 
-def test_integers_of_any_length():
+def test_integers_of_many_digits():
     digits = "".join(str(k % 10) for k in range(1, 100_001))
     assert integer(digits) % 10**9 == int(digits[-9:])
     assert integer(digits) // 10**99_991 == int(digits[:9])
+    digits = digits[:6000]  # of two weights, or of w and b: as long as they may be
     limit = sys.get_int_max_str_digits()
     proof, rows = PROOFS["touching"]
     judge(proof | {"witness": {"rows": [0, 1], "weights": [digits, digits]}}, rows)
@@ -210,6 +217,31 @@ def test_integers_of_any_length():
         judge(proof | {"witness": {"rows": [0, 1], "weights": [digits, digits[:-1] + "1"]}}, rows)
     judge(proof | {"plane": {"w": [digits], "b": f"-{digits}0/5"}}, rows)
     assert sys.get_int_max_str_digits() == limit
+
+
+def test_numbers_longer_than_their_equations_allow_are_rejected_unread():
+    proof, rows = PROOFS["touching"]
+    with pytest.raises(Rejected, match="at most 6000 digits"):
+        judge(proof | {"witness": {"rows": [0, 1], "weights": ["1" * 10_000_000, "1"]}}, rows)
+    with pytest.raises(Rejected, match="plane must hold numbers of at most 6000 digits"):
+        judge(proof | {"plane": {"w": ["1"], "b": "1" * 10_000_000}}, rows)
+
+
+def test_denominators_without_a_common_one_are_rejected():
+    n = 400
+    rows = sparse([[0.0] * n, [1.0] * n], ["-1", "1"])
+    different = [f"1/{10**1000 + 2 * k + 1}" for k in range(n)]  # 400 kB that would become 160 MB
+    with pytest.raises(Rejected, match="common denominator"):
+        judge(make("separable", rows, n, plane={"w": different, "b": "-1/7"}), rows)
+
+
+def test_a_few_fractions_among_doubles():
+    rows = sparse([[0.0] * 20, [1.0] * 20], ["-1", "1"])
+    plane = {"w": ["1/3", *[(1.5).hex()] * 19], "b": "-1/3"}
+    judge(make("separable", rows, 20, plane=plane), rows)
+    plane["b"] = "-173/6"  # 1/3 + 19 · 3/2: the plane through the second row
+    with pytest.raises(Rejected, match="row 1 must not be on the plane"):
+        judge(make("separable", rows, 20, plane=plane), rows)
 
 
 @given(st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), max_size=6))

@@ -124,8 +124,8 @@ class Proof:
         """Tell whether the proof holds for this data: every condition, in integers.
 
         All of it is done by ``maxmargin.checker``, in plain Python: about half a microsecond per number
-        of X. :meth:`check` says why a proof is rejected. X may be rows of a file, with their labels, or
-        a Dask collection, whose partitions are brought here one after the other.
+        of X and ten per row. :meth:`check` says why a proof is rejected. X may be rows of a file, with
+        their labels, or a Dask collection, whose partitions are brought here one after the other.
         """
         try:
             self.check(X, y)

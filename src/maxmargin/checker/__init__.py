@@ -14,18 +14,18 @@ Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side
   Σ α_i s_i = 0, and a_i·z = 1 for the rows of the sum (the conditions of Karush, Kuhn and Tucker).
 
 A double is an integer over a power of two, so that all this is computed in integers (and in a few
-fractions, where a plane has such), without rounding.
+fractions, where a plane has such), without rounding. How long they may be is bounded by the proof's own
+length (:mod:`maxmargin.checker.words`), so that no small file keeps the checker busy for long.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from fractions import Fraction
 from hashlib import sha256
-from operator import eq, mul
+from operator import mul
 from struct import pack
-from typing import Any
+from typing import Any, NamedTuple
 
 from maxmargin.checker.files import Row, read
 from maxmargin.checker.form import parse
@@ -34,8 +34,8 @@ from maxmargin.checker.words import (
     Unreadable,
     canonical,
     common_denominator,
+    ratio,
     require,
-    with_fractions,
 )
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
 
 Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
 Call = Callable[[], None]
+WAITING_NUMBERS = 4096  # hashed at a time: many small pieces take longer
 
 
 def nothing() -> None:
@@ -81,11 +82,12 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
     i = -1
     d, kind = proof["features"], proof["kind"]
     sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
-    z: list[int | Fraction] = []
-    one = 1  # z / one is (w, b)
+    written: dict[str, int | None] = {}  # the sides of labels as the data write them
+    plane = None
     if "plane" in proof:
-        z, one = with_fractions([*proof["plane"]["w"], proof["plane"]["b"]])
-        require(proof["intercept"] or z.pop() == 0, "plane.b must be zero without intercept")
+        plane = Plane.of([*proof["plane"]["w"], *[proof["plane"]["b"]] * proof["intercept"]])
+        no_bias = proof["intercept"] or ratio(proof["plane"]["b"])[0] == 0
+        require(no_bias, "plane.b must be zero without intercept")
     flat = [common_denominator(u)[0] for u in proof["span"]["flat"]] if "span" in proof else []
     sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
     named = {i for part in sums for i in part["rows"]}
@@ -97,24 +99,26 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
 
     for i, (label, features) in enumerate(rows):
         before_each()
-        side = sides.get(canonical(label))
+        if label not in written:
+            written[label] = sides.get(canonical(label))
+        side = written[label]
         if side is None:
             continue
         columns = sorted([j for j, value in features.items() if value])
         require(not columns or (columns[0] >= 0 and columns[-1] < d), f"row {i} must have {d} features")
+        given = [features[j] for j in columns]
         try:
-            values = [float(features[j]) for j in columns]
+            values = list(map(float, given))
             a = signed(side, columns + one_more[0], values + one_more[1])
         except (TypeError, ValueError, OverflowError):
             raise Rejected(f"row {i} must hold finite numbers") from None
-        equal = map(eq, values, map(features.__getitem__, columns))
-        require(all(equal), f"row {i} must hold numbers that doubles hold")
+        require(values == given, f"row {i} must hold numbers that doubles hold")
         fingerprint.add(side, columns, values)
         seen.update(columns)
         if i in named:
             kept[i] = a
-        if z:
-            slack = dot(a, z) - (a[2] * one if kind == "optimum" else 0)
+        if plane is not None:
+            slack = plane.dot(a) - (a[2] * plane.scale if kind == "optimum" else 0)
             require(slack >= 0, f"row {i} must not be beyond the plane or, of an optimum, its margin")
             if slack == 0:
                 tight.append(i)
@@ -142,6 +146,10 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
         require(both, "both sides must have rows")
         loose = set(proof["multipliers"]["rows"]) - set(tight)
         require(not loose, f"row {min(loose, default=0)} has a multiplier: its margin must be 1")
+    absent = {
+        label for label in sides.keys() - map(canonical, written) if fingerprint.used[sides[label]]
+    }
+    require(not absent, f"some row must have the label {min(absent, default='')[:40]!r}")
     require_sums(proof, kept, seen, before_each)
     return i + 1 - used
 
@@ -193,23 +201,72 @@ class Fingerprint:
 
     def __init__(self) -> None:
         self.used = {1: 0, -1: 0}
-        self.streams = [sha256() for _ in range(4)]
+        self._streams = [sha256() for _ in range(4)]
+        self._waiting: tuple[list[bytes], list[int], list[int], list[float]] = ([], [], [], [])
 
     def add(self, side: int, columns: Sequence[int], values: Sequence[float]) -> None:
         """Add one row."""
-        n = len(columns)
         self.used[side] += 1
-        sign = b"+" if side == 1 else b"-"
-        parts = sign, pack("<Q", n), pack(f"<{n}I", *columns), pack(f"<{n}d", *values)
-        for stream, part in zip(self.streams, parts, strict=True):
+        sides, counts, all_columns, all_values = self._waiting
+        sides.append(b"+" if side == 1 else b"-")
+        counts.append(len(columns))
+        all_columns += columns
+        all_values += values
+        if len(sides) + len(all_values) > WAITING_NUMBERS:
+            self._hash()
+
+    def _hash(self) -> None:
+        sides, counts, columns, values = self._waiting
+        parts = [
+            b"".join(sides),
+            pack(f"<{len(counts)}Q", *counts),
+            pack(f"<{len(columns)}I", *columns),
+            pack(f"<{len(values)}d", *values),
+        ]
+        for stream, part in zip(self._streams, parts, strict=True):
             stream.update(part)
+        self._waiting = [], [], [], []
 
     def hexdigest(self, features: int) -> str:
         """Return the digest of all rows added."""
+        self._hash()
         whole = sha256(b"maxmargin rows 1\n%d %d\n" % (sum(self.used.values()), features))
-        for stream in self.streams:
+        for stream in self._streams:
             whole.update(stream.digest())
         return whole.hexdigest()
+
+
+class Plane(NamedTuple):
+    """z = (w, b) in integers: ``plain`` ones over one denominator, ``fractions`` over another.
+
+    A few entries with long denominators thus do not make all others long.
+    """
+
+    plain: list[int]
+    fractions: dict[int, int]
+    denominators: tuple[int, int]
+    scale: int  # the product of the two
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Plane:
+        """Return the plane that the texts of its numbers stand for."""
+        dyadic = [not (n := ratio(text)[1]) & (n - 1) for text in texts]
+        if 8 * sum(dyadic) <= 7 * len(texts):  # fractions are not few
+            dyadic = [True] * len(texts)
+        pairs = zip(texts, dyadic, strict=True)
+        plain, p = common_denominator([text if of_two else "0" for text, of_two in pairs])
+        others = [j for j, of_two in enumerate(dyadic) if not of_two]
+        integers, q = common_denominator([texts[j] for j in others])
+        return cls(plain, dict(zip(others, integers, strict=True)), (p, q), p * q)
+
+    def dot(self, a: Vector) -> int:
+        """Return the scales of a and of the plane times a·z."""
+        total = dot(a, self.plain) * self.denominators[1]
+        if self.fractions:
+            pairs = zip(*a[:2], strict=True)
+            others = sum(n * self.fractions[j] for j, n in pairs if j in self.fractions)
+            total += others * self.denominators[0]
+        return total
 
 
 def signed(side: int, columns: list[int], values: list[float]) -> Vector:
@@ -236,10 +293,9 @@ def signed(side: int, columns: list[int], values: list[float]) -> Vector:
         return columns, [side * n * (scale // denominator) for n, denominator in ratios], scale
 
 
-def dot(a: Vector, z: Sequence[int | Fraction]) -> int | Fraction:
+def dot(a: Vector, z: Sequence[int]) -> int:
     """Return the scale of a times a·z."""
-    total: int | Fraction = sum(map(mul, a[1], map(z.__getitem__, a[0])))
-    return total
+    return sum(map(mul, a[1], map(z.__getitem__, a[0])))
 
 
 def weighted_sum(

@@ -7,7 +7,14 @@ import math
 from hashlib import sha256
 from typing import Any, NoReturn
 
-from maxmargin.checker.words import POSITIVE, Rejected, canonical, is_number, require
+from maxmargin.checker.words import (
+    DIGITS_PER_NUMBER,
+    POSITIVE,
+    Rejected,
+    canonical,
+    is_number,
+    require,
+)
 
 # A leaf is what the entry must be, and a test of that.
 
@@ -61,6 +68,13 @@ def require_form(value: Any, form: Any, name: str) -> None:
         require(form[1](value), f"{name} must be {form[0]}")
 
 
+def require_length(numbers: list[str], name: str) -> None:
+    """Reject numbers longer than those of as many equations in doubles can be (Cramer's rule)."""
+    most = DIGITS_PER_NUMBER * (len(numbers) + 2)
+    short = max(map(len, numbers), default=0) <= 2 * most  # numerator and denominator
+    require(short, f"{name} must hold numbers of at most {most} digits")
+
+
 def parse(text: str) -> dict[str, Any]:
     """Return the proof written in ``text``, if its seal is unbroken and all entries have their form.
 
@@ -95,9 +109,12 @@ def parse(text: str) -> dict[str, Any]:
     require(positive and negative, "positive and negative must not be empty")
     require(len({*positive, *negative}) == len(positive + negative), "no label must be named twice")
     require("plane" not in proof or len(proof["plane"]["w"]) == d, f"plane.w must hold {d} numbers")
+    if "plane" in proof:
+        require_length([*proof["plane"]["w"], proof["plane"]["b"]], "plane")
     require("columns" not in proof or len(proof["columns"]) == d, f"columns must name {d} columns")
     for u in proof["span"]["flat"] if "span" in proof else []:
         require(len(u) == D, f"every list in span.flat must hold {D} numbers")
+        require_length(u, "span.flat")
     on_plane = proof.get("on_plane", [])
     require(on_plane == sorted(set(on_plane)), "on_plane must be sorted, without repetition")
     for name, least, most in (("witness", 1, D + 1), ("span", 0, 2 * D), ("multipliers", 0, math.inf)):
@@ -106,6 +123,7 @@ def parse(text: str) -> dict[str, Any]:
             require(least <= len(rows) <= most, f"{name} must have {least} to {most} rows")
             require(len(set(rows)) == len(rows), f"{name} must not name a row twice")
             require(len(weights) == len(rows), f"{name} must have one weight per row")
+            require_length(weights, f"{name}.weights")
     return dict(proof)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -74,6 +73,9 @@ def canonical(label: str) -> str:
 
 # Numbers in a proof are texts: float.hex(), an integer of any length, or a fraction.
 
+FREE_BITS = 1 << 26  # integers up to these, together, cost seconds at most, whatever the text
+BITS_PER_CHARACTER = 32  # a digit stands for 3.3 bits; an eighth of the numbers may have all the digits
+DIGITS_PER_NUMBER = 1500  # a double has at most 2,098 bits, 632 digits; products of two twice as many
 POSITIVE = re.compile("0*[1-9][0-9]*")
 RATIONAL = re.compile(f"(-?)([0-9]+)(?:/({POSITIVE.pattern}))?")
 
@@ -96,20 +98,22 @@ def integer(digits: str) -> int:
     return integer(digits[:-half]) * int(10**half) + integer(digits[-half:])
 
 
-def common_denominator(texts: Iterable[str]) -> tuple[list[int], int]:
-    """Return integers and one positive denominator for numbers in text."""
+def common_denominator(texts: Sequence[str]) -> tuple[list[int], int]:
+    """Return integers and one positive denominator for numbers in text.
+
+    Numbers of one plane or one sum come from one system of equations, so that they share their
+    denominator but for factors. Others would make a short text into integers of any length.
+    """
     ratios = list(map(ratio, texts))
-    common = math.lcm(*(denominator for _, denominator in ratios))
+    bound = FREE_BITS + BITS_PER_CHARACTER * sum(map(len, texts))  # of all the integers together
+    common = 1
+    for denominator in {denominator for _, denominator in ratios}:
+        common = math.lcm(common, denominator)
+        short = common.bit_length() * len(texts) <= bound
+        require(
+            short, "the numbers of a plane or sum must have a common denominator of their own length"
+        )
     return [numerator * (common // denominator) for numerator, denominator in ratios], common
-
-
-def with_fractions(texts: Iterable[str]) -> tuple[list[int | Fraction], int]:
-    """Return the same, but let fractions that are few stay such, lest they make all integers long."""
-    ratios = list(map(ratio, texts))
-    plain = [denominator for _, denominator in ratios if not denominator & (denominator - 1)]
-    few = len(ratios) - len(plain) < len(ratios) / 8
-    common = math.lcm(*(plain if few else (denominator for _, denominator in ratios)))
-    return [n * (common // d) if common % d == 0 else Fraction(n * common, d) for n, d in ratios], common
 
 
 def ratio(text: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -113,7 +113,8 @@ class Question:
 
     def labelled(self) -> Iterator[checker.Row]:
         """The rows as the independent checker reads them, with rows of other classes left blank."""
-        text = {1.0: label_text(self.positive), -1.0: label_text(self.others[0])}
+        one = label_text(self.positive)
+        others = cycle([label_text(label) for label in self.others])  # which of them is all the same
         number = 0
         for where, block in self.rows.blocks():
             for i, row in zip(
@@ -123,7 +124,7 @@ class Question:
                 for _ in range(number, here):
                     yield "\0", {}
                 number = here + 1
-                yield text[float(self.y[i])], {j: v for j, v in enumerate(row) if v}
+                yield one if self.y[i] > 0 else next(others), {j: v for j, v in enumerate(row) if v}
 
     def numbered(self, which: Iterable[int]) -> np.ndarray:
         """Row numbers in the data that the proof is about."""
