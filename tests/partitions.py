@@ -52,16 +52,16 @@ def weighted(X, y, weight, cuts):
 
 
 @contextlib.contextmanager
-def cluster(workers, **options):
-    """A cluster on the loopback interface."""
+def cluster(workers, processes=True):
+    """A cluster on the loopback interface, of processes or of threads of this one."""
     with (
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            processes=True,
+            processes=processes,
+            protocol="tcp://",
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
-            **options,
         ) as local,
         Client(local) as client,
     ):

@@ -201,7 +201,7 @@ def test_a_cluster_that_fails_ends_the_fit(tmp_path):
         wait_for_marks(marks, 1)
         client.close()
 
-    with cluster(1) as (local, client):
+    with cluster(1, processes=False) as (local, client):
         X, y = collection(failing)
         with pytest.raises(mm.ClusterError, match="the disk is gone"):
             mm.SoftMarginSVC().fit(X, y)
