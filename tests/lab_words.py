@@ -33,3 +33,8 @@ def share(part, whole):
 def numbers(values):
     """(a, b, c)."""
     return f"({', '.join(number(v) for v in values)})"
+
+
+def facts(reason):
+    """Why a run stopped, without what to do about it: the page has its own names for that."""
+    return reason.split(". ")[0].rstrip(".")

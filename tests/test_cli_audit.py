@@ -156,7 +156,7 @@ def test_hard_margins():
     code, content = judged("p.json", "a.npy", "--C", "inf")
     assert code == 1 and "less than the largest" in content["certificate"]["findings"][0]
     code, out, err = run("m.json", "d.csv")  # no plane separates these
-    assert (code, err) == (1, "") and "Audit a soft margin with --C" in out
+    assert (code, err) == (1, "") and "Audit a soft margin (--C)." in out
     code, content = judged("m.json", "d.csv")
     assert (code, content["optimal"]) == (1, False)
 

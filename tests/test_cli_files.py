@@ -88,10 +88,10 @@ def test_advice_is_in_options_that_help(tmp_path):
         code, text = run(subcommand, "d.csv", "--C", "0")
         assert code == 2 and "For C → ∞ use --model hard-margin." in text
     assert run("fit", "d.csv", "--out", "model.json")[0] == 0
-    assert "or the column (--drop)." in run("fit", "gap.csv")[1]
+    assert "or leave out the column (--drop)." in run("fit", "gap.csv")[1]
     for subcommand in ("predict", "audit"):
         code, text = run(subcommand, "model.json", "gap.csv")
-        assert code == 2 and "or fit the model without the column (maxmargin fit --drop)." in text
+        assert code == 2 and "or leave out the column (from the fit on: maxmargin fit --drop)." in text
 
 
 def test_files_in_the_wrong_places(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 import maxmargin as mm
 from lab_library import held_out, preset
 from maxmargin.laboratory.engine import answer
+from maxmargin.laboratory.messages import in_lab
 from maxmargin.laboratory.recipe import ENDLESS, MOVING
 from maxmargin.stopping import MaxEpochs, MaxUpdates
 
@@ -59,7 +60,7 @@ def check_run(found, machine, state):
     assert run["updates"]["margin"] == [u.margin for u in trace]
     assert run["updates"]["step"] == [u.step for u in trace]
     assert run["final"] == [*machine.coef_.tolist(), machine.intercept_]
-    assert run["stop"] == str(machine.stop_reason_)
+    assert run["stop"] == in_lab(machine.stop_reason_.sentence)
     assert (run["mistakes"], run["epochs"]) == (machine.n_mistakes_, machine.n_iter_)
     assert run["finished"] == machine.stop_reason_.solved
     assert len(run["errors"]) == len(run["best"]) == len(run["risk"]) == len(trace) + 1

@@ -11,6 +11,7 @@ import pytest
 
 import maxmargin as mm
 from lab_library import held_out, preset
+from lab_words import facts
 from maxmargin.core.history import Trace
 from maxmargin.laboratory.engine import answer
 
@@ -90,7 +91,7 @@ def test_the_script_prints_what_the_page_shows(name, printed):
         expected = f"{judged['validation_errors']} of {judged['validation_n']}"
         assert printed["validation errors"] == expected
     if shown["run"] is not None and len(shown["planes"]) == 1:
-        assert printed["stop"] == shown["run"]["stop"]
+        assert facts(printed["stop"]) == facts(shown["run"]["stop"])
     if state.get("hand"):
         hand = answer({"ask": "judge", "state": state, "weights": state["hand"]})
         assert printed["by hand"] == f"{hand['errors']} of {hand['n']}"

@@ -12,6 +12,7 @@ from lab_driver import shared as lab
 from lab_library import fitted, machines, preset, rows_of, signs_of, trained
 from lab_words import count, number, numbers, share
 from maxmargin.laboratory.engine import ABOUT, GLOSSARY
+from maxmargin.laboratory.messages import in_lab
 from maxmargin.laboratory.state import ALGORITHMS, LABELS, LIMITS, NAMES, Options
 
 SEPARABLE = preset("separable", n=30)
@@ -73,7 +74,7 @@ def agree(lab):
     rows = rows_of(state)
     assert run["updates"]["weights"] == [u.weights.tolist() for u in trace]
     assert run["updates"]["row"] == [rows[u.row] if u.row >= 0 else -1 for u in trace]
-    assert (run["stop"], run["epochs"]) == (str(machine.stop_reason_), machine.n_iter_)
+    assert (run["stop"], run["epochs"]) == (in_lab(machine.stop_reason_.sentence), machine.n_iter_)
     assert lab.text("e-in") == share(wrong, len(y))
     assert lab.text("mistakes") == count(len(trace))
     risk = float(np.maximum(-margins, 0.0).sum())

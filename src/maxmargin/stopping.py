@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, count
+from maxmargin.core.errors import InputError, Message, Remedy, count
 from maxmargin.core.parameters import check_count, check_number
 
 __all__ = [
@@ -94,9 +94,10 @@ class Progress(NamedTuple):
 Check = Callable[[Progress], StopReason | None]
 
 
-def otherwise(p: Progress) -> str:
-    """What to use if the classes overlap."""
-    return "use a soft margin" if p.pocket else "use PocketPerceptron or a soft margin"
+def overlap_remedy(p: Progress, condition: str = " if the classes overlap") -> Remedy:
+    """Return the advice for classes that overlap."""
+    models = ("SoftMarginSVC",) if p.pocket else ("PocketPerceptron", "SoftMarginSVC")
+    return Remedy(f"use {{}}{condition}", "model", models)
 
 
 class StoppingRule(ABC):
@@ -204,7 +205,9 @@ class AllOf(_Combined):
         if len(given) < len(reasons):
             return None
         name = " & ".join(reason.rule for reason in given)
-        sentence = " And: ".join(reason.sentence for reason in given)
+        texts = [Message.of(reason.sentence) for reason in given]
+        remedies = dict.fromkeys(remedy for text in texts for remedy in text.remedies)
+        sentence = Message(" And: ".join(text.facts for text in texts), *remedies)
         verdict = next((reason.verdict for reason in given if reason.verdict is not None), None)
         return StopReason(name, sentence, any(reason.solved for reason in given), verdict)
 
@@ -329,11 +332,12 @@ class _CycleWatcher:
         self.since += 1
         now = p.weights.tobytes()
         if now == self.earlier:
-            text = (
+            text = Message(
                 f"The weights after epoch {p.epoch} are exactly those after epoch "
                 f"{p.epoch - self.since}, so the run would repeat for ever. Unless the weights have "
                 "outgrown the precision of doubles, this proves that no plane separates the "
-                f"classes: {otherwise(p)}."
+                "classes.",
+                overlap_remedy(p, ""),
             )
             return StopReason("cycle", text)
         if self.since == self.horizon:
@@ -382,9 +386,10 @@ class _ProofWatcher:
             return self.proven
         verdict = p.verdict()
         if not verdict.separable:
-            text = (
+            text = Message(
                 f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
-                f"never end: {otherwise(p)}."
+                "never end.",
+                overlap_remedy(p, ""),
             )
             self.proven = StopReason("never_stops", text, verdict=verdict)
         return self.proven
@@ -416,10 +421,11 @@ class MaxEpochs(_Memoryless):
         """Return a reason to stop after this epoch, if there is one."""
         if p.epoch < self.epochs:
             return None
-        text = (
+        text = Message(
             f"The budget of {count(self.epochs, 'epoch')} ended with "
-            f"{count(p.mistakes, 'mistake')} in the last one. Allow more epochs (max_iter), "
-            f"or {otherwise(p)} if the classes overlap."
+            f"{count(p.mistakes, 'mistake')} in the last one.",
+            Remedy("allow more epochs", "max_iter"),
+            overlap_remedy(p),
         )
         return StopReason("max_epochs", text)
 
@@ -454,9 +460,10 @@ class MaxUpdates(_Memoryless):
         """Return a reason to stop after this epoch, if there is one."""
         if p.updates < self.updates:
             return None
-        text = (
-            f"The budget of {count(self.updates, 'update')} ended before all points were correct. "
-            f"Allow more updates, or {otherwise(p)} if the classes overlap."
+        text = Message(
+            f"The budget of {count(self.updates, 'update')} ended before all points were correct.",
+            Remedy("allow more updates", "max_updates"),
+            overlap_remedy(p),
         )
         return StopReason("max_updates", text)
 
@@ -487,10 +494,11 @@ class MaxSeconds(_Memoryless):
         """Return a reason to stop after this epoch, if there is one."""
         if p.seconds < self.seconds:
             return None
-        text = (
+        text = Message(
             f"The budget of {self.seconds:g} seconds ended in epoch {p.epoch} with "
-            f"{count(p.mistakes, 'mistake')} in it. Allow more time, or {otherwise(p)} "
-            "if the classes overlap."
+            f"{count(p.mistakes, 'mistake')} in it.",
+            Remedy("allow more time", "max_seconds"),
+            overlap_remedy(p),
         )
         return StopReason("max_seconds", text)
 
@@ -501,7 +509,7 @@ class _ErrorStalls(StoppingRule):
     tol: float = 0.0
 
     which: ClassVar[str]
-    advice: ClassVar[str]
+    advice: ClassVar[Remedy]
 
     def __post_init__(self) -> None:
         check_count(f"{type(self).__name__}.patience", self.patience)
@@ -529,10 +537,11 @@ class _StallWatcher:
         self.best, self.waited = min(self.best, error), self.waited + 1
         if self.waited < rule.patience:
             return None
-        remedy = "The pocket holds the best weights seen." if p.pocket and training else rule.advice
-        text = (
+        kept = Remedy("the pocket holds the best weights seen")
+        text = Message(
             f"The {rule.which} error has not fallen by more than {rule.tol:g} for {rule.patience} "
-            f"epochs: it is {error:.4g} in epoch {p.epoch}, and {self.best:.4g} was the best. {remedy}"
+            f"epochs: it is {error:.4g} in epoch {p.epoch}, and {self.best:.4g} was the best.",
+            kept if p.pocket and training else rule.advice,
         )
         return StopReason(f"{rule.which}_error_stalls", text)
 
@@ -553,7 +562,7 @@ class TrainingErrorStalls(_ErrorStalls):
     """
 
     which = "training"
-    advice = "PocketPerceptron keeps the best weights seen instead of the last."
+    advice = Remedy("{} keeps the best weights seen instead of the last", "model", "PocketPerceptron")
 
     def reads_training_error(self) -> bool:
         """Whether ``Progress.training_error`` has to be measured for this rule."""
@@ -579,7 +588,7 @@ class ValidationErrorStalls(_ErrorStalls):
     """
 
     which = "validation"
-    advice = "More epochs would fit the training rows, not the new ones."
+    advice = Remedy("more epochs would fit the training rows, not the new ones")
     fraction: float = 0.1
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ def run(path: str, file: Source, C: float | None, tol: float, as_json: bool) -> 
     try:
         found = audit(model, table.X, table.y, C, tol=min(EXACTLY, tol))
     except NotSeparableError as error:
-        message = spoken(str(error))
+        message = spoken(error.message)
         content = {"model": path, "optimal": False, "message": message}
         line = message[0].upper() + message[1:]
         click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else line)
@@ -45,7 +45,7 @@ def run(path: str, file: Source, C: float | None, tol: float, as_json: bool) -> 
         return 0 if optimal else 1
     for label, certificate in certificates.items():
         side = "" if alone else f"{key(label)}: "
-        click.echo(f"{side}{spoken(str(certificate))}")
+        click.echo(f"{side}{certificate}")
     worst = max(certificate.relative_gap for certificate in certificates.values())
     verdict = "Optimal" if optimal else "Not optimal"
     click.echo(f"{verdict}: (P − D) / P = {max(worst, 0.0):.1e}, and {tol:g} is allowed.")

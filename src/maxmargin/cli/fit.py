@@ -73,7 +73,7 @@ def run(file: Source, wishes: Wishes) -> int:
     if columns_used(table):
         click.echo(columns_used(table))
     for sentence in sentences(model, reach):
-        click.echo(spoken(sentence))
+        click.echo(sentence)
     click.echo(f"Training error: {share(content['training_errors'], n)}.")
     if other is not None:
         click.echo(f"Validation error: {share(content['validation_errors'], other.shape[0])}.")
@@ -114,7 +114,7 @@ def _say_not_separable(error: NotSeparableError, wishes: Wishes) -> None:
     if wishes.as_json:
         found = {key(label): verdict_content(verdict) for label, verdict in verdicts.items()}
         content: dict[str, Any] = {"model": wishes.model, "separable": False}
-        content["message"] = spoken(str(error))
+        content["message"] = spoken(error.message)
         if len(found) == 1:
             content["verdict"] = next(iter(found.values()))
         else:
@@ -122,7 +122,7 @@ def _say_not_separable(error: NotSeparableError, wishes: Wishes) -> None:
         click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
         return
     if len(verdicts) > 1:
-        click.echo(spoken(str(error)))
+        click.echo(spoken(error.message))
     for verdict in verdicts.values():
         click.echo(str(verdict))
     if len(verdicts) == 1:  # the verdict says all that the error says, but what to do

@@ -44,15 +44,9 @@ class Command(click.Command):
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            click.echo(f"Error: {_sentence(error, self._remedies())}", err=True)
+            click.echo(f"Error: {_sentence(error)}", err=True)
             code = BAD
         ctx.exit(code)
-
-    def _remedies(self) -> set[str]:
-        """The options that an error may advise; with a fitted model no feature can be left out."""
-        options = {option for parameter in self.params for option in parameter.opts}
-        fitted = any(isinstance(p, click.Argument) and p.name == "model" for p in self.params)
-        return options - {"--drop"} if fitted else options
 
 
 class Group(click.Group):
@@ -92,13 +86,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _sentence(error: Exception, options: set[str]) -> str:
+def _sentence(error: Exception) -> str:
     """What went wrong, in one line, and what to do with the options of the command."""
-    from maxmargin.cli.output import spoken
-
     said = _one_line(str(error))
     if _is_expected(error):
-        return spoken(said, options)
+        return _one_line(_spoken(error)) if hasattr(error, "message") else said
     if isinstance(error, MemoryError):
         return "there is not enough memory. Name a smaller file, or close other programs."
     if isinstance(error, OSError):
@@ -106,6 +98,12 @@ def _sentence(error: Exception, options: set[str]) -> str:
         return f"{named}{error.strerror or said}. Name another file or folder."
     bug = "This is a bug in maxmargin: run again with --debug, and report what it says."
     return f"{type(error).__name__}: {said.removesuffix('.')}. {bug}"
+
+
+def _spoken(error: Any) -> str:
+    from maxmargin.cli.output import spoken
+
+    return spoken(error.message)
 
 
 def _is_expected(error: Exception) -> bool:

@@ -94,7 +94,7 @@ def _at_rest(file: Source) -> Iterator[tuple[Source, str]]:
         except InputError as error:
             if temporary is None:
                 raise
-            raise InputError(str(error).replace(str(source), shown)) from error
+            raise error.retold(lambda facts: facts.replace(str(source), shown)) from error
         finally:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)

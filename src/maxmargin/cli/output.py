@@ -4,64 +4,58 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
 from typing import Any
 
+import click
 import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
-from maxmargin.core.errors import InputError, count
+from maxmargin.core.errors import InputError, Message, Remedy, count
 from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine, shortfall
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
-# Words of the command line: what Python calls by one name has another one here.
+# What Python calls by one name has another one on the command line.
 
-SPOKEN = {
-    "For C → ∞ use HardMarginSVC": "For C → ∞ use --model hard-margin",
-    "Use SoftMarginSVC(C=…), which allows for slack": "Use --model soft-margin, which allows for slack",
-    "Allow more updates, or use PocketPerceptron or": "Allow more updates (--max-updates), or use",
-    "PocketPerceptron or a soft margin": "--model pocket or --model soft-margin",
-    "PocketPerceptron keeps": "--model pocket keeps",
-    "Allow more epochs (max_iter)": "Allow more epochs (--max-iter)",
-    "Allow more time, or": "Allow more time (--max-seconds), or",
-    "machines_[label] tells the whole story": "--json tells the whole story",
-    "Pass C to audit a soft margin": "Audit a soft margin with --C",
-    "Use maxmargin.open_rows, which keeps them in a file": "Keep them in a file, with --cache-dir",
-    "Fit with multi_class='ovr'": "Fit with --multi-class ovr",
-    "Use maxmargin.saving.to_onnx for": "Use maxmargin fit --onnx for",
-    "Use maxmargin.saving.to_liblinear for": "Use maxmargin fit --liblinear for",
-    "y must hold at least two classes": "the labels must be of at least two classes",
+MODEL_NAMES = {
+    "Perceptron": "perceptron",
+    "BatchPerceptron": "batch-perceptron",
+    "PocketPerceptron": "pocket",
+    "HardMarginSVC": "hard-margin",
+    "SoftMarginSVC": "soft-margin",
 }
-READING = "label|columns|drop|header|one_hot|first_index|cache_dir"  # options that commands may have
-UNSAID = "encoding|labels|dtype|features|kind"  # and those that none has
-ADVICE = re.compile(rf"(, or |, | and |)([^.,;()]*) \(({READING}|{UNSAID})=[^)]*\)")
-GIVEN = re.compile(rf"\b({READING})=…")
+FUNCTIONS = {
+    "machines_[label]": "--json",
+    "maxmargin.open_rows": "--cache-dir",
+    "maxmargin.saving.to_onnx": "maxmargin fit --onnx",
+    "maxmargin.saving.to_liblinear": "maxmargin fit --liblinear",
+}
 SOME = 8  # labels or columns that are written out
 DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
 UNITS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def spoken(text: str, options: Collection[str] = ()) -> str:
-    """Turn the advice of an error or a stopping rule into options: those that the command has."""
-    for python, here in SPOKEN.items():
-        text = text.replace(python, here)
+def spoken(text: str) -> str:
+    """Return a message with its remedies as options: those that the running command has."""
+    return Message.of(text).worded(as_option)
 
-    def advice(found: re.Match[str]) -> str:
-        option = f"--{found[3].replace('_', '-')}"
-        if option == "--drop" and option not in options:  # a model needs all its features
-            begins, first = ("", "f") if found[1] else (" " if found[2][:1] == " " else "", "F")
-            return f"{found[1]}{begins}{first}it the model without the column (maxmargin fit --drop)"
-        if option not in options or found[3] in UNSAID.split("|"):
-            return ""
-        shown = "--header or --no-header" if option == "--header" else option
-        return f"{found[1]}{found[2]} ({shown})"
 
-    said = ADVICE.sub(advice, text)
-    if said != text:  # what is left of a sentence begins it
-        said = re.sub(r"\. ?\.(?!\.)", ".", said)
-        said = re.sub(r"(?<=\.) ?, (?:or )?(\w)", lambda found: f" {found[1].upper()}", said)
-    return GIVEN.sub(lambda found: f"--{found[1].replace('_', '-')}", said)
+def as_option(remedy: Remedy) -> str | None:
+    """Return the option that does what a parameter does in Python; None if the command has none."""
+    name = remedy.parameter
+    if not name:
+        return ""
+    parameters = click.get_current_context().command.params
+    option = FUNCTIONS.get(name, f"--{name.replace('_', '-')}")
+    if option == "--drop" and any(p.name == "model" and p.opts == ["model"] for p in parameters):
+        return "from the fit on: maxmargin fit --drop"  # it needs all its features
+    if option.startswith("-") and not any(option in p.opts for p in parameters):
+        return None
+    if name == "model":
+        return " or ".join(f"{option} {MODEL_NAMES[model]}" for model in remedy.values)
+    if isinstance(remedy.values[0], bool):
+        return " or ".join(option if yes else option.replace("--", "--no-") for yes in remedy.values)
+    return f"{option} {remedy.value}" if isinstance(remedy.value, str) else option
 
 
 def as_seconds(text: str) -> float:
@@ -120,10 +114,10 @@ def sentences(model: Any, reach: np.ndarray) -> list[str]:
     if isinstance(model, MarginClassifier):
         for label, machine in machines.items():
             said.append(_margin_sentence(machine, "" if len(machines) == 1 else _side(label), reach))
-        said += _unfinished(model)
-        return [*said, str(model.certificate_)]
+        short = shortfall(model)
+        return [*said, *([] if short is None else [spoken(short)]), str(model.certificate_)]
     for label, machine in machines.items():
-        said.append(("" if len(machines) == 1 else _side(label)) + str(machine.stop_reason_))
+        said.append(("" if len(machines) == 1 else _side(label)) + spoken(machine.stop_reason_.sentence))
     if isinstance(model, PocketPerceptron):
         least = model.error_lower_bound_
         if isinstance(least, float) and least > 0:
@@ -152,19 +146,6 @@ def _is_flat(machine: MarginMachine, reach: np.ndarray) -> bool:
     """Whether w = Σ α y x is what rounding leaves of 0: then 1/‖w‖ is no margin."""
     total = float(machine.support_dual_.sum())
     return bool(np.all(np.abs(machine.coef_) <= ROUNDING * total * reach))
-
-
-def _unfinished(model: Any) -> list[str]:
-    """How far the optimum is at most, if a budget ended the work."""
-    short = shortfall(model.certificate_, model.tol)
-    if not short:
-        return []
-    remedy = "Scale the features alike, or raise --tol."
-    if model.max_seconds is not None:
-        remedy = "Raise --max-seconds or --tol."
-    if model.certificate_.primal == math.inf:
-        remedy = "Raise --max-seconds, or use --model soft-margin, which allows for slack."
-    return [f"It {short}. {remedy}"]
 
 
 def describe(model: Any, reach: np.ndarray) -> dict[str, Any]:

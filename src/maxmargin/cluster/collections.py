@@ -6,7 +6,7 @@ import math
 import sys
 from typing import Any
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.rows.partitions import Sources, cut
 
 
@@ -62,8 +62,9 @@ def _executor_of_files(X: Sources, y: Any, weight: Any) -> Any:
     for name, given in (("y", y), ("sample_weight", weight)):
         if given is not None:
             raise InputError(
-                f"{name} must be None for files in partitions. Got {type(given).__name__} instead. Name "
-                "the column of the labels in open_rows(label=…), or use Dask collections."
+                f"{name} must be None for files in partitions. Got {type(given).__name__} instead.",
+                Remedy("name the column of the labels in open_rows", "label", ...),
+                Remedy("use Dask collections"),
             )
     return DaskExecutor(X, None, X.client or _client())
 

@@ -7,7 +7,8 @@ MaxMarginError
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
 
-Warnings point at the line of the caller, wherever in the package they are raised.
+What can be done about it is kept as data (:class:`Remedy`): Python prints the keyword, the command line
+its option, the lab the name on its page. Warnings point at the line of the caller.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,8 +26,75 @@ if TYPE_CHECKING:
     from maxmargin.core.witness import Witness
 
 
+class Remedy(NamedTuple):
+    """Something to do, and the parameter and the value that do it.
+
+    The parameter stands where the action has ``{}``, else behind it in brackets. A tuple holds values to
+    choose from, ``...`` any; the values of "model" are names of estimators.
+    """
+
+    action: str
+    parameter: str = ""
+    value: Any = None
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values to choose from."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    def worded(self, name: str) -> str:
+        """Return the action with the parameter as ``name`` writes it."""
+        if "{}" in self.action:
+            return self.action.format(name)
+        return f"{self.action} ({name})" if name else self.action
+
+
+def in_python(remedy: Remedy) -> str:
+    """Return how Python writes a parameter and its value: ``drop=[…]``."""
+    if remedy.parameter == "model":
+        return " or ".join(remedy.values)
+    if remedy.value is None:
+        return remedy.parameter
+    shown = (repr(value).replace("Ellipsis", "…") for value in remedy.values)
+    return f"{remedy.parameter}={' or '.join(shown)}"
+
+
+class Message(str):
+    """What happened and what can be done about it: a text in Python's words that can be worded anew."""
+
+    facts: str
+    remedies: tuple[Remedy, ...]
+
+    def __new__(cls, facts: str, *remedies: Remedy) -> Message:
+        """Return the text in Python's words."""
+        made = super().__new__(cls, _with_remedies(facts, remedies, in_python))
+        made.facts, made.remedies = facts, remedies
+        return made
+
+    @classmethod
+    def of(cls, text: str) -> Message:
+        """Return a text as a message: itself if it is one."""
+        return text if isinstance(text, Message) else cls(text)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.facts, *self.remedies
+
+    def worded(self, name: Callable[[Remedy], str | None]) -> str:
+        """Return the text with parameters as ``name`` writes them; None leaves a remedy out."""
+        return _with_remedies(self.facts, self.remedies, name)
+
+
+def _with_remedies(facts: str, remedies: Sequence[Remedy], name: Callable[[Remedy], str | None]) -> str:
+    named = [(remedy, name(remedy)) for remedy in remedies]
+    actions = [remedy.worded(shown) for remedy, shown in named if shown is not None]
+    if not actions:
+        return facts
+    advice = ", or ".join(filter(None, (", ".join(actions[:-1]), actions[-1])))
+    return f"{facts} {advice[0].upper()}{advice[1:]}."
+
+
 class MaxMarginError(Exception):
-    """Base of every error this package raises on purpose.
+    """Base of every error this package raises on purpose: a message, and remedies as data.
 
     Examples
     --------
@@ -37,6 +105,18 @@ class MaxMarginError(Exception):
     ...     print(type(error).__name__)
     InputError
     """
+
+    def __init__(self, facts: str, *remedies: Remedy) -> None:
+        super().__init__(Message(facts, *remedies) if remedies else facts)
+
+    @property
+    def message(self) -> Message:
+        """The text with its remedies as data."""
+        return Message.of(self.args[0])
+
+    def retold(self, tell: Callable[[str], str]) -> MaxMarginError:
+        """Return the same error with other facts, such as a file named before them."""
+        return type(self)(tell(self.message.facts), *self.message.remedies)
 
 
 class InputError(MaxMarginError, ValueError):
@@ -91,8 +171,8 @@ class NotSeparableError(MaxMarginError, ValueError):
     overlapping [0, 1, 2]
     """
 
-    def __init__(self, message: str, verdicts: Mapping[Hashable, Any]) -> None:
-        super().__init__(message)
+    def __init__(self, facts: str, verdicts: Mapping[Hashable, Any], *remedies: Remedy) -> None:
+        super().__init__(facts, *remedies)
         self.verdicts = dict(verdicts)
         self.verdict = next(iter(self.verdicts.values()))
 
@@ -108,7 +188,7 @@ class NotSeparableError(MaxMarginError, ValueError):
         return {label: verdict.witness for label, verdict in self.verdicts.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.verdicts)
+        return type(self), (self.args[0], self.verdicts)
 
 
 class BudgetWarning(ConvergenceWarning):

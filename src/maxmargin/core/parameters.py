@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 
 # Products of weights and features must neither overflow nor underflow, whatever the number of rows.
 LARGEST, SMALLEST = 2.0**400, 2.0**-400
 
 
-def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputError:
-    """Build the error every check raises: allowed, given, remedy."""
-    return InputError(f"{name} must be {allowed}. Got {given!r} instead. {remedy}".rstrip())
+def complain(name: str, allowed: str, given: Any, *remedies: Remedy) -> InputError:
+    """Build the error every check raises: allowed, given, remedies."""
+    return InputError(f"{name} must be {allowed}. Got {given!r} instead.", *remedies)
 
 
 def check_number(
@@ -34,7 +34,7 @@ def check_number(
     above: float = -math.inf,
     least: float = -math.inf,
     below: float = math.inf,
-    remedy: str = "",
+    remedy: Remedy | None = None,
 ) -> float:
     """Return ``value`` as a finite float > ``above``, ≥ ``least`` and < ``below``."""
     allowed = "a finite number"
@@ -44,11 +44,12 @@ def check_number(
         allowed += f" ≥ {least:g}"
     if below < math.inf:
         allowed += f" and < {below:g}"
+    remedies = () if remedy is None else (remedy,)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise complain(name, allowed, value, remedy)
+        raise complain(name, allowed, value, *remedies)
     number = float(value)
     if not math.isfinite(number) or number <= above or number < least or number >= below:
-        raise complain(name, allowed, value, remedy)
+        raise complain(name, allowed, value, *remedies)
     return number
 
 

@@ -7,7 +7,7 @@ always granted, more than that only up to a multiple of what is there.
 
 from __future__ import annotations
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 
 GRANTED_BYTES = 1 << 24  # bytes that any file may ask for: two million doubles
 MAX_EXPANSION = 64  # beyond that, bytes for each byte that is there
@@ -35,16 +35,18 @@ def check_width(shown: object, d: int, entries: int, features: int | None) -> No
     """
     if features is not None and d != features:
         raise InputError(
-            f"{shown}: must have {features:,} features. Got {d:,} instead. Name another file, or say "
-            "how many there are (features=…)."
+            f"{shown}: must have {features:,} features. Got {d:,} instead.",
+            Remedy("name another file"),
+            Remedy("say how many there are", "features", ...),
         )
     if d == features or in_proportion(NUMBER_BYTES * d, ENTRY_BYTES * entries):
         return
     most = max(GRANTED_BYTES, MAX_EXPANSION * ENTRY_BYTES * entries) // NUMBER_BYTES
     raise InputError(
         f"{shown}: rows with {entries:,} numbers may have {most:,} features. Got {d:,} instead, whose "
-        "weights would take memory out of proportion. Number the features without gaps, or say how many "
-        f"there are (features={d})."
+        "weights would take memory out of proportion.",
+        Remedy("number the features without gaps"),
+        Remedy("say how many there are", "features", d),
     )
 
 
@@ -56,6 +58,7 @@ def check_room_for_labels(shown: object, n: int, size: int, entries: int) -> Non
     if not in_proportion(n * size, ENTRY_BYTES * (n + entries)):
         raise InputError(
             f"{shown}: labels must be short. Got {n:,} labels, one of them with "
-            f"{size // CHARACTER_BYTES:,} characters, and all get as much room. Name the column of the "
-            "labels (label=…), or shorten them."
+            f"{size // CHARACTER_BYTES:,} characters, and all get as much room.",
+            Remedy("name the column of the labels", "label", ...),
+            Remedy("shorten them"),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.history import Update
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.online import StreamPerceptron
@@ -137,7 +137,7 @@ class BatchPerceptron(StreamPerceptron):
                     f"step must be 'exact' or a finite number > 0. Got {self.step!r} instead."
                 )
             return
-        step = check_number("step", self.step, above=0, remedy="'exact' needs no step size.")
+        step = check_number("step", self.step, above=0, remedy=Remedy("'exact' needs no step size"))
         if not 1 / LARGEST_STEP <= step <= LARGEST_STEP:
             allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
             raise InputError(f"step must be {allowed}. Got {step!r} instead. Use 'exact'.")

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.certificates.certificate import Certificate, Certificates
 from maxmargin.certificates.measure import Point, certificate
 from maxmargin.cluster.collections import is_remote
-from maxmargin.core.errors import InputError, NotSeparableError
+from maxmargin.core.errors import InputError, NotSeparableError, Remedy
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.base import loss_of, scaling_of
@@ -143,8 +143,9 @@ class _LocalBench:
 def no_solution(verdict: Any) -> NotSeparableError:
     """The error of a hard margin that does not exist."""
     return NotSeparableError(
-        f"the hard margin has no solution: {verdict.witness}. Pass C to audit a soft margin.",
+        f"the hard margin has no solution: {verdict.witness}.",
         {None: verdict},
+        Remedy("audit a soft margin", "C", ...),
     )
 
 
@@ -210,7 +211,7 @@ def certify(
         C = getattr(model, "C", None)
         C = math.inf if C is None else C
     if math.inf != C:
-        C = check_number("C", C, above=0, remedy="inf means the hard margin.")
+        C = check_number("C", C, above=0, remedy=Remedy("give inf for the hard margin"))
     check_number("tol", tol, above=0, below=1)
     free = bool(getattr(model, "fit_intercept", True))
     if is_remote(X):

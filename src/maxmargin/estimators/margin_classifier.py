@@ -21,7 +21,15 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import Point, certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import is_remote
-from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError, some, warn
+from maxmargin.core.errors import (
+    BudgetWarning,
+    InputError,
+    Message,
+    NotSeparableError,
+    Remedy,
+    some,
+    warn,
+)
 from maxmargin.core.keeping import is_kept, next_stage
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import (
@@ -372,7 +380,7 @@ class MarginClassifier(LinearClassifier):
         check_choice("solver", self.solver, self._solvers)
         check_jobs(self.n_jobs)
         if self.max_seconds is not None:
-            check_number("max_seconds", self.max_seconds, above=0, remedy="None means no limit.")
+            check_number("max_seconds", self.max_seconds, above=0, remedy=Remedy("None means no limit"))
 
     @unchanged_on_error
     @with_callbacks
@@ -446,15 +454,14 @@ class MarginClassifier(LinearClassifier):
         bad = {m.label: v for m, v in pairs if v is not None and not v.separable}
         if not bad:
             return
-        remedy = "Use SoftMarginSVC(C=…), which allows for slack."
         if len(machines) == 1:
-            message = f"no plane separates the two classes: {next(iter(bad.values())).witness}. {remedy}"
-            raise NotSeparableError(message, bad)
+            facts = f"no plane separates the two classes: {next(iter(bad.values())).witness}."
+            raise NotSeparableError(facts, bad, SLACK)
         kind = "classes are not separable from the rest"
         if self.multi_class == "ovo":
             kind = "pairs of classes are not separable"
-        message = f"{len(bad)} of {len(machines)} {kind}: {some(list(bad), 5, repr)}. {remedy}"
-        raise NotSeparableError(message, bad)
+        facts = f"{len(bad)} of {len(machines)} {kind}: {some(list(bad), 5, repr)}."
+        raise NotSeparableError(facts, bad, SLACK)
 
     def _publish(self, machines: list[MarginMachine]) -> None:
         self.machines_ = {machine.label: machine for machine in machines}
@@ -466,21 +473,9 @@ class MarginClassifier(LinearClassifier):
 
     def _warn(self) -> None:
         """Say it if a budget ended the work, or rounding did."""
-        short = shortfall(self.certificate_, self.tol)
+        short = shortfall(self)
         if short:
-            passes = f"after {self.n_passes_} passes"
-            warn(f"{type(self).__name__} {short}, {passes}. {self._remedy()}", BudgetWarning)
-
-    def _remedy(self) -> str:
-        if self.certificate_.primal == math.inf:
-            return "Raise max_passes or max_seconds, or use SoftMarginSVC(C=…), which allows for slack."
-        if self.max_passes is not None or self.max_seconds is not None:
-            return "Raise max_passes or max_seconds, or raise tol."
-        other = "or a smaller C, or a larger tol" if "C" in vars(self) else "or a larger tol"
-        return (
-            "All solvers stalled there, for want of digits. Features of one size help "
-            f"(StandardScaler), {other}."
-        )
+            warn(short, BudgetWarning)
 
     def _weights(self) -> np.ndarray:
         return self._Z
@@ -549,13 +544,29 @@ class MarginClassifier(LinearClassifier):
         return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))
 
 
-def shortfall(found: Certificate, tol: float) -> str:
-    """How far the optimum is at most if the work stopped early; empty if the gap is within ``tol``."""
+SLACK = Remedy("use {}, which allows for slack", "model", "SoftMarginSVC")
+
+
+def shortfall(model: MarginClassifier) -> Message | None:
+    """Return how far the optimum is at most if the work stopped early; None if it did not."""
+    found, tol = model.certificate_, model.tol
     if found.relative_gap <= tol:
-        return ""
+        return None
     far = "no bound on its distance from the optimum is known yet"
     if found.primal == math.inf:
         far = "no plane that separates the classes was found, nor a proof that there is none"
     elif math.isfinite(found.gap) and found.dual > 0.0:
         far = f"the objective is above the optimum by at most {100 * found.gap / found.dual:.3g} %"
-    return f"stopped before the relative gap was {tol:g}: {far}"
+    facts = (
+        f"{type(model).__name__} stopped before the relative gap was {tol:g}: {far}, after "
+        f"{model.n_passes_} passes."
+    )
+    more = [Remedy("raise {}", "max_passes"), Remedy("raise {}", "max_seconds")]
+    if found.primal == math.inf:
+        return Message(facts, *more, SLACK)
+    if model.max_passes is not None or model.max_seconds is not None:
+        return Message(facts, *more, Remedy("raise {}", "tol"))
+    alike = Remedy("scale the features to one size, as StandardScaler does")
+    smaller = [Remedy("choose a smaller {}", "C")] if "C" in vars(model) else []
+    stalled = f"{facts} All solvers stalled there, for want of digits."
+    return Message(stalled, alike, *smaller, Remedy("choose a larger {}", "tol"))

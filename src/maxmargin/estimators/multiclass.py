@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import some
+from maxmargin.core.errors import Message, Remedy, some
 from maxmargin.core.history import History, Trace
 from maxmargin.solvers.problem import Machine, Solution
 from maxmargin.stopping import StopReason
@@ -171,6 +171,6 @@ def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
     for rule, labels in groups.items():
         parts.append(f"{len(labels)} by {rule} ({some(labels, 3, repr)})")
     solved = all(reason.solved for _, reason in reasons)
-    story = "machines_[label] tells the whole story."
-    sentence = f"{len(reasons)} machines stopped: {'; '.join(parts)}. {story}"
+    story = Remedy("see {} for the whole story", "machines_[label]")
+    sentence = Message(f"{len(reasons)} machines stopped: {'; '.join(parts)}.", story)
     return StopReason(" + ".join(groups), sentence, solved)

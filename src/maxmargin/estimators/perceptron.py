@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_choice, check_number
 from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.estimators.validation import read_X
@@ -162,7 +162,7 @@ class Perceptron(StreamPerceptron):
 
     def _check_params(self) -> None:
         super()._check_params()
-        remedy = "A row is a mistake while y·f(x) ≤ threshold."
+        remedy = Remedy("a row is a mistake while y·f(x) ≤ threshold")
         check_number("threshold", self.threshold, least=0, remedy=remedy)
         eta0 = check_number("eta0", self.eta0, above=0)
         if not 1 / LARGEST_STEP <= eta0 <= LARGEST_STEP:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_number
 from maxmargin.estimators.margin_classifier import MarginClassifier, Starts
 from maxmargin.estimators.validation import read_Xy
@@ -119,7 +119,8 @@ class SoftMarginSVC(MarginClassifier):
 
     def _check_params(self) -> None:
         super()._check_params()
-        check_number("C", self.C, above=0, remedy="For C → ∞ use HardMarginSVC.")
+        infinite = Remedy("for C → ∞ use {}", "model", "HardMarginSVC")
+        check_number("C", self.C, above=0, remedy=infinite)
         check_bool("warm_start", self.warm_start)
 
     def _starts(self, rows: Rows) -> Starts:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import CHARACTER_BYTES, check_room_for_labels
 from maxmargin.files.reader import ReadOptions, at_row
 from maxmargin.files.tables import Layout, Part, TableReader, choose, find_categories
+from maxmargin.files.text import FILL_COLUMN
 from maxmargin.rows.dense import rounded
 
 BATCH_ENTRIES = 1 << 20  # numbers of a batch, about
@@ -63,12 +64,15 @@ class ArrowReader(TableReader):
             if not self._is_number(pa, k) and not self._is_text(pa, k):
                 raise InputError(
                     f"{self.shown}: feature {layout.names[k]} must be of numbers or strings. Got "
-                    f"{self._types[k]} instead. Convert it, or leave it out (drop=[…])."
+                    f"{self._types[k]} instead.",
+                    Remedy("convert it"),
+                    Remedy("leave it out", "drop", [...]),
                 )
             if self._is_text(pa, k) and not self.options.one_hot:
                 raise InputError(
-                    f"{self.shown}: feature {layout.names[k]} must be of numbers. Got strings instead. "
-                    "Encode it (one_hot=True), or leave it out (drop=[…])."
+                    f"{self.shown}: feature {layout.names[k]} must be of numbers. Got strings instead.",
+                    Remedy("encode it", "one_hot", True),
+                    Remedy("leave it out", "drop", [...]),
                 )
         return layout
 
@@ -147,8 +151,8 @@ class ArrowReader(TableReader):
         if column.null_count:
             row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
             raise InputError(
-                f"{at_row(self.shown, before + row)}: {what} must not be missing. Got null instead. "
-                "Fill it in, or leave out the row or the column."
+                f"{at_row(self.shown, before + row)}: {what} must not be missing. Got null instead.",
+                *FILL_COLUMN,
             )
 
     def _numbers(self, layout: Layout, k: int, batch: Any, before: int) -> np.ndarray:
@@ -164,8 +168,9 @@ class ArrowReader(TableReader):
             row = int(np.flatnonzero(wrong)[0])
             raise InputError(
                 f"{at_row(self.shown, before + row)}: {what} must be a finite number that a double "
-                f"holds. Got {found[row]} instead. Correct the file, or leave the column out "
-                "(drop=[…])."
+                f"holds. Got {found[row]} instead.",
+                Remedy("correct the file"),
+                Remedy("leave the column out", "drop", [...]),
             )
         return values
 
@@ -191,8 +196,8 @@ class ArrowReader(TableReader):
             return
         if not self._is_number(pa, k):
             raise InputError(
-                f"{self.shown}: the label must be of strings or numbers. Got {self._types[k]} instead. "
-                "Name another column (label=…)."
+                f"{self.shown}: the label must be of strings or numbers. Got {self._types[k]} instead.",
+                Remedy("name another column", "label", ...),
             )
         column = batch.column(k)
         self._refuse_gaps(column, "the label", before)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
 from maxmargin.files.reader import Reader, ReadOptions, at_row, check_labels
 from maxmargin.files.tables import Layout, choose
@@ -286,8 +286,10 @@ class NpzReader(Reader):
         if name not in names:
             raise InputError(
                 f"{self.shown}: must hold the labels as {name}. Got {', '.join(sorted(names)[:10])} "
-                "instead. Name their array (label=…), or their file (labels=…), or write them along: "
-                "numpy.savez(file, …, y=labels)."
+                "instead.",
+                Remedy("name their array", "label", ...),
+                Remedy("name their file", "labels", ...),
+                Remedy("write them along: numpy.savez(file, …, y=labels)"),
             )
         self.labels.add_values(check_labels(self._array(archive, name), self.shown))
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import MAX_EXPANSION, NUMBER_BYTES
 from maxmargin.files.cache import cached, convert
 from maxmargin.files.numpy_files import map_npy, read_array
@@ -165,8 +165,8 @@ def open_rows(
 
         if labels is not None:
             raise InputError(
-                "labels must be None for files in partitions. Got labels instead. Name their column "
-                "(label=…)."
+                "labels must be None for files in partitions. Got labels instead.",
+                Remedy("name their column", "label", ...),
             )
         return open_parts(path, backend, kind, cache_dir, given)
     if not isinstance(path, (str, os.PathLike)):
@@ -270,8 +270,8 @@ def os_errors_as_input_errors(shown: object) -> Iterator[None]:
             raise InputError(f"{why}. Name a file that can be read.") from error
         of = "" if error.filename is None else f" ({error.filename})"
         raise InputError(
-            f"{why}{of}. Name a file that can be read, and a folder with room for its conversion "
-            "(cache_dir=…)."
+            f"{why}{of}. Name a file that can be read.",
+            Remedy("name a folder with room for its conversion", "cache_dir", ...),
         ) from error
     except ValueError as error:
         if isinstance(error, InputError) or "null" not in str(error):
@@ -392,7 +392,8 @@ def _joined(reader: Reader) -> Any:
         if len(data) + block.size > most:
             raise InputError(
                 f"{reader.shown}: must unpack to at most {most:,} numbers to be read into memory. Got "
-                "more instead. Use maxmargin.open_rows, which keeps them in a file."
+                "more instead.",
+                Remedy("keep them in a file, with {}", "maxmargin.open_rows"),
             )
         data.extend(block.data if is_sparse else block.ravel())
         if is_sparse:

@@ -146,7 +146,7 @@ def _on_a_worker(path: str) -> Iterator[None]:
             yield
     except InputError as error:
         if isinstance(error.__cause__, OSError):
-            raise InputError(f"{error} Every worker must reach it under this name.") from error
+            raise error.retold("{} Every worker must reach it under this name.".format) from error
         raise
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.checker import canonical
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import (
     CHARACTER_BYTES,
     NUMBER_BYTES,
@@ -90,8 +90,9 @@ def find_kind(path: Path, kind: str | None = None) -> str:
         if short.endswith(others):
             raise InputError(f"{path}: the name of a data file must end in one of {every}. {do}")
     raise InputError(
-        f"{path}: the name of a data file must end in one of {every} (text also in .gz). "
-        "Rename it, or say what it is (kind=…)."
+        f"{path}: the name of a data file must end in one of {every} (text also in .gz).",
+        Remedy("rename it"),
+        Remedy("say what it is", "kind", ...),
     )
 
 
@@ -113,8 +114,9 @@ def read_options(path: object, kind: str, **given: Any) -> ReadOptions:
     for name, (used, kinds) in of_kinds.items():
         if used and kind not in kinds:
             raise InputError(
-                f"{path}: {name}=… is for {', '.join(kinds)}; in a {kind} file there is no such thing. "
-                "Leave it out."
+                f"{path}: options must suit the kind of file. Got one of {', '.join(kinds)} files for a "
+                f"{kind} file instead.",
+                Remedy("leave out {}", name, ...),
             )
     if asked.first_index not in (None, 0, 1):
         raise InputError(f"first_index must be 0, 1 or None (1). Got {asked.first_index!r} instead.")
@@ -219,7 +221,8 @@ class Labels:
         if count > MAX_CLASSES:
             raise InputError(
                 f"{self.path}: labels must be classes. Got more than {MAX_CLASSES:,} different ones "
-                "instead. Name the column of the labels (label=…)."
+                "instead.",
+                Remedy("name the column of the labels", "label", ...),
             )
 
 

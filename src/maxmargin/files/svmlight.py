@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.atomic_write import replacing
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.files.reader import Reader, check_labels
 from maxmargin.files.text import (
     LINE,
@@ -203,8 +203,10 @@ class SvmlightReader(Reader):
         limit = f" to {self._first + self._d - 1}" if self.options.features is not None else ""
         raise InputError(
             f"{at_line(self.shown, int(rows.lines[row]))}: indices must run from {self._first}{limit}. "
-            f"Got {rows.indices[bad]} instead. Say from where they count (first_index=0 or 1) and how "
-            "many features there are (features=…), or correct the file."
+            f"Got {rows.indices[bad]} instead.",
+            Remedy("say from where they count", "first_index", (0, 1)),
+            Remedy("say how many features there are", "features", ...),
+            Remedy("correct the file"),
         )
 
 

@@ -16,9 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.errors import InputError, some
+from maxmargin.core.errors import InputError, Remedy, some
 from maxmargin.files.reader import Labels, Reader, ReadOptions
-from maxmargin.files.text import MISSING, TextSource, is_index, read_float, read_number, short
+from maxmargin.files.text import (
+    FILL_COLUMN,
+    MISSING,
+    TextSource,
+    is_index,
+    missing_number,
+    read_float,
+    read_number,
+    short,
+)
 from maxmargin.kernels.text import SKIP, TEXT, read_table
 
 ONE_COLUMN = "There is one column: fields are separated by commas (in .tsv by tabs)."
@@ -68,8 +77,8 @@ def choose(path: object, names: list[str], named: bool, options: ReadOptions) ->
     if label_at is not None and label_at in map(place, options.drop):
         last = ", which is the last one" if label is None else ""
         raise InputError(
-            f"{path}: only features can be left out. Got the label column {names[label_at]!r}{last}. "
-            "Name another label (label=…)."
+            f"{path}: only features can be left out. Got the label column {names[label_at]!r}{last}.",
+            Remedy("name another label", "label", ...),
         )
     out = {label_at, *map(place, options.drop)}
     features = [place(name) for name in options.columns] or list(range(len(names)))
@@ -83,17 +92,13 @@ def choose(path: object, names: list[str], named: bool, options: ReadOptions) ->
         raise InputError(f"{path}: columns must name a column once. Got {twice!r} twice instead.")
     features = [k for k in features if k not in out]
     if not features:
+        alone = f" {ONE_COLUMN}" if len(names) == 1 else ""
         raise InputError(
-            f"{path}: must have at least one feature besides the label. Got none. {_more_columns(names)}"
+            f"{path}: must have at least one feature besides the label. Got none.{alone}",
+            *([Remedy("name another label", "label", ...)] if len(names) > 1 else []),
+            Remedy("name a file with more columns"),
         )
     return Layout(names, named, label_at, features)
-
-
-def _more_columns(names: list[str]) -> str:
-    """What to do with a table that has too few columns."""
-    if len(names) > 1:
-        return "Name another label (label=…), or a file with more columns."
-    return f"{ONE_COLUMN} Name a file with more columns."
 
 
 def check_names(place: object, layout: Layout) -> None:
@@ -104,7 +109,9 @@ def check_names(place: object, layout: Layout) -> None:
         places = [k for k in layout.features_at if layout.names[k] == twice]
         raise InputError(
             f"{place}: columns must have different names. Got {twice!r} as columns {places[0]} and "
-            f"{places[1]}. Rename one, or leave it out by its number (drop=[{places[1]}])."
+            f"{places[1]}.",
+            Remedy("rename one"),
+            Remedy("leave it out by its number", "drop", [places[1]]),
         )
 
 
@@ -117,8 +124,8 @@ def is_header(where: str, first: Sequence[str], label: str | bool | None, second
     numbers = sum(read_float(field) is not None for field in features)
     if 0 < numbers < len(features):
         raise InputError(
-            f"{where}: the first line must hold names, or a row. Got names and numbers instead. "
-            "Say what it is (header=True or False)."
+            f"{where}: the first line must hold names, or a row. Got names and numbers instead.",
+            Remedy("say what it is", "header", (True, False)),
         )
     if not numbers:
         return bool(features)
@@ -155,7 +162,8 @@ def find_categories(parts: Iterator[Part], path: object) -> dict[str, list[str]]
             if len(known) > MAX_CATEGORIES:
                 raise InputError(
                     f"{path}: column {name} must have at most {MAX_CATEGORIES:,} categories to be "
-                    f"encoded. Got more. Leave it out (drop=[{name!r}])."
+                    "encoded. Got more.",
+                    Remedy("leave it out", "drop", [name]),
                 )
     return {name: sorted(known) for name, known in found.items()}
 
@@ -263,7 +271,8 @@ class TableReader(Reader):
             if unknown:
                 raise InputError(
                     f"{self.shown}: must have the column {unknown[0]!r}, which is encoded. Got none of "
-                    "this name among the features. Name the columns (columns=[…])."
+                    "this name among the features.",
+                    Remedy("name the columns", "columns", [...]),
                 )
             return given, self._places(layout, given)
         encoding = self.find_encoding(layout)
@@ -348,15 +357,15 @@ class CsvReader(TableReader):
         """Read until a field is no number, take its column for text, and begin again."""
         texts: set[int] = set()
         while True:
-            self.gaps: dict[int, str] = {}
+            self.gaps: dict[int, InputError] = {}
             self.labels = Labels(self.shown)
             try:
                 found = find_categories(self._parts(layout, sorted(texts), True), self.shown)
             except _NotANumber as field:
                 texts.add(field.k)
                 continue
-            for message in self.gaps.values():
-                raise InputError(message)
+            for gap in self.gaps.values():
+                raise gap
             return found
 
     def parts(self, layout: Layout, texts: list[int]) -> Iterator[Part]:
@@ -451,10 +460,7 @@ class _Rows:
             if role <= TEXT:
                 texts[TEXT - role] = fields[k].strip(" \t")
                 if not texts[TEXT - role]:
-                    raise InputError(
-                        f"{where}: column {names[k]} must not be empty. Fill it in, or leave out the "
-                        "row, or the column (drop=[…])."
-                    )
+                    raise InputError(f"{where}: column {names[k]} must not be empty.", *FILL_COLUMN)
             elif role != SKIP:
                 self.numbers[self.row, role] = self._number(fields[k], where, k)
         self.slow[self.row] = where, texts
@@ -466,10 +472,7 @@ class _Rows:
             if text.strip().lower() not in MISSING:
                 raise _NotANumber(k)
             if k not in self.reader.gaps:
-                self.reader.gaps[k] = (
-                    f"{where}: feature {name} must not be missing. Got {short(text)} instead. Fill it "
-                    "in, or leave out the row, or the column (drop=[…])."
-                )
+                self.reader.gaps[k] = missing_number(text, where, name, column=True)
             return 0.0
         return read_number(text, where, name, column=True)
 

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.kernels.text import number_texts
 from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import THREAD_BYTES
@@ -236,17 +236,29 @@ def read_number(text: str, where: str, name: str, *, column: bool = False) -> fl
     if value is not None and math.isfinite(value):
         return value
     if text.strip().lower() in MISSING:
-        raise InputError(
-            f"{where}: feature {name} must not be missing. Got {short(text)} instead. Fill it in, or "
-            f"leave out {'the row, or the column (drop=[…])' if column else 'the line'}."
-        )
-    remedy = ", or leave the column out (drop=[…])" if column else ""
+        raise missing_number(text, where, name, column=column)
+    remedies = [Remedy("correct the file")]
     if column and value is None:
-        remedy = f", encode its column (one_hot=True){remedy}"
+        remedies.append(Remedy("encode its column", "one_hot", True))
+    if column:
+        remedies.append(Remedy("leave the column out", "drop", [...]))
     raise InputError(
-        f"{where}: feature {name} must be a finite number. Got {short(text)} instead. "
-        f"Correct the file{remedy}."
+        f"{where}: feature {name} must be a finite number. Got {short(text)} instead.", *remedies
     )
+
+
+FILL_COLUMN = (
+    Remedy("fill it in"),
+    Remedy("leave out the row"),
+    Remedy("leave out the column", "drop", [...]),
+)
+
+
+def missing_number(text: str, where: str, name: str, *, column: bool = False) -> InputError:
+    """Return the error of a value that is missing, in a column of a table or in a line of text."""
+    remedies = FILL_COLUMN if column else (Remedy("fill it in"), Remedy("leave out the line"))
+    facts = f"{where}: feature {name} must not be missing. Got {short(text)} instead."
+    return InputError(facts, *remedies)
 
 
 def _is_whole(text: str) -> bool:

@@ -72,10 +72,31 @@ def respond(request: dict[str, Any], answer: Answer) -> dict[str, Any]:
         from maxmargin.core.errors import MaxMarginError
 
         if isinstance(error, MaxMarginError):
-            return failed(number, str(error))
+            return failed(number, in_lab(error.message))
         traceback.print_exc(file=sys.stderr)
         kind = type(error).__name__
         return failed(number, f"The lab could not answer “{request.get('ask')}”: {kind}: {error}")
+
+
+PAGE_NAMES = {  # of what Python calls by its parameters and classes
+    "max_iter": "Rounds at most",
+    "max_updates": "Updates at most",
+    "C": "C",
+    "PocketPerceptron": "the pocket",
+    "HardMarginSVC": "the hard margin",
+    "SoftMarginSVC": "the soft margin",
+}
+
+
+def in_lab(text: Any) -> str:
+    """Return a message of the library with names of the page; what has none there is left out."""
+
+    def name(remedy: Any) -> str | None:
+        if remedy.parameter == "model":
+            return " or ".join(PAGE_NAMES[value] for value in remedy.values)
+        return PAGE_NAMES.get(remedy.parameter) if remedy.parameter else ""
+
+    return text.worded(name) if hasattr(text, "worded") else str(text)
 
 
 def failed(number: int | None, sentence: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC
+from maxmargin.laboratory.messages import in_lab
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.state import LIMITS
 from maxmargin.laboratory.verdicts import find_verdict
@@ -123,4 +124,5 @@ def fit(task: Task, *, quick: bool = False) -> Fitted:
             "the points must be of similar sizes. Got some so large or so small instead that weights "
             "leave the range of doubles. Bring all coordinates to a similar size."
         )
-    return Fitted(model, tuple(str(w.message) for w in said if issubclass(w.category, BudgetWarning)))
+    budgets = [w.message for w in said if isinstance(w.message, BudgetWarning)]
+    return Fitted(model, tuple(in_lab(warning.args[0]) for warning in budgets))

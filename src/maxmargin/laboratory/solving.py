@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.estimators.margin_classifier import MarginMachine
-from maxmargin.laboratory.messages import plain, quantity
+from maxmargin.laboratory.messages import in_lab, plain, quantity
 from maxmargin.laboratory.problem import Side, Task, read_task
 from maxmargin.laboratory.recipe import MARGIN, Fitted, fit
 from maxmargin.laboratory.state import State
@@ -222,7 +222,7 @@ def tell_run(task: Task, fitted: Fitted) -> dict[str, Any]:
         "validation_n": len(side.validating),
         "mistakes": machine.n_mistakes_,
         "epochs": machine.n_iter_,
-        "stop": str(reason),
+        "stop": in_lab(reason.sentence),
         "finished": bool(reason.solved),
         "cut": "max_updates" in reason.rule,
         "final": plain(final),
@@ -402,7 +402,7 @@ def _machines(task: Task, fitted: Fitted) -> list[dict[str, Any]]:
                 "errors": int(path_of(side, z[None])[0][0]),
                 "n": len(side.rows),
                 "mistakes": None if margins else machine.n_mistakes_,
-                "stop": _optimal(machine, fitted) if margins else str(machine.stop_reason_),
+                "stop": _optimal(machine, fitted) if margins else in_lab(machine.stop_reason_.sentence),
                 "margin": quantity(machine.margin_) if margins else side_margin(side, z),
                 "gap": quantity(machine.certificate_.gap) if margins else None,
             }

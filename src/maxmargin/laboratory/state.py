@@ -46,9 +46,9 @@ def shown(value: Any) -> str:
     return _REPR.repr(value)
 
 
-def complain(name: str, allowed: str, given: Any, remedy: str = "") -> InputError:
-    """Build the error every check raises: allowed, given, remedy."""
-    return InputError(f"{name} must be {allowed}. Got {shown(given)} instead. {remedy}".rstrip())
+def complain(name: str, allowed: str, given: Any) -> InputError:
+    """Build the error every check raises: allowed, and given."""
+    return InputError(f"{name} must be {allowed}. Got {shown(given)} instead.")
 
 
 def check_keys(name: str, value: Any, known: Sequence[str]) -> Mapping[str, Any]:
@@ -237,7 +237,7 @@ def read_state(value: Any) -> State:
     """Check a state and fill in what it leaves out."""
     given = check_keys("state", value, KEYS)
     if given.get("v", 1) != 1 or type(given.get("v", 1)) is not int:
-        raise complain("state.v", "1, the version of this laboratory", given["v"], "Start anew.")
+        raise complain("state.v", "1, the version of this laboratory", given["v"])
     labels = _read_labels(given.get("labels", LABELS))
     points, classes, held_out = _read_points(given.get("points", ()), len(labels))
     names = check_list("state.names", given.get("names", NAMES), "a list of two names", 2, 2)

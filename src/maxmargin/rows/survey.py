@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, some
+from maxmargin.core.errors import InputError, Remedy, some
 from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
 from maxmargin.rows.base import Csr, Rows
 from maxmargin.rows.dense import not_doubles
@@ -67,10 +67,11 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
     for k, fact in zip(kept, full, strict=True):
         place = f"partition {k}" if fact.shown is None else fact.shown
         if fact.d != first.d:
-            more = " Say how many there are in open_rows (features=…)." if fact.shown else ""
+            said = Remedy("say how many there are in open_rows", "features", ...)
             raise InputError(
                 f"all partitions of X must have the same {first.d} features. Got {fact.d} in {place} "
-                f"instead.{more if fact.is_sparse else ''}"
+                "instead.",
+                *([said] if fact.shown and fact.is_sparse else []),
             )
         if fact.is_sparse != first.is_sparse:
             raise InputError(
@@ -80,7 +81,8 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
         if fact.names != first.names:
             raise InputError(
                 f"all partitions of X must have the features of the first, {_few(first.names)}. Got "
-                f"{_few(fact.names)} in {place} instead. Name them in open_rows (columns=[…])."
+                f"{_few(fact.names)} in {place} instead.",
+                Remedy("name them in open_rows", "columns", [...]),
             )
     classes, counts, weights = None, np.zeros((len(full), 0), np.int64), np.empty(0)
     if labelled:

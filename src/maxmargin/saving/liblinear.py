@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from maxmargin.core.atomic_write import write_atomically
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.saving.linear_model import LinearModel, planes
 
 CRAMMER_SINGER = "MCSVM_CS"
@@ -59,8 +59,8 @@ def to_liblinear(model: Any, path: str | os.PathLike[str], labels: Any = None) -
     p = planes(model)
     if p.pairs:
         raise InputError(
-            "LIBLINEAR has one machine per class. Got one per pair of classes instead. "
-            "Fit with multi_class='ovr'."
+            "LIBLINEAR has one machine per class. Got one per pair of classes instead.",
+            Remedy("fit with {}", "multi_class", "ovr"),
         )
     known = _whole(p.classes, labels)
     if len(known) == 2:

@@ -21,7 +21,7 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.core.atomic_write import write_atomically
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
@@ -72,15 +72,15 @@ from maxmargin.saving.model_state import (
 FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
 V1_PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
 OTHERS = {  # endings that promise another format, and who writes it
-    ".onnx": "Use maxmargin.saving.to_onnx for ONNX",
-    ".liblinear": "Use maxmargin.saving.to_liblinear for LIBLINEAR",
-    ".libsvm": "Use maxmargin.saving.to_liblinear for LIBLINEAR",
-    ".pkl": "Use joblib.dump for a pickle",
-    ".pickle": "Use joblib.dump for a pickle",
-    ".joblib": "Use joblib.dump for a pickle",
-    ".csv": "Use numpy.savetxt for a table of weights (coef_)",
-    ".npy": "Use numpy.save for weights (coef_)",
-    ".npz": "Use numpy.savez for weights (coef_)",
+    ".onnx": Remedy("use {} for ONNX", "maxmargin.saving.to_onnx"),
+    ".liblinear": Remedy("use {} for LIBLINEAR", "maxmargin.saving.to_liblinear"),
+    ".libsvm": Remedy("use {} for LIBLINEAR", "maxmargin.saving.to_liblinear"),
+    ".pkl": Remedy("use joblib.dump for a pickle"),
+    ".pickle": Remedy("use joblib.dump for a pickle"),
+    ".joblib": Remedy("use joblib.dump for a pickle"),
+    ".csv": Remedy("use numpy.savetxt for a table of weights (coef_)"),
+    ".npy": Remedy("use numpy.save for weights (coef_)"),
+    ".npz": Remedy("use numpy.savez for weights (coef_)"),
 }
 
 
@@ -124,7 +124,8 @@ def check_model_name(path: str | os.PathLike[str]) -> None:
     if ending in OTHERS:
         raise InputError(
             f"{path}: a model is saved as JSON, under a name such as model.json. Got the ending "
-            f"{ending} instead, which promises another format. {OTHERS[ending]}."
+            f"{ending} instead, which promises another format.",
+            OTHERS[ending],
         )
 
 
