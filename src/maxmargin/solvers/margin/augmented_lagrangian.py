@@ -398,7 +398,7 @@ class _Run:
         """The point with the conditions of the band solved exactly, if that is better."""
         p = self.problem
         state = Reached(self.w, self.b, self.alpha, self.v, self.s)
-        solved = finish(self.frame, self.inside, p.C, state)
+        solved = finish(self.frame, self.inside, p.C, state, self.least_squares)
         if solved is None:
             return now
         kept = self.w, self.b, self.alpha, self.m, self.v, self.s

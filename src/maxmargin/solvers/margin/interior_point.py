@@ -64,17 +64,18 @@ def is_affordable(rows: Frame | Rows) -> bool:
 
 
 def interior_point(
-    problem: Reduced, tol: float, deadline: float = math.inf, attempt: int = 0
+    problem: Reduced, tol: float, goal: float = 1.0, deadline: float = math.inf, attempt: int = 0
 ) -> Iterate:
     """Return a point whose relative gap is at most ``tol``, or the best one where progress ended.
 
-    A second and third ``attempt`` begin further inside and solve for each step more carefully.
+    Where that is above ``goal``, the free rows are solved for exactly, if they are known. A second and
+    third ``attempt`` begin further inside and solve for each step more carefully.
     """
     frame = problem.frame
     spread, max_steps = SETTINGS.starts[attempt]
     with one_thread(frame.n * min(frame.n, frame.d) <= SETTINGS.one_thread_entries):
         run = _Run(problem, np.sqrt(_squares(frame)), spread, refinements=attempt)
-        return run.to_gap(tol, deadline, max_steps)
+        return run.to_gap(tol, min(goal, tol), deadline, max_steps)
 
 
 class _Run:
@@ -91,7 +92,7 @@ class _Run:
         self.ridge = 0.0
         self.reads = 1
 
-    def to_gap(self, tol: float, deadline: float, max_steps: int) -> Iterate:
+    def to_gap(self, tol: float, goal: float, deadline: float, max_steps: int) -> Iterate:
         """Take steps until the gap is small enough, or there is no progress any more."""
         p, settings = self.problem, SETTINGS
         best, waited = Iterate(np.zeros(p.frame.d), 0.0, np.zeros(p.frame.n), 0.0), 0
@@ -106,14 +107,14 @@ class _Run:
             before, best = best.gap, best.joined(now)
             waited = 0 if best.gap < 0.9 * before or math.isinf(best.gap) else waited + 1
             late = time.perf_counter() > deadline
-            if best.gap <= tol or waited == settings.max_steps_without_progress or late:
+            if best.gap <= tol and (ended := self._at_bounds(best)).gap <= tol:
+                best = ended
                 break
-            if not self._step():
+            if waited == settings.max_steps_without_progress or late or not self._step():
                 break
             steps += 1
-        if tol < best.gap < settings.gap_to_finish:
+        if goal < best.gap < settings.gap_to_finish:
             best = best.joined(self._finished())
-        best = self._at_bounds(best, tol)
         best.steps, best.reads = steps, self.reads
         return best
 
@@ -190,16 +191,15 @@ class _Run:
         low, high = self.alpha * self.size < self.s, self.beta * self.size < self.xi
         return low, high, np.where(low, 0.0, np.where(high, self.problem.C, self.alpha))
 
-    def _at_bounds(self, best: Iterate, tol: float) -> Iterate:
-        """The point with multipliers at their bounds, if that makes the gap little larger."""
+    def _at_bounds(self, best: Iterate) -> Iterate:
+        """The point with those multipliers at their bounds that tend to them."""
         p, frame, alpha = self.problem, self.frame, self._sides()[2]
         if frame.pad:
             alpha = balanced(alpha, self.y, p.C, p.s0)
         v = p.v0 + frame.pull(alpha)
         self.reads += 1
         dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
-        moved = replace(best, alpha=alpha, dual=dual)
-        return moved if moved.gap <= max(tol, 2.0 * best.gap) else best
+        return replace(best, alpha=alpha, dual=dual)
 
     def _unbalanced(self, alpha: np.ndarray) -> float:
         """About what it costs in dual value if one row makes Σ α_i y_i = 0."""

@@ -51,9 +51,12 @@ class Reached(NamedTuple):
 
 
 def finish(
-    frame: Frame, band: np.ndarray, C: np.ndarray, state: Reached
+    frame: Frame, band: np.ndarray, C: np.ndarray, state: Reached, least_squares: bool = True
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
-    """Return (w, b, α) with the band solved, or None if it is not the free support."""
+    """Return (w, b, α) with the band solved, or None if it is not the free support.
+
+    A small singular system is solved by least squares, unless there are other ways to go on.
+    """
     k, d = len(band), frame.d
     few = SETTINGS.max_dependent_rows if frame.n * d <= SETTINGS.cheap_entries else 0
     if not 0 < k <= max(d + 1, few) or k > SETTINGS.max_rows or k * d > TOO_WIDE:
@@ -61,7 +64,7 @@ def finish(
     A, y = frame.take(band), frame.bias[band]
     whole = d + k < SETTINGS.max_whole_order or (frame.scene.uneven and d + k < SETTINGS.max_rows)
     hard = bool(np.isinf(C[band[0]]))
-    singular = hard or d + k < SETTINGS.max_singular_order
+    singular = hard or (least_squares and d + k < SETTINGS.max_singular_order)
     solve = _whole(A, y, frame.pad, singular) if whole else _eliminated(A, y, frame.pad)
     w, b, alpha, v, s = state
     new = alpha[band]

@@ -213,7 +213,8 @@ class _Machine:
             most = SETTINGS.max_newton_steps if is_affordable(work) else None
             point = minimise(problem, point, self.goal, self.budget.deadline, max_steps=most)
         if point.gap > enough and is_affordable(work) and not self.budget.is_up(0):
-            point = _from_inside(problem, point, self.goal, enough, self.budget)
+            goal = self.final if whole else self.goal  # of all rows, this is the end
+            point = _from_inside(problem, point, goal, max(goal, self.tol / 2), self.budget)
             point = replace(point, sigma=10.0 * now.sigma)
         if copied:  # read once; further products are with the copy
             point.reads = int(whole)
@@ -311,8 +312,10 @@ def _from_inside(
     """Interior points, then a few Newton steps: these bring multipliers to their bounds exactly."""
     frame, reads = problem.frame, point.reads
     for attempt in range(ATTEMPTS):
-        found = interior_point(problem, enough, budget.deadline, attempt)
+        found = interior_point(problem, enough, goal, budget.deadline, attempt)
         point, reads = point.joined(found), reads + found.reads
+        if point.gap <= goal:
+            break
         for stiffness, max_steps in SETTINGS.last_steps:
             if point.gap > SETTINGS.gap_for_last_steps:
                 break
