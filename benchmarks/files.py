@@ -22,7 +22,7 @@ from benchmarks.timing import Row, at_least, at_most, best_of
 from maxmargin.files import read_data
 from maxmargin.rows import as_rows
 from maxmargin.rows.on_disk import FileRows
-from maxmargin.rows.store import StoreWriter, read_store
+from maxmargin.rows.store import read_store, write_store
 
 BLOCK = 50_000
 GIB = 1 << 30
@@ -33,7 +33,7 @@ MODELS = {"hard margin": mm.HardMarginSVC(), "soft margin": mm.SoftMarginSVC(C=0
 
 def stored(path: Path, X: np.ndarray, y: np.ndarray) -> FileRows:
     """The same rows in a file."""
-    with StoreWriter(path) as out:
+    with write_store(path) as out:
         for start in range(0, len(X), BLOCK):
             out.add(X[start : start + BLOCK], y[start : start + BLOCK])
     return read_store(path)
@@ -87,12 +87,12 @@ def _larger_than_memory() -> Iterator[Row]:
         path, d = Path(folder) / "large", 200
         rng = np.random.default_rng(0)
         w = rng.standard_normal(d) / np.sqrt(d)
-        with StoreWriter(path) as out:
+        with write_store(path) as out:
             for _ in range(LARGE // (8 * d * BLOCK) + 1):
                 X = rng.standard_normal((BLOCK, d))
                 f = X @ w
                 out.add(X + np.outer(np.sign(f), w), (f > 0).astype(np.int64))
-        size, limit = f"{path.stat().st_size / GIB:.1f}", f"{LIMIT / GIB:g}"
+        size, limit = f"{(path / 'X.npy').stat().st_size / GIB:.1f}", f"{LIMIT / GIB:g}"
         for model in MODELS:
             began = time.perf_counter()
             command = [sys.executable, "-m", "benchmarks.files", str(path), model, str(LIMIT)]

@@ -5,6 +5,7 @@ Each is tried in a process of its own, since what these tests look for would end
 
 import json
 import os
+import shutil
 import struct
 import zipfile
 import zlib
@@ -18,7 +19,7 @@ import children
 import maxmargin as mm
 from maxmargin import checker
 from maxmargin.core.errors import InputError
-from maxmargin.rows.store import MAGIC, StoreWriter, read_store
+from maxmargin.rows.store import read_store, write_store
 from thorough import THOROUGH
 
 SEEDS = 2_000 if THOROUGH else 150
@@ -47,37 +48,29 @@ def no_other_error(found, count):
 
 def write_rows(path, form):
     rows = sparse.csr_array(X) if form == "sparse" else X
-    with StoreWriter(path, {"names": list("abcde")}) as out:
+    with write_store(path, {"names": list("abcde")}) as out:
         out.add(rows, Y)
     return path
 
 
 def taken_apart(path):
-    """What a file of rows says of itself, and its arrays."""
-    content = path.read_bytes()
-    length = int(content[-len(MAGIC) - 16 : -len(MAGIC) - 8])
-    head = json.loads(content[-len(MAGIC) - 16 - length : -len(MAGIC) - 16])
-    arrays = {}
-    for name, about in head["arrays"].items():
-        size = int(np.prod(about["shape"])) * np.dtype(about["dtype"]).itemsize
-        raw = content[about["offset"] : about["offset"] + size]
-        arrays[name] = np.frombuffer(raw, about["dtype"]).reshape(about["shape"]).copy()
-    return head, arrays
+    """What a folder of rows says of itself, and its arrays."""
+    head = json.loads((path / "about.json").read_text())
+    return head, {name: np.load(path / f"{name}.npy") for name in head["arrays"]}
 
 
 def put_together(path, head, arrays, say=lambda head: None):
-    """Write such a file with checksums that match; ``say`` changes what it says at the end."""
-    content = bytearray(MAGIC)
+    """Write such a folder with checksums that match; ``say`` changes what it says at the end."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
     for name, array in arrays.items():
-        content += b"\0" * (-len(content) % 4096)
+        np.save(path / f"{name}.npy", array)
         total = int(np.frombuffer(array.tobytes(), "<u4").sum(dtype=np.uint64))
-        about = {"offset": len(content), "dtype": array.dtype.str, "shape": list(array.shape)}
-        head["arrays"][name] = {**about, "sum": total}
-        content += array.tobytes()
+        head["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape), "sum": total}
     say(head)
-    text = json.dumps(head).encode()
-    content += text + b"%08d%08x" % (len(text), zlib.crc32(text)) + MAGIC
-    path.write_bytes(content)
+    head.pop("sum", None)
+    text = json.dumps(head, sort_keys=True)
+    (path / "about.json").write_text(json.dumps({**head, "sum": zlib.crc32(text.encode())}))
 
 
 def entry(name, at, value):
@@ -104,6 +97,12 @@ def says(path, value):
     return change
 
 
+def beyond_unicode(labels):
+    words = labels.view(np.uint32).copy()
+    words[4] = 0x110000
+    return words.view(labels.dtype)
+
+
 SPARSE = {
     "a column just beyond": entry("indices", 3, D),
     "a column far beyond": entry("indices", 3, 2**31 - 1),
@@ -119,10 +118,11 @@ SPARSE = {
     "too few columns": instead("indices", lambda a: a[:-4]),
     "numbers that are integers": instead("data", lambda a: a.astype(np.int64)),
     "numbers that are complex": instead("data", lambda a: a.astype(np.complex64)),
-    "a code beyond the classes": entry("codes", 4, 10**9),
-    "a negative code": entry("codes", 4, -(10**6)),
-    "too few codes": instead("codes", lambda a: a[:-4]),
-    "no codes": lambda head, arrays: arrays.pop("codes") is None or head["arrays"].pop("codes"),
+    "a letter beyond Unicode": instead("labels", beyond_unicode),
+    "labels that are bytes": instead("labels", lambda a: a.astype("S4")),
+    "labels of no letters": instead("labels", lambda a: np.zeros(N, "<U1")[:, None]),
+    "too few labels": instead("labels", lambda a: a[:-4]),
+    "labels that are not there": lambda head, arrays: arrays.pop("labels") is None,
     "no ends": lambda head, arrays: arrays.pop("indptr") is None or head["arrays"].pop("indptr"),
 }
 DENSE = {
@@ -135,31 +135,28 @@ SAID = {
     "no features": says(["d"], 0),
     "fewer than no features": says(["d"], -5),
     "features that are text": says(["d"], "5"),
-    "too few names": says(["about", "names"], ["a"]),
-    "names that are numbers": says(["about", "names"], [1, 2, 3, 4, 5]),
-    "columns that are numbers": says(["about", "columns"], [1]),
-    "a label that is a list": says(["about", "label"], []),
-    "categories that are texts": says(["about", "encoding"], {"a": "b"}),
+    "too few names": says(["source", "names"], ["a"]),
+    "names that are numbers": says(["source", "names"], [1, 2, 3, 4, 5]),
+    "columns that are numbers": says(["source", "columns"], [1]),
+    "a label that is a list": says(["source", "label"], []),
+    "categories that are texts": says(["source", "encoding"], {"a": "b"}),
     "rows beyond": says(["n"], 10**15),
     "no rows": says(["n"], 0),
-    "labels of a type that does not exist": says(["classes", "dtype"], "<Q8"),
-    "labels that are objects": says(["classes", "dtype"], "|O8"),
-    "labels of a billion letters": says(["classes", "dtype"], "<U999999999"),
-    "labels that are lists": says(["classes", "values"], [["no"], ["yes"]]),
-    "one label": says(["classes", "values"], ["no"]),
-    "no types of labels": says(["classes"], {}),
-    "classes that are a list": says(["classes"], []),
-    "no description": says(["about"], None),
+    "labels of a type that does not exist": says(["arrays", "labels", "dtype"], "<Q8"),
+    "labels that are objects": says(["arrays", "labels", "dtype"], "|O8"),
+    "labels of a billion letters": says(["arrays", "labels", "dtype"], "<U999999999"),
+    "labels of a hundred million letters": says(["arrays", "labels", "dtype"], "<U99999999"),
+    "no types of labels": says(["arrays", "labels", "dtype"], {}),
+    "no description": says(["source"], None),
     "no arrays": says(["arrays"], {}),
     "arrays that are a list": says(["arrays"], []),
-    "an array that is nothing": says(["arrays", "codes"], None),
-    "an array that overlaps": says(["arrays", "codes", "offset"], 4096),
-    "an array across words": says(["arrays", "codes", "offset"], 4099),
-    "an array before the file": says(["arrays", "codes", "offset"], -4096),
-    "an array behind the file": says(["arrays", "codes", "offset"], 2**62),
-    "a shape of any size": says(["arrays", "codes", "shape"], [2**62, 4]),
-    "a shape below zero": says(["arrays", "codes", "shape"], [-N]),
-    "a shape of fractions": says(["arrays", "codes", "shape"], [30.0]),
+    "an array that is nothing": says(["arrays", "labels"], None),
+    "an array without a sum": says(["arrays", "labels"], {"dtype": "<U3", "shape": [N]}),
+    "an array that is not there": says(["arrays", "weights"], {"dtype": "<f8", "shape": [N], "sum": 0}),
+    "another format": says(["format"], "maxmargin rows 1"),
+    "a shape of any size": says(["arrays", "labels", "shape"], [2**62, 4]),
+    "a shape below zero": says(["arrays", "labels", "shape"], [-N]),
+    "a shape of fractions": says(["arrays", "labels", "shape"], [30.0]),
 }
 
 
@@ -189,8 +186,8 @@ def forged_rows(folder):
 def test_a_forged_file_of_rows_is_refused(tmp_path):
     found = children.run("test_damaged_files", "forged_rows", tmp_path, memory=1 << 30)
     refused_all(found, len(SPARSE) + len(DENSE) + 2 * len(SAID))
-    for name in ("a column far beyond", "ends that fall", "a code beyond the classes"):
-        assert "not a whole file of rows" in found[f"sparse: {name}"]
+    for name in ("a column far beyond", "ends that fall", "a letter beyond Unicode"):
+        assert "not a whole folder of rows" in found[f"sparse: {name}"]
 
 
 def random_rows(folder):
@@ -205,7 +202,7 @@ def random_rows(folder):
             value = values[rng.integers(len(values))]
             array = arrays[str(rng.choice(sorted(arrays)))]
             if seed % 2 and isinstance(value, int) and abs(value) < 2**31:
-                array.reshape(-1)[rng.integers(array.size)] = value
+                array.reshape(-1)[rng.integers(array.size)] = value  # of labels a text
                 put_together(place, head, arrays)
             else:
                 put_together(place, head, arrays, lambda head, rng=rng, v=value: strew(head, rng, v))

@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 import maxmargin as mm
 from maxmargin.kernels.perceptron import decide
 from maxmargin.rows.on_disk import FileRows, Section
-from maxmargin.rows.store import StoreWriter, read_store
+from maxmargin.rows.store import read_store, write_store
 
 X, y = load_iris(return_X_y=True)
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -27,7 +27,7 @@ KINDS = [np.asarray, sparse.csr_array, lambda A: A.astype(np.float32)]
 def stored(
     path: Path, A: Any, labels: Any = y, names: list[str] | None = NAMES, block: int = 40
 ) -> Path:
-    with StoreWriter(path, {"names": names}) as out:
+    with write_store(path, {"names": names}) as out:
         for start in range(0, A.shape[0], block):
             out.add(A[start : start + block], None if labels is None else labels[start : start + block])
     return path
@@ -116,26 +116,42 @@ def test_labels_keep_their_type(tmp_path: Path, labels: list[Any]) -> None:
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_every_changed_byte_is_noticed(tmp_path: Path, kind: Any) -> None:
     path = stored(tmp_path / "iris", kind(X[::10]), y[::10])
-    good = path.read_bytes()
-    for place in range(0, len(good), 7):
-        bad = bytearray(good)
-        bad[place] ^= 0x10
-        path.write_bytes(bad)
-        with pytest.raises(mm.InputError, match="not a whole file of rows"):
+    for file in path.iterdir():
+        good = file.read_bytes()
+        for place in range(0, len(good), 7):
+            bad = bytearray(good)
+            bad[place] ^= 0x10
+            file.write_bytes(bad)
+            with pytest.raises(mm.InputError, match="not a whole folder of rows"):
+                read_store(path)
+        for length in (0, 5, 100, len(good) // 2, len(good) - 1):
+            file.write_bytes(good[:length])
+            with pytest.raises(mm.InputError, match="not a whole folder of rows"):
+                read_store(path)
+        file.unlink()
+        with pytest.raises(mm.InputError, match=f"not a whole folder of rows: there is no {file.name}"):
             read_store(path)
-    for length in (0, 5, 100, len(good) // 2, len(good) - 1):
-        path.write_bytes(good[:length])
-        with pytest.raises(mm.InputError, match="not a whole file of rows"):
-            read_store(path)
-    path.write_bytes(good)
+        file.write_bytes(good)
     assert read_store(path).n == 15
+
+
+def test_a_file_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "old.rows").write_bytes(b"maxmargin rows 1\n" * 500)
+    with pytest.raises(mm.InputError, match=r"earlier version\. Convert its source again"):
+        mm.open_rows(tmp_path / "old.rows")
+
+
+def test_numpy_reads_the_arrays(tmp_path: Path) -> None:
+    path = stored(tmp_path / "iris", X)
+    assert np.array_equal(np.load(path / "X.npy", mmap_mode="r"), X)
+    assert np.array_equal(np.load(path / "labels.npy"), y)
 
 
 def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
     path = stored(tmp_path / "iris", X)
 
     def give_up() -> None:
-        with StoreWriter(path) as out:
+        with write_store(path) as out:
             out.add(X[:5], y[:5])
             raise ZeroDivisionError
 
@@ -166,7 +182,7 @@ def test_sparse_rows_of_any_form_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indices: Any, indptr: Any, kind: Any, windows: bool
 ) -> None:
     if windows:
-        monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda: 0)
+        monkeypatch.setattr("maxmargin.rows.on_disk.addresses_left", lambda: 0)
     A = holes(indices, indptr, kind)
     before = [a.copy() for a in (A.data, A.indices, A.indptr)]
     dense = A.toarray()
@@ -185,19 +201,23 @@ def test_sparse_rows_of_any_form_are_kept(
 def test_rows_behind_more_than_2_to_the_31_entries_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows: bool
 ) -> None:
-    """The file is a hole, which takes no space, with two rows at its end."""
+    """The files are holes, which take no space, with two rows at their ends."""
     if windows:
-        monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda: 0)
+        monkeypatch.setattr("maxmargin.rows.on_disk.addresses_left", lambda: 0)
     many = 3_000_000_000
     indptr = np.array([0, many // 2, many, many + 2, many + 3])
     values, columns = np.array([1.5, -2.0, 3.0]), np.array([0, 2, 1], np.int32)
-    at = 8 * (many + 3), 12 * (many + 3)
-    with (tmp_path / "hole").open("wb") as file:
-        for place, array in ((8 * many, values), (at[0] + 4 * many, columns), (at[1], indptr)):
-            file.seek(place)
+    sections = []
+    for name, before, array in (
+        ("data", many, values),
+        ("indices", many, columns),
+        ("indptr", 0, indptr),
+    ):
+        sections.append(Section(tmp_path / name, 0, array.dtype.str, (before + len(array),)))
+        with (tmp_path / name).open("wb") as file:
+            file.seek(before * array.itemsize)
             array.tofile(file)
-    sections = [Section(0, "<f8", (many + 3,)), Section(at[0], "<i4", (many + 3,))]
-    rows = FileRows(tmp_path / "hole", 3, [*sections, Section(at[1], "<i8", (5,))])
+    rows = FileRows(tmp_path, 3, sections)
     expected = np.array([[1.5, 0.0, -2.0], [0.0, 3.0, 0.0]])
     assert rows.entries == many + 3
     assert np.array_equal(rows.take(np.array([2, 3])), expected)
@@ -222,7 +242,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(mm.InputError, match="No such file"):
         read_store(tmp_path / "nothing")
     with pytest.raises(mm.InputError, match="No such file"):
-        FileRows(tmp_path / "nothing", 4, [Section(0, "<f8", (10, 4))])
+        FileRows(tmp_path / "nothing", 4, [Section(tmp_path / "nothing", 0, "<f8", (10, 4))])
 
 
 def test_rows_can_be_sent_to_another_process(tmp_path: Path) -> None:
@@ -253,7 +273,7 @@ mm.HardMarginSVC().fit(small[0][1:3], [0, 1])
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_AS, (size() + limit,) * 2)
 rows = read_store(sys.argv[1])
-assert rows.path.stat().st_size > 4 * limit
+assert (rows.path / "X.npy").stat().st_size > 4 * limit
 assert rows._whole is None, "the file was mapped whole"
 for model in models:
     model.fit(rows)
@@ -269,7 +289,7 @@ def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path:
     rng = np.random.default_rng(0)
     w = rng.standard_normal(200)
     w /= np.linalg.norm(w)
-    with StoreWriter(tmp_path / "large") as out:
+    with write_store(tmp_path / "large") as out:
         for _ in range(16):
             A = rng.standard_normal((8_000, 200))
             f = A @ w
@@ -283,7 +303,7 @@ def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path:
 
 def test_digits_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Window by window, as when there is no room for the addresses of the whole file."""
-    monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda: 0)
+    monkeypatch.setattr("maxmargin.rows.on_disk.addresses_left", lambda: 0)
     A, labels = load_digits(return_X_y=True)
     for kind in KINDS[:2]:
         rows = read_store(stored(tmp_path / "digits", kind(A), labels, None), largest=5_000)

@@ -112,7 +112,7 @@ def test_folders_and_files_that_are_not_there(tmp_path, ending):
         pytest.importorskip("pyarrow")
     check_refused(tmp_path / f"none{ending}", "No such file")
     (tmp_path / f"folder{ending}").mkdir()
-    check_refused(tmp_path / f"folder{ending}", "Is a directory|converted file")
+    check_refused(tmp_path / f"folder{ending}", "Is a directory|conversion|there is no about.json")
     with pytest.raises(InputError):
         open_rows("a\0b.csv")
 
@@ -142,7 +142,7 @@ def test_a_full_disk(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store._Part, "write", full)
+    monkeypatch.setattr(store._GrowingFile, "append", full)
     with pytest.raises(InputError, match=r"No space left on device.*cache_dir"):
         open_rows(tmp_path / "d.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]

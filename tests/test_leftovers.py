@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import maxmargin as mm
-from maxmargin.core import atomic_write as workplace
-from maxmargin.core.atomic_write import Workplace, sweep
+from maxmargin.core import atomic_write
+from maxmargin.core.atomic_write import sweep, temporary_folder
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks are those of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are those of POSIX")
 
 WRITING = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from maxmargin.rows.store import StoreWriter
+from maxmargin.rows.store import write_store
 
-with StoreWriter(Path(sys.argv[1])) as out:
+with write_store(Path(sys.argv[1])) as out:
     out.add(np.ones((5, 2)))
     print("writing", flush=True)
     time.sleep(600)
@@ -48,24 +48,13 @@ def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -
     with writing(tmp_path / "data.csv.0123456789ab.rows") as process:
         (folder,) = tmp_path.glob(".data.csv.*")
         assert mm.open_rows(source).n == 2
-        assert (folder / "X").exists()
+        assert list(folder.rglob("X.npy"))
         process.kill()  # -9: nothing is tidied up
         process.wait()
-        assert (folder / "X").exists()
+        assert list(folder.rglob("X.npy"))
         assert mm.open_rows(source).n == 2
     assert not folder.exists()
     assert len(list(tmp_path.iterdir())) == 2  # the source, and what it was converted to
-
-
-def test_a_folder_killed_before_it_was_locked_goes(tmp_path: Path) -> None:
-    place = Workplace(tmp_path / "data.rows")
-    empty = place.path.with_name(place.path.name[:-1] + "_")
-    empty.mkdir()
-    sweep(tmp_path, "data.")
-    assert not empty.exists()
-    assert place.path.exists()
-    place.remove()
-    assert not list(tmp_path.iterdir())
 
 
 def test_other_folders_and_other_machines_are_left_alone(
@@ -73,32 +62,17 @@ def test_other_folders_and_other_machines_are_left_alone(
 ) -> None:
     own = tmp_path / ".data.notes"
     own.mkdir()
-    monkeypatch.setattr(workplace.platform, "node", lambda: "elsewhere")
-    place = Workplace(tmp_path / "data.rows")
-    monkeypatch.undo()
-    sweep(tmp_path, "data.")
-    assert own.exists()
-    assert place.path.exists()
-    place.remove()
-
-
-def test_a_folder_swept_before_it_was_locked_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-    mkdtemp = workplace.tempfile.mkdtemp
-
-    def swept(**given: object) -> str:
-        made.append(mkdtemp(**given))
-        if len(made) == 1:
+    monkeypatch.setattr(atomic_write, "_runs", lambda process: False)
+    with temporary_folder(tmp_path / "data.rows") as here:
+        sweep(tmp_path, "data.")
+        assert own.exists()
+        assert not here.exists()  # a process that does not run made it
+        monkeypatch.setattr(atomic_write.platform, "node", lambda: "elsewhere")
+        with temporary_folder(tmp_path / "data.rows") as there:
+            monkeypatch.setattr(atomic_write.platform, "node", lambda: "here")
             sweep(tmp_path, "data.")
-        return made[-1]
-
-    monkeypatch.setattr(workplace.tempfile, "mkdtemp", swept)
-    place = Workplace(tmp_path / "data.rows")
-    assert len(made) == 2
-    assert [str(place.path)] == [str(p) for p in tmp_path.iterdir()] == made[1:]
-    place.remove()
+            assert there.exists()
+    assert list(tmp_path.iterdir()) == [own]
 
 
 def test_names_of_any_script_leave_room_for_what_is_made_from_them(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -105,11 +106,20 @@ def test_a_broken_conversion_is_made_again(tmp_path):
     path.write_text(SVM)
     open_rows(path)
     store = only(tmp_path)
-    good = store.read_bytes()
-    for bad in (b"", b"garbage", good[:-7], good[: len(good) // 2], good[:4100] + b"\1" + good[4101:]):
-        store.write_bytes(bad)
+    good = {file.name: file.read_bytes() for file in store.iterdir()}
+    for name, content in good.items():
+        half = len(content) // 2
+        for bad in (b"", b"garbage", content[:-7], content[:half], content[:half] + b"\1"):
+            (store / name).write_bytes(bad)
+            assert open_rows(path).n == 4
+            assert {file.name: file.read_bytes() for file in store.iterdir()} == good
+    for remove in (lambda: (store / "data.npy").unlink(), lambda: shutil.rmtree(store)):
+        remove()
         assert open_rows(path).n == 4
-        assert store.read_bytes() == good
+    shutil.rmtree(store)
+    store.write_bytes(b"maxmargin rows 1\n" * 500)  # as an earlier version wrote it
+    assert open_rows(path).n == 4
+    assert {file.name: file.read_bytes() for file in store.iterdir()} == good
 
 
 def test_another_folder_for_conversions(tmp_path):

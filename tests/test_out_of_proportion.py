@@ -17,7 +17,7 @@ import children
 import maxmargin as mm
 from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, in_proportion
-from maxmargin.rows.store import StoreWriter, read_store
+from maxmargin.rows.store import read_store, write_store
 from maxmargin.saving import LinearModel, from_dict, read_any, seal, to_dict
 from maxmargin.saving.codec import decode_labels, encode_labels
 from maxmargin.stream.learner import Learner
@@ -281,7 +281,7 @@ def test_many_features_can_be_announced(tmp_path):
     svm.write_text(f"1 1:1 {d}:2\n-1 2:1\n")
     X = sparse.csr_array((np.array([1.0, 2.0, 1.0]), ([0, 0, 1], [0, d - 1, 1])), shape=(2, d))
     sparse.save_npz(npz, X)
-    with StoreWriter(rows) as out:
+    with write_store(rows) as out:
         out.add(X)
     for path in (svm, npz, rows):
         label = {} if path.suffix == ".svm" else {"label": False}

@@ -82,8 +82,8 @@ def test_a_pass_over_a_file_has_the_same_bits(tmp_path, monkeypatch: pytest.Monk
     X.tofile(tmp_path / "X")
     V, C = X[:2].T, X[:, :2].T
     for left in (None, 0):  # mapped whole, and in windows
-        monkeypatch.setattr("maxmargin.rows.on_disk._addresses_left", lambda left=left: left)
-        rows = FileRows(tmp_path / "X", 7, [Section(0, "<f8", X.shape)], largest=5_000)
+        monkeypatch.setattr("maxmargin.rows.on_disk.addresses_left", lambda left=left: left)
+        rows = FileRows(tmp_path / "X", 7, [Section(tmp_path / "X", 0, "<f8", X.shape)], largest=5_000)
         with_thread = rows.times(V), rows.combine(C)
         doubled = rows.mapped(lambda block: as_rows(2 * block.X)).combine(C)
         with monkeypatch.context() as without:

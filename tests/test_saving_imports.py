@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 
 import maxmargin as mm
 from maxmargin.core.errors import InputError
-from maxmargin.rows.store import StoreWriter, read_store
+from maxmargin.rows.store import read_store, write_store
 from maxmargin.saving import (
     LinearModel,
     audit,
@@ -321,7 +321,7 @@ def test_linear_models_must_fit_together(wrong, words):
 
 
 def test_rows_of_a_file_are_predicted_and_audited(tmp_path):
-    with StoreWriter(tmp_path / "rows", {"names": list("abcd")}) as out:
+    with write_store(tmp_path / "rows", {"names": list("abcd")}) as out:
         out.add(X, y)
     rows = read_store(tmp_path / "rows")
     frame = pd.DataFrame(X, columns=list("abcd"))

@@ -1,9 +1,9 @@
-"""Files that cannot be mapped are converted once, to a file of rows beside them, and used again.
+"""Files that cannot be mapped are converted once, to a folder of rows beside them, and used again.
 
-A converted file knows which file its source was (its place on the disk, its size and its times) and
-what was read of it; if any of these has changed, or the file is broken, it is made anew. It gets its
+A conversion knows which file its source was (its place on the disk, its size and its times) and
+what was read of it; if any of these has changed, or it is broken, it is made anew. It gets its
 name when it is whole, so that processes that convert the same file at once do no harm: the last one
-wins, and all are right. Each user has files of their own: what somebody else left is not believed.
+wins, and all are right. Each user has conversions of their own: what somebody else left is not believed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import tempfile
 import time
@@ -19,12 +20,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from maxmargin.core.atomic_write import Workplace, sweep
+from maxmargin.core.atomic_write import sweep, temporary_folder
 from maxmargin.core.errors import InputError
 from maxmargin.files.reader import Reader, ReadOptions, StartAgain, check_length
 from maxmargin.rows.on_disk import FileRows
-from maxmargin.rows.store import StoreWriter, read_store
+from maxmargin.rows.store import read_store, write_store
 
+LOOKS = 3  # at a conversion that was just made
 FORMAT = 2  # to be raised when the same file and options are read in another way
 CLOCK_TICK = 0.02  # seconds in which a file may change twice without a new time
 
@@ -32,7 +34,7 @@ CLOCK_TICK = 0.02  # seconds in which a file may change twice without a new time
 def cached(
     path: Path, options: ReadOptions, folder: Path | None, make: Callable[[], Reader], shown: object
 ) -> FileRows:
-    """Open the converted file of a source, or convert it now."""
+    """Open the conversion of a source, or convert it now."""
     before = _identity(path)
     key = {"format": FORMAT, "source": before, "options": _plain(options)}
     home = path.absolute().parent if folder is None else folder
@@ -48,10 +50,14 @@ def cached(
     time.sleep(max(0.0, min(CLOCK_TICK, before["time"] * 1e-9 + CLOCK_TICK - time.time())))
     convert(make(), target, {"key": key})
     if _identity(path) != before:
-        target.unlink(missing_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
         raise InputError(
             f"{shown}: changed while it was read. Wait until it is whole, and open it again."
         )
+    for _ in range(LOOKS):  # another process may be putting the same rows there, at this moment
+        rows = _reuse(target, key)
+        if rows is not None:
+            return rows
     return read_store(target, features=options.features)
 
 
@@ -68,29 +74,29 @@ def _identity(path: Path) -> dict[str, Any]:
 
 
 def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
-    """Write what a reader yields as a file of rows."""
+    """Write what a reader yields as a folder of rows."""
     while True:
         try:
-            with StoreWriter(target, about) as writer:
-                last: Any = None
+            with write_store(target, about) as writer:
                 rows = 0
-                for last in reader.read():
-                    writer.add(last)
-                    rows += last.shape[0]
+                for block in reader.read():
+                    writer.add(block)
+                    rows += block.shape[0]
                 writer.about |= {**reader.about, "names": reader.names}
                 labels = reader.labels.array()
                 if labels is not None:
                     check_length(labels, rows, reader.shown)
-                    writer.add(last[:0], labels)
+                    writer.add_labels(labels)
             return
         except StartAgain:
             continue
 
 
 def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:
-    """The converted file, if it is there, ours, whole, and of this source."""
+    """The conversion, if it is there, ours, whole, and of this source."""
     try:
-        if hasattr(os, "getuid") and target.stat().st_uid != _user():
+        owners = {place.stat().st_uid for place in (target, *target.iterdir())}
+        if hasattr(os, "getuid") and owners != {_user()}:
             return None
         rows = read_store(target, features=key["options"]["features"])
     except (InputError, OSError, MemoryError):
@@ -115,12 +121,12 @@ def _stem(path: Path) -> str:
 
 
 def _writable(target: Path, make: bool) -> bool:
-    """Whether a file can be made; the folder that was asked for is made, and must be usable."""
+    """Whether a conversion can be made; the folder that was asked for is made, and must be usable."""
     if make:
         target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        Workplace(target).remove()
-        return True
+        with temporary_folder(target):
+            return True
     except OSError:
         if make:
             raise

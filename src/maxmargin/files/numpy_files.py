@@ -136,7 +136,9 @@ def map_npy(path: Path, options: ReadOptions, shown: object) -> FileRows | None:
     whole = options.label is False and not options.columns and not options.drop
     if not (ready and whole and options.dtype in (None, header.dtype.name) and header.shape[1]):
         return None
-    return FileRows(path, header.shape[1], [Section(header.offset, header.dtype.str, header.shape)])
+    return FileRows(
+        path, header.shape[1], [Section(path, header.offset, header.dtype.str, header.shape)]
+    )
 
 
 def _check_length(path: Path, header: Header, shown: object) -> None:

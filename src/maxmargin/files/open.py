@@ -92,14 +92,14 @@ def open_rows(
     r"""Open a data file of any size as rows, which ``fit`` takes in place of X and y.
 
     A matrix of NumPy (C order, float64 or float32, labels elsewhere) is used as it is. Any other file is
-    converted once, in pieces, to a binary file beside it, ``NAME.….rows``, which the same user uses from
-    then on as long as the source and the options stay the same.
+    converted once, in pieces, to a folder of arrays beside it, ``NAME.….rows``, which the same user uses
+    from then on as long as the source and the options stay the same.
 
     Parameters
     ----------
     path : path
         svmlight (.svm, .svmlight, .libsvm, .txt, .dat), .csv, .tsv (all also in .gz), .parquet, .arrow,
-        .feather, .npy, .npz, a converted .rows file, or ``"-"`` for standard input.
+        .feather, .npy, .npz, a converted .rows folder, or ``"-"`` for standard input.
     label : str, int, False or None
         The column of the labels, by name or number; None is the last one, False is none at all. In an
         .npz file the name of their array, None is ``y``. svmlight rows begin with their label.
@@ -118,13 +118,13 @@ def open_rows(
     first_index : int, optional
         The index of the first feature of svmlight rows (None is 1, and an index 0 is refused).
     features : int, optional
-        How many features there are, in svmlight, .npz and .rows files. None is what the file says: its
+        How many features there are, in svmlight, .npz and .rows. None is what the file says: its
         shape, or the largest index. Sparse rows with more than two million features, and more than 96
         for each number in the file, are taken only if this announces them.
     kind : str, optional
         What the file is, if its name does not tell: csv, tsv, svmlight, npy, npz, parquet, arrow, rows.
     cache_dir : path, optional
-        A folder for the converted file, other than that of the source.
+        A folder for the conversion, other than that of the source.
     backend : distributed.Client or "dask", optional
         Open many files as the partitions of one data set, which the workers of a Dask cluster read
         themselves, or with "dask" whatever Dask runs tasks on. Then ``path`` may be a pattern such as
@@ -175,7 +175,7 @@ def open_rows(
             "such as backend='dask'."
         )
     shown = os.fspath(path)
-    with os_errors_as_input_errors(shown), spooled(path) as (source, temporary):
+    with os_errors_as_input_errors(shown), spooled(path, kind) as (source, temporary):
         kind = kind or (guess_kind(source) if temporary else find_kind(source))
         if labels is not None:
             given["label"] = False
@@ -235,13 +235,14 @@ def _is_dash(path: object) -> bool:
 
 
 @contextmanager
-def spooled(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path | None]]:
+def spooled(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[tuple[Path, Path | None]]:
     """Yield the file to read; a pipe is copied to a temporary folder first, which is yielded as well."""
     if not _is_dash(path):
         source = Path(path)
-        if source.is_dir():
+        is_store = kind == "rows" or (kind is None and source.suffix.lower() == ".rows")
+        if source.is_dir() and not is_store:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-        if stat.S_ISREG(source.stat().st_mode):
+        if source.is_dir() or stat.S_ISREG(source.stat().st_mode):
             yield source, None
             return
     folder = Path(tempfile.mkdtemp(prefix="maxmargin-"))
@@ -353,12 +354,12 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
     ([[1.0, 2.5], [4.0, 3.0]], ['benign', 'malign'], ['size', 'shade'])
     """
     shown = os.fspath(path)
-    with os_errors_as_input_errors(shown), spooled(path) as (source, temporary):
+    with os_errors_as_input_errors(shown), spooled(path, kind) as (source, temporary):
         try:
             known = kind or (guess_kind(source) if temporary else find_kind(source))
             asked = read_options(shown, find_kind(source, known), dtype=np.float64, **options)
             if asked.kind == "rows":
-                raise InputError(f"{shown}: this is a converted file. Name its source.")
+                raise InputError(f"{shown}: this is a conversion. Name its source.")
             reader = make_reader(source, asked, shown)()
             X = collect(reader)
         finally:

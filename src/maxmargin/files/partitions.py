@@ -24,7 +24,7 @@ from maxmargin.files.reader import ENDINGS, ReadOptions, find_kind, read_options
 from maxmargin.rows.partitions import Source, Sources, matrix_of
 
 MIN_PARTITION_ENTRIES = 1 << 22  # numbers of a partition, at least, where row groups are put together
-CONVERTED_NAME = re.compile(r"\.[0-9a-f]{12}\.rows$")  # names of files that were made from others
+CONVERTED_NAME = re.compile(r"\.[0-9a-f]{12}\.rows($|/)")  # of what was made from other files
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -103,10 +103,10 @@ def _files(paths: Paths, kind: str | None) -> list[Path]:
             )
         some = [name] if Path(name).is_file() else sorted(glob.glob(name, recursive=True))
         for one in map(Path, some):
-            found += _in_folder(one, kind) if one.is_dir() else [one]
+            found += _in_folder(one, kind) if one.is_dir() and not _is_store(one) else [one]
         if not some and not glob.has_magic(name):
             raise InputError(f"{name}: No such file or folder. Name files that can be read.")
-    found = [file for file in found if not CONVERTED_NAME.search(file.name)]
+    found = [file for file in found if not CONVERTED_NAME.search(file.as_posix())]
     if not found:
         raise InputError(
             f"{', '.join(map(str, names))}: no file has such a name. Name files that exist."
@@ -117,12 +117,16 @@ def _files(paths: Paths, kind: str | None) -> list[Path]:
 def _in_folder(folder: Path, kind: str | None) -> list[Path]:
     """The data files of a folder; others are left out, and those that begin with a dot or a line."""
     endings = tuple(ending for group in ENDINGS.values() for ending in group)
-    names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    names = sorted(file.name for file in folder.iterdir() if file.is_file() or _is_store(file))
     return [
         folder / name
         for name in names
         if name[:1] not in "._" and (kind or name.lower().removesuffix(".gz").endswith(endings))
     ]
+
+
+def _is_store(path: Path) -> bool:
+    return path.suffix.lower() == ".rows"
 
 
 def _row_groups(file: Path, options: ReadOptions) -> Iterator[Source]:

@@ -42,31 +42,35 @@ def in_memory() -> int:
 
 def allowance() -> int | None:
     """Return how many bytes the process may still take, or None if nothing limits it."""
+    known = addresses_left(), _left("RLIMIT_DATA", 5), _left_in_group()
+    return min((left for left in known if left is not None), default=None)
+
+
+def addresses_left() -> int | None:
+    """Return how many bytes of address space the process may still use, or None if nothing limits it."""
+    return _left("RLIMIT_AS", 0)
+
+
+def _left(name: str, field: int) -> int | None:
+    """Return what a limit of the process leaves of it; what it takes is a field of /proc/self/statm."""
     if sys.platform == "win32":
         return None
     import resource
 
-    used = _statm()
-    left: list[int] = []
-    for name, taken in (("RLIMIT_AS", used[0]), ("RLIMIT_DATA", used[5])):
-        limit = resource.getrlimit(getattr(resource, name))[0] if hasattr(resource, name) else -1
-        if limit not in (resource.RLIM_INFINITY, -1):
-            left.append(limit - taken)
-    try:  # control group, version 2
-        most, now = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
-        if most != "max":
-            left.append(int(most) - int(now))
-    except (OSError, ValueError):
-        pass
-    return max(0, min(left)) if left else None
-
-
-def _statm() -> list[int]:
-    """Sizes of the process in bytes: address space first, private data sixth (zeros if unknown)."""
-    import resource
-
+    limit = resource.getrlimit(getattr(resource, name))[0] if hasattr(resource, name) else -1
+    if limit in (resource.RLIM_INFINITY, -1):
+        return None
     try:
-        pages = [int(v) for v in Path("/proc/self/statm").read_text().split()]
+        used = int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
     except (OSError, ValueError):
-        return [0] * 7
-    return [v * resource.getpagesize() for v in pages]
+        used = 0
+    return max(0, limit - used)
+
+
+def _left_in_group() -> int | None:
+    """Return what the control group (version 2) leaves the process, or None."""
+    try:
+        most, now = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        return None if most == "max" else max(0, int(most) - int(now))
+    except (OSError, ValueError):
+        return None

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import mmap
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -28,7 +27,7 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.rows.base import BLOCK_ENTRIES, Csr, Dense, Rows
 from maxmargin.rows.dense import DenseRows
-from maxmargin.rows.free_memory import allowance, in_memory, room
+from maxmargin.rows.free_memory import addresses_left, allowance, in_memory, room
 from maxmargin.rows.sparse import CsrRows
 
 T = TypeVar("T")
@@ -275,8 +274,9 @@ ADDRESS_SHARE = 4  # a file is mapped whole if it takes one part in so many of t
 
 
 class Section(NamedTuple):
-    """Where an array lies in a file."""
+    """Where an array lies: in a file, from this byte on."""
 
+    path: Path
     offset: int
     dtype: str
     shape: tuple[int, ...]
@@ -288,40 +288,43 @@ class Section(NamedTuple):
 
     def between(self, start: int, stop: int) -> Section:
         """Entries start … stop−1 along the first axis."""
-        step = int(np.dtype(self.dtype).itemsize * np.prod(self.shape[1:], dtype=np.int64))
-        return Section(self.offset + start * step, self.dtype, (stop - start, *self.shape[1:]))
+        step = np.dtype(self.dtype).itemsize * math.prod(self.shape[1:])
+        return Section(
+            self.path, self.offset + start * step, self.dtype, (stop - start, *self.shape[1:])
+        )
 
 
 def map_section(file: int, section: Section) -> np.ndarray:
     """Return an array that lies in the file of this descriptor; read-only, and nothing is read yet."""
     if not section.nbytes:
         return np.empty(section.shape, section.dtype)
-    page = mmap.ALLOCATIONGRANULARITY
-    low = section.offset // page * page
-    skip = section.offset - low
-    window = mmap.mmap(file, skip + section.nbytes, access=mmap.ACCESS_READ, offset=low)
-    count = int(np.prod(section.shape, dtype=np.int64))
+    skip = section.offset % mmap.ALLOCATIONGRANULARITY
+    length, low = skip + section.nbytes, section.offset - skip
+    window = mmap.mmap(file, length, access=mmap.ACCESS_READ, offset=low)
+    count = math.prod(section.shape)
     return np.frombuffer(window, section.dtype, count=count, offset=skip).reshape(section.shape)
 
 
 class MappedFile:
-    """Rows in an open file: X, or the values, columns and row ends of sparse rows."""
+    """Rows in open files: X, or the values, columns and row ends of sparse rows."""
 
-    def __init__(self, path: Path, d: int, sections: Sequence[Section]) -> None:
-        try:
-            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}.") from error
+    def __init__(self, d: int, sections: Sequence[Section]) -> None:
+        self._files: list[int] = []
+        for section in sections:
+            try:
+                self._files.append(os.open(section.path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+            except OSError as error:
+                raise InputError(f"{section.path}: {error.strerror}.") from error
         self._sections, self.d = tuple(sections), d
         self.is_sparse = len(sections) == 3
         self.n = sections[2].shape[0] - 1 if self.is_sparse else sections[0].shape[0]
-        self.entries = int(np.prod(sections[0].shape, dtype=np.int64))
-        self._indptr = map_section(self._file, sections[2]) if self.is_sparse else np.empty(0, np.int64)
+        self.entries = math.prod(sections[0].shape)
+        self._indptr = map_section(self._files[-1], sections[-1]) if self.is_sparse else None
         self.whole = self._window(0, self.n) if self._fits() else None
 
     def __del__(self) -> None:
-        if hasattr(self, "_file"):
-            os.close(self._file)
+        for file in self._files:
+            os.close(file)
 
     def fetch(self, start: int, stop: int) -> DenseRows | CsrRows:
         """Rows start … stop−1; their pages are read when they are used."""
@@ -330,8 +333,8 @@ class MappedFile:
     def read(self, start: int, stop: int) -> DenseRows | CsrRows:
         """The same with all pages in memory, for a thread that is one part ahead."""
         if hasattr(os, "posix_fadvise"):  # one request for all of them, not one for each fault
-            for place in self._places(start, stop):
-                os.posix_fadvise(self._file, place.offset, place.nbytes, os.POSIX_FADV_WILLNEED)
+            for file, place in self._places(start, stop):
+                os.posix_fadvise(file, place.offset, place.nbytes, os.POSIX_FADV_WILLNEED)
         rows = self.fetch(start, stop)
         for values in rows.arrays[: 2 if self.is_sparse else 1]:
             values.reshape(-1).view(np.uint8)[:: mmap.PAGESIZE].max(initial=0)  # a byte of each page
@@ -339,38 +342,23 @@ class MappedFile:
 
     def _fits(self) -> bool:
         """Whether there is room for the addresses of the whole file."""
-        left = _addresses_left()
+        left = addresses_left()
         return left is None or ADDRESS_SHARE * sum(section.nbytes for section in self._sections) <= left
 
-    def _places(self, start: int, stop: int) -> list[Section]:
-        """Where rows start … stop−1 lie."""
-        if not self.is_sparse:
-            return [self._sections[0].between(start, stop)]
+    def _places(self, start: int, stop: int) -> list[tuple[int, Section]]:
+        """Where the numbers of rows start … stop−1 lie, and in which file."""
+        if self._indptr is None:
+            return [(self._files[0], self._sections[0].between(start, stop))]
         low, high = int(self._indptr[start]), int(self._indptr[stop])
-        return [section.between(low, high) for section in self._sections[:2]]
+        parts = (section.between(low, high) for section in self._sections[:2])
+        return list(zip(self._files, parts, strict=False))
 
     def _window(self, start: int, stop: int) -> DenseRows | CsrRows:
-        first, *more = (map_section(self._file, place) for place in self._places(start, stop))
-        if not more:
+        first, *more = (map_section(*place) for place in self._places(start, stop))
+        if self._indptr is None:
             return DenseRows(first)
         indptr = self._indptr[start : stop + 1]
         return CsrRows(Csr(first, more[0], indptr - indptr[0]), (stop - start, self.d))
-
-
-def _addresses_left() -> int | None:
-    """How many bytes of address space the process may still use, or None if nothing limits it."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        return None
-    try:
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (OSError, ValueError):
-        used = 0
-    return max(0, limit - used)
 
 
 class FileRows(PartedRows):
@@ -379,7 +367,7 @@ class FileRows(PartedRows):
     Attributes
     ----------
     path : Path
-        The file that is read.
+        The file that is read, or the folder.
     labels : numpy.ndarray or None
         One label per row.
     names : list of str or None
@@ -414,7 +402,7 @@ class FileRows(PartedRows):
         self.path, self.labels, self.about = path, labels, dict(about or {})
         self.names = None if names is None else list(names)
         self._sections = tuple(sections)
-        file = MappedFile(path, d, sections)
+        file = MappedFile(d, sections)
         largest = min(BLOCK_ENTRIES, room() // 4) if largest is None else largest
         shape = file.n, d
         super().__init__(file.fetch, shape, file.entries, file.is_sparse, file.read, file.whole, largest)
