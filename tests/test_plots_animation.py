@@ -18,12 +18,12 @@ from PIL import Image
 import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.core.history import Trace, Update
-from maxmargin.plots.both import both_spaces
 from maxmargin.plots.data import choose_view, read_points
 from maxmargin.plots.film.animation import animate
 from maxmargin.plots.film.captions import number, tell, vector
 from maxmargin.plots.film.frames import Painter
 from maxmargin.plots.geometry import find_cone
+from maxmargin.plots.wspace import both_spaces
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")

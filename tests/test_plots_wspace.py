@@ -7,11 +7,10 @@ from sklearn.svm import SVC
 
 import maxmargin as mm
 from maxmargin import datasets
-from maxmargin.plots.both import both_spaces
-from maxmargin.plots.geometry import cut_body, cut_polygon
+from maxmargin.plots.geometry import cut_body, cut_polygon, find_cone
 from maxmargin.plots.risk import RiskDisplay, perceptron_risk
 from maxmargin.plots.weights import WeightSpaceDisplay
-from maxmargin.plots.wspace import WSpaceDisplay, find_cone
+from maxmargin.plots.wspace import WSpaceDisplay, both_spaces
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

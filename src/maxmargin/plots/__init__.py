@@ -5,7 +5,6 @@ again elsewhere, and the artists are kept as attributes ending in an underscore.
 ``pip install 'maxmargin[plots]'``.
 """
 
-from maxmargin.plots.both import BothSpaces, both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.film.animation import animate
 from maxmargin.plots.learning import ErrorDisplay
@@ -15,7 +14,7 @@ from maxmargin.plots.report.writing import write_report
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay
-from maxmargin.plots.wspace import WSpaceDisplay
+from maxmargin.plots.wspace import BothSpaces, WSpaceDisplay, both_spaces
 from maxmargin.plots.xspace import XSpaceDisplay
 
 __all__ = [

@@ -14,15 +14,15 @@ import numpy as np
 
 from maxmargin.plots.data import Points, View
 from maxmargin.plots.geometry import Frame, box_line, box_strip, one_step
-from maxmargin.plots.style import BLACK, ClassStyle, class_styles, plain, point_size, wrapped
+from maxmargin.plots.style import BLACK, ClassStyle, class_styles, plain, point_size, scatter, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RING = 260.0  # area of the ring around the support vector of largest α, if there are no more than
-FEW = 12  # of them
-ROWS = 400  # rows of slack that are drawn as segments, at most
-CROSSES = 400  # crosses and rings that are drawn, about
+RING_AREA = 260.0  # of the ring around the support vector of largest α, if there are no more than
+LARGE_RINGS = 12  # of them
+SLACK_SEGMENTS = 400  # that are drawn, at most
+MARKED_ROWS = 400  # crosses and rings that are drawn, about
 PALE = "#D2D2D2"
 FADED = 0.25  # opacity of a point that is not where it is seen, against another
 
@@ -52,31 +52,24 @@ def draw_points(
     drawn: dict[Hashable, Any] = {}
     for code, style in enumerate(styles):
         mine = codes == code
-        colours = np.array([to_rgba(style.colour)] * int(np.count_nonzero(mine))).reshape(-1, 4)
-        colours[:, 3] = alphas[mine]
-        drawn[style.label] = ax.scatter(
-            flat[mine, 0],
-            flat[mine, 1],
-            s=area,
-            c=colours if faded is not None else style.colour,
-            marker=style.marker,
-            alpha=None if faded is not None else alpha * opacity,
-            linewidths=0,
-            label=label_words(style.label),
-            rasterized=len(flat) > 5_000,
-            zorder=3,
-        )
+        shown = scatter(ax, flat[mine], s=area, c=style.colour, marker=style.marker, linewidths=0)
+        shown.set(label=label_words(style.label), rasterized=len(flat) > 5_000, zorder=3)
+        if faded is None:
+            shown.set_alpha(alpha * opacity)
+        else:
+            shown.set_facecolor([to_rgba(style.colour, opaque) for opaque in alphas[mine]])
+        drawn[style.label] = shown
     return drawn
 
 
 def thin_out(rows: np.ndarray) -> np.ndarray:
     """So many of the rows as can be marked one by one."""
-    return rows[:: -(-len(rows) // CROSSES)] if len(rows) else rows
+    return rows[:: -(-len(rows) // MARKED_ROWS)] if len(rows) else rows
 
 
 def ring_sizes(alpha: np.ndarray, largest: float, area: float) -> np.ndarray:
     """Areas that grow with α by the same amount for the same α; many rings are smaller."""
-    ring = RING * min(1.0, FEW / max(1, len(alpha))) ** 0.7
+    ring = RING_AREA * min(1.0, LARGE_RINGS / max(1, len(alpha))) ** 0.7
     return np.asarray(area + ring * alpha / largest)
 
 
@@ -87,18 +80,18 @@ def draw_rings(ax: Axes, flat: np.ndarray, alpha: np.ndarray) -> Any:
     rows = np.flatnonzero(alpha > 1e-9 * alpha.max())
     some = thin_out(rows)
     share = f"\n({len(some):,} of {len(rows):,} drawn)" if len(some) < len(rows) else ""
-    crowded = len(some) >= 200
-    return ax.scatter(
-        flat[some, 0],
-        flat[some, 1],
-        s=ring_sizes(alpha[some], float(alpha.max()), point_size(len(flat))[0]),
-        facecolors="none",
-        edgecolors=BLACK,
-        linewidths=0.4 if crowded else 1.0,
-        alpha=0.5 if crowded else 1.0,
-        label=f"support, area ∝ α{share}",
-        zorder=4,
-    )
+    areas = ring_sizes(alpha[some], float(alpha.max()), point_size(len(flat))[0])
+    rings = draw_circles(ax, flat[some], areas, f"support, area ∝ α{share}")
+    if len(some) >= 200:
+        rings.set(linewidths=0.4, alpha=0.5)
+    return rings
+
+
+def draw_circles(ax: Axes, places: np.ndarray, areas: Any, label: str = "") -> Any:
+    """Draw a ring around each place."""
+    rings = scatter(ax, places, s=areas, facecolors="none", edgecolors=BLACK, linewidths=1.0)
+    rings.set(label=label, zorder=4)
+    return rings
 
 
 def draw_crosses(ax: Axes, flat: np.ndarray, wrong: np.ndarray) -> Any:
@@ -109,24 +102,17 @@ def draw_crosses(ax: Axes, flat: np.ndarray, wrong: np.ndarray) -> Any:
     some = thin_out(rows)
     share = "" if len(some) == len(rows) else f"\n({len(some):,} of them drawn)"
     area, alpha = point_size(len(flat))
-    return ax.scatter(
-        flat[some, 0],
-        flat[some, 1],
-        s=max(area, 9.0),
-        c=BLACK,
-        marker="x",
-        linewidths=1.0 if len(flat) <= 5_000 else 0.6,
-        alpha=max(alpha, 0.5),
-        label=f"misclassified: {len(rows):,}{share}",
-        zorder=5,
-    )
+    crosses = scatter(ax, flat[some], s=max(area, 9.0), c=BLACK, marker="x", alpha=max(alpha, 0.5))
+    crosses.set(linewidths=1.0 if len(flat) <= 5_000 else 0.6, zorder=5)
+    crosses.set_label(f"misclassified: {len(rows):,}{share}")
+    return crosses
 
 
 def draw_slack(ax: Axes, flat: np.ndarray, slack: np.ndarray, signs: np.ndarray, v: np.ndarray) -> Any:
     """Draw segments from late points to their edge, in the direction of v; the longest of many."""
     from matplotlib.collections import LineCollection
 
-    late = np.argsort(-slack, kind="stable")[:ROWS]
+    late = np.argsort(-slack, kind="stable")[:SLACK_SEGMENTS]
     late = late[slack[late] > 0]
     if not len(late) or not np.any(v):
         return None
@@ -151,7 +137,7 @@ def faded_key(ax: Axes, count: int) -> Any:
 # A picture of more than two features is a cut through x-space. The regions in it are exact for points of
 # the cut; a point off the cut is drawn over it, and the model may decide otherwise about it.
 
-GRID = 300  # points along a side where regions are told apart
+REGION_GRID = 300  # points along a side where regions are told apart
 
 
 def said_in_cut(predict: Any, view: View, u: np.ndarray) -> np.ndarray:
@@ -173,25 +159,16 @@ def draw_regions(ax: Axes, predict: Any, view: View, points: Points, box: np.nda
     """Shade the regions and draw their borders."""
     from matplotlib.colors import ListedColormap
 
-    across = [np.linspace(side[0], side[1], GRID) for side in box]
+    across = [np.linspace(side[0], side[1], REGION_GRID) for side in box]
     u = np.stack(np.meshgrid(*across), axis=-1).reshape(-1, 2)
     labels = said_in_cut(predict, view, u)
-    codes = np.searchsorted(points.classes, labels).reshape(GRID, GRID)
+    codes = np.searchsorted(points.classes, labels).reshape(REGION_GRID, REGION_GRID)
     styles = class_styles(points.labels)
-    regions = ax.pcolormesh(
-        *across,
-        codes,
-        cmap=ListedColormap([s.colour for s in styles]),
-        vmin=-0.5,
-        vmax=len(styles) - 0.5,
-        alpha=0.18,
-        shading="nearest",
-        rasterized=True,
-        zorder=0,
-    )
-    for code in np.unique(codes)[
-        :-1
-    ]:  # one border for each region: levels between codes would double it
+    colours = ListedColormap([style.colour for style in styles])
+    regions = ax.pcolormesh(*across, codes, cmap=colours, alpha=0.18, shading="nearest", zorder=0)
+    regions.set(clim=(-0.5, len(styles) - 0.5), rasterized=True)
+    # one border for each region: levels between codes would double it
+    for code in np.unique(codes)[:-1]:
         ax.contour(*across, codes == code, levels=[0.5], colors=BLACK, linewidths=0.8, zorder=1)
     return regions
 
@@ -205,12 +182,14 @@ def cut_words(view: View, machine: Hashable = None) -> tuple[str, str]:
     return f"along w of {machine}", f"{view.cut}: regions as in it, rows projected onto it"
 
 
-THIN = 0.02  # of the picture: a slab that is not seen
-SQUARE = 1.5  # a longer picture with a thin slab is drawn with unequal units, to have room for the zoom
-WIDE, HIGH = 0.36, 0.32  # of the picture: the zoom
-AROUND = ((0.03, 0.03), (0.10, 0.08))  # free to the left and right, below and above it, for its words
-GROW = (0.0, 0.08, 0.16, 0.25, 0.4, 0.6, 0.75)  # of the picture: room that is made for it
-REACH = 3.0  # the zoom shows |f(x)| up to this
+THIN_SLAB = 0.02  # of the picture: not seen
+ZOOM_ASPECT = (
+    1.5  # a longer picture with a thin slab has unequal units, so that there is room for the zoom
+)
+ZOOM_SIZE = 0.36, 0.32  # of the picture
+ZOOM_RIM = ((0.03, 0.03), (0.10, 0.08))  # free to the left and right, below and above it, for its words
+ROOM_STEPS = (0.0, 0.08, 0.16, 0.25, 0.4, 0.6, 0.75)  # of the picture: room that is made for it
+ZOOM_REACH = 3.0  # it shows |f(x)| up to this
 
 
 @dataclass(frozen=True)
@@ -251,22 +230,23 @@ def along_boundary(flat: np.ndarray, v: np.ndarray, c: float, box: np.ndarray) -
     return np.stack([flat @ v + c, flat / size @ along / np.linalg.norm(along)], axis=1)
 
 
-def is_thin(v: np.ndarray, c: float, box: np.ndarray) -> bool:
-    """Whether the slab |v·u + c| ≤ 1 is in the picture and thinner than two parts in a hundred."""
-    width = 2.0 / float(np.linalg.norm(v * np.ptp(box, axis=1)))
-    return width < THIN and box_line(v, c, box) is not None
+def zoom_if_thin(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom | None]:
+    """Make room for a zoom if the slab |v·u + c| ≤ 1 is in the picture and too thin to be seen."""
+    if not np.any(v) or box_line(v, c, frame.box) is None:
+        return frame, None
+    thin = 2.0 / float(np.linalg.norm(v * np.ptp(frame.box, axis=1))) < THIN_SLAB
+    return make_room(flat, v, c, frame) if thin else (frame, None)
 
 
 def make_room(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom]:
     """Choose the corner for a zoom: one without points, if need be in a larger picture."""
     size = np.ptp(frame.box, axis=1)
-    if size.max() > SQUARE * size.min():
+    if size.max() > ZOOM_ASPECT * size.min():
         frame = replace(frame, equal=False)
     best: tuple[Frame, Zoom] | None = None
     least = np.inf
-    corners = ((1, 1), (0, 1), (1, 0), (0, 0))
-    for more, higher in [(g, 0.0) for g in GROW] + [(g, g) for g in GROW[1:]]:
-        for right, top in corners:
+    for more, higher in [(g, 0.0) for g in ROOM_STEPS] + [(g, g) for g in ROOM_STEPS[1:]]:
+        for right, top in ((1, 1), (0, 1), (1, 0), (0, 0)):
             box = frame.box.copy()
             box[0, right] += (1 if right else -1) * more * size[0]
             box[1, top] += (1 if top else -1) * higher * size[1]
@@ -281,15 +261,11 @@ def make_room(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[
 
 
 def _corner(box: np.ndarray, right: int, top: int) -> Zoom:
-    size = np.ptp(box, axis=1)
-    starts = []
-    for far, share, (before, after) in zip((right, top), (WIDE, HIGH), AROUND, strict=True):
-        starts.append(1.0 - share - after if far else before)
-    taken = [
-        [start - before, start + share + after]
-        for start, share, (before, after) in zip(starts, (WIDE, HIGH), AROUND, strict=True)
-    ]
-    return Zoom((*starts, WIDE, HIGH), box[:, :1] + size[:, None] * np.array(taken))  # type: ignore[arg-type]
+    before, after = np.transpose(ZOOM_RIM)
+    start = np.where([right, top], 1.0 - np.array(ZOOM_SIZE) - after, before)
+    taken = np.column_stack([start - before, start + ZOOM_SIZE + after])
+    left, low = start.tolist()
+    return Zoom((left, low, *ZOOM_SIZE), box[:, :1] + np.ptp(box, axis=1)[:, None] * taken)
 
 
 def draw_zoom(
@@ -307,7 +283,7 @@ def draw_zoom(
     """Draw the slab across; ``place`` is what :func:`along_boundary` says."""
     inset = ax.inset_axes(zoom.bounds, zorder=6)
     inside = np.abs(place[:, 0]) <= 1.0 + 1e-6
-    near = np.abs(place[:, 0]) <= REACH
+    near = np.abs(place[:, 0]) <= ZOOM_REACH
     judged = place[inside if np.count_nonzero(inside) > 1 else near, 1]
     if not len(judged):
         judged = place[:, 1]
@@ -321,15 +297,14 @@ def draw_zoom(
     draw_points(inset, shown, codes[near], styles, opacity=0.9)
     if len(alpha) and np.any(alpha > 0):
         rows = thin_out(np.flatnonzero(near & (alpha > 1e-9 * alpha.max())))
-        sizes = 0.6 * ring_sizes(alpha[rows], float(alpha.max()), point_size(len(shown))[0])
-        x, y = place[rows].T
-        inset.scatter(x, y, s=sizes, fc="none", ec=BLACK, lw=0.8, zorder=4)
+        areas = 0.6 * ring_sizes(alpha[rows], float(alpha.max()), point_size(len(shown))[0])
+        draw_circles(inset, place[rows], areas).set_linewidths(0.8)
     if slack is not None and len(slack):
         signs = np.where(codes[near] == 1, 1.0, -1.0)
         draw_slack(inset, shown, slack[near], signs, np.array([1.0, 0.0]))
     if wrong is not None:
         draw_crosses(inset, shown, wrong[near])
-    inset.set(xlim=(-REACH, REACH), ylim=(low - room, high + room), yticks=[])
+    inset.set(xlim=(-ZOOM_REACH, ZOOM_REACH), ylim=(low - room, high + room), yticks=[])
     inset.set_xticks([-1.0, 0.0, 1.0], ["−1", "0", "1"], fontsize=8)
     inset.set_title(title, fontsize=9, pad=3)
     return inset

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROOM = 0.08  # share of the picture left free around the points
-LONG = 4.0  # a picture longer than this, against its width, is drawn with unequal units
-MANY, FEW = 7, 5  # ticks along an axis, and if their numbers are longer than
-SHORT = 4  # letters at most
-LETTERS = 30  # of a name that fit along an axis
-LINE = 0.18  # inches of a line of words
+MAX_ASPECT = 4.0  # a picture longer than this, against its width, is drawn with unequal units
+TICK_COUNTS = 7, 5  # along an axis, and if their numbers are longer than
+TICK_LETTERS = 4
+NAME_LETTERS = 30  # of a name that fit along an axis
+LINE_HEIGHT = 0.18  # inches of a line of words
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Frame:
             extent = key.get_window_extent()
             side = extent.width / ax.figure.dpi + 0.2
             height = max(height, extent.height / ax.figure.dpi)
-        beside = 0.8 + LINE * ax.get_ylabel().count("\n")
+        beside = 0.8 + LINE_HEIGHT * ax.get_ylabel().count("\n")
         lines = sum(text.get_text().count("\n") + 1 for text in ax.texts if text.get_text())
-        above = 0.9 + LINE * (lines + ax.get_xlabel().count("\n"))
+        above = 0.9 + LINE_HEIGHT * (lines + ax.get_xlabel().count("\n"))
         ax.figure.set_size_inches(width + beside + side, height + above)  # type: ignore[union-attr]
 
     @property
@@ -57,8 +57,8 @@ class Frame:
     def apply(self, ax: Axes, names: tuple[str, str]) -> None:
         """Set limits, units, ticks and names of the axes."""
         ax.set(xlim=self.box[0], ylim=self.box[1])
-        ax.set_xlabel(plain(wrapped(names[0], LETTERS + 10)))
-        ax.set_ylabel("" if self.lanes else plain(wrapped(names[1], LETTERS)))
+        ax.set_xlabel(plain(wrapped(names[0], NAME_LETTERS + 10)))
+        ax.set_ylabel("" if self.lanes else plain(wrapped(names[1], NAME_LETTERS)))
         ax.set_aspect("equal" if self.equal else "auto", adjustable="box")
         ax.set_anchor("NW")  # the layout then leaves room for title and key, which follow the picture
         for axis, value in zip((ax.xaxis, ax.yaxis), self.fixed, strict=True):
@@ -74,9 +74,12 @@ def _set_ticks(axis: Any) -> None:
     """Set about seven ticks, or five if their numbers are long."""
     from matplotlib.ticker import MaxNLocator
 
-    for count in (MANY, FEW):
+    for count in TICK_COUNTS:
         axis.set_major_locator(MaxNLocator(count, steps=[1, 2, 2.5, 5, 10]))
-        if max(map(len, axis.get_major_formatter().format_ticks(axis.get_majorticklocs()))) <= SHORT:
+        if (
+            max(map(len, axis.get_major_formatter().format_ticks(axis.get_majorticklocs())))
+            <= TICK_LETTERS
+        ):
             return
 
 
@@ -94,11 +97,10 @@ def frame_points(flat: np.ndarray, view: View, largest: np.ndarray) -> Frame:
         other = float(size[1 - k])
         size[k] = 0.2 * abs(middle[k]) if abs(middle[k]) > grain[k] else 0.3 * other or 1.0
     if len(largest) == 1:
-        across = ROOM * float(size[0]) + 0.5 * float(size[0])
-        return Frame(
-            np.array([[middle[0] - across, middle[0] + across], [-1.0, 1.0]]), False, lanes=True
-        )
-    equal = bool(size.max() <= LONG * size.min())
+        across = (ROOM + 0.5) * float(size[0])
+        box = [[middle[0] - across, middle[0] + across], [-1.0, 1.0]]
+        return Frame(np.array(box), False, lanes=True)
+    equal = bool(size.max() <= MAX_ASPECT * size.min())
     half = 0.5 * size + ROOM * (size.max() if equal else size)
     first, second = (float(m) if still else None for m, still in zip(middle, constant, strict=True))
     fixed = (None, None) if view.projected else (first, second)
@@ -137,24 +139,13 @@ def box_line(v: np.ndarray, c: float, box: np.ndarray) -> tuple[np.ndarray, np.n
 
 def box_strip(v: np.ndarray, c: float, box: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The corners of {u in the box: |v·u + c| ≤ 1}: xs and ys, or None."""
-    corners = np.array([[x, y] for x in box[0] for y in box[1]])[[0, 1, 3, 2]]
-    for normal, offset in ((v, c + 1.0), (-v, 1.0 - c)):
-        corners = _clip(corners, normal, offset)
-        if len(corners) < 3:
-            return None
-    return corners[:, 0], corners[:, 1]
+    corners = cut_ring(cut_ring(_corners(box), v, c + 1.0), -v, 1.0 - c)
+    return (corners[:, 0], corners[:, 1]) if len(corners) > 2 else None
 
 
-def _clip(corners: np.ndarray, v: np.ndarray, c: float) -> np.ndarray:
-    """The part of a convex polygon where v·u + c ≥ 0 (Sutherland and Hodgman 1974)."""
-    kept: list[np.ndarray] = []
-    for p, q in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        f, g = float(v @ p) + c, float(v @ q) + c
-        if f >= 0:
-            kept.append(p)
-        if f * g < 0:
-            kept.append(p + f / (f - g) * (q - p))
-    return np.array(kept).reshape(-1, 2)
+def _corners(box: np.ndarray) -> np.ndarray:
+    """The four corners of a box of the plane, in order around it."""
+    return np.array([[x, y] for x in box[0] for y in box[1]])[[0, 1, 3, 2]]
 
 
 # Convex pieces of the plane and of space, cut out of a box by half-planes and half-spaces.
@@ -165,22 +156,19 @@ Face = tuple[int, np.ndarray]  # which row it lies on (−1: the box), and its c
 
 def cut_ring(corners: np.ndarray, a: np.ndarray, c: float) -> np.ndarray:
     """The part of a convex polygon, in any space, where a·z + c ≥ 0 (Sutherland and Hodgman 1974)."""
-    if not len(corners):
-        return corners
     f = corners @ a + c
     kept: list[np.ndarray] = []
-    for i, p in enumerate(corners):
-        j = (i + 1) % len(corners)
-        if f[i] >= 0:
+    for p, q, at_p, at_q in zip(corners, np.roll(corners, -1, axis=0), f, np.roll(f, -1), strict=True):
+        if at_p >= 0:
             kept.append(p)
-        if f[i] * f[j] < 0:
-            kept.append(p + f[i] / (f[i] - f[j]) * (corners[j] - p))
+        if at_p * at_q < 0:
+            kept.append(p + at_p / (at_p - at_q) * (q - p))
     return np.array(kept).reshape(-1, corners.shape[1])
 
 
 def cut_polygon(A: np.ndarray, c: np.ndarray, box: np.ndarray) -> np.ndarray:
     """Corners of {u in the box: A u + c ≥ 0}, cut by the most violated row until none is."""
-    corners = np.array([[x, y] for x in box[0] for y in box[1]])[[0, 1, 3, 2]]
+    corners = _corners(box)
     slack = NEAR * (np.abs(A) @ np.abs(box).max(axis=1) + np.abs(c))
     for _ in range(len(A)):
         worst = np.min(A @ corners.T, axis=1) + c + slack
@@ -241,24 +229,23 @@ def _sides(box: np.ndarray) -> list[np.ndarray]:
     """The six sides of a box."""
     sides = []
     for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
         for end in box[k]:
             side = np.empty((4, 3))
             side[:, k] = end
-            side[:, i] = box[i][[0, 1, 1, 0]]
-            side[:, j] = box[j][[0, 0, 1, 1]]
+            side[:, (k + 1) % 3] = box[(k + 1) % 3][[0, 1, 1, 0]]
+            side[:, (k + 2) % 3] = box[(k + 2) % 3][[0, 0, 1, 1]]
             sides.append(side)
     return sides
 
 
 def least_first(corners: np.ndarray) -> np.ndarray:
     """The point of a convex polygon whose first coordinate is nearest to 0."""
-    nearest = corners[int(np.argmin(np.abs(corners[:, 0])))]
-    low, high = corners[corners[:, 0] <= 0], corners[corners[:, 0] > 0]
-    if len(low) and len(high):  # it crosses 0: the middle of the crossing
+    first = corners[:, 0]
+    nearest = corners[int(np.argmin(np.abs(first)))]
+    if first.min() <= 0 < first.max():  # it crosses 0: the middle of the crossing
         crossing = cut_ring(cut_ring(corners, np.array([1.0, 0.0]), 0.0), np.array([-1.0, 0.0]), 0.0)
         return np.asarray(crossing.mean(axis=0)) if len(crossing) else nearest
-    level = corners[np.isclose(corners[:, 0], nearest[0], rtol=0, atol=NEAR * np.ptp(corners[:, 0]))]
+    level = corners[np.isclose(first, nearest[0], rtol=0, atol=NEAR * np.ptp(first))]
     return np.asarray(level.mean(axis=0))
 
 

@@ -83,8 +83,8 @@ def _with_bias(given: str) -> InputError:
 
 # Arrows in the space of weights: the path of w, step by step, and w itself.
 
-ARROWS = 60  # steps of a path up to which each is an arrow
-CORNERS = 500  # steps that are drawn, at most: more would cover the picture
+ARROW_STEPS = 60  # of a path, up to which each is an arrow
+DRAWN_STEPS = 500  # at most: more would cover the picture
 
 
 def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
@@ -93,7 +93,7 @@ def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
         return None
     ax.plot(*path[0], marker="o", mfc="white", mec=colour, ms=6, ls="", label="start", zorder=5)
     some, label = thin_path(path)
-    if len(path) > ARROWS:
+    if len(path) > ARROW_STEPS:
         opacity = 0.8 if len(some) == len(path) else 0.4
         (line,) = ax.plot(*some.T, color=colour, lw=0.7, alpha=opacity, label=label, zorder=4)
         return line
@@ -105,32 +105,24 @@ def thin_path(path: np.ndarray) -> tuple[np.ndarray, str]:
     """The weights to draw of a path, with its end, and what the key says: all, or every so many."""
     steps = len(path) - 1
     label = f"path of w, {count(steps, 'step', ',')}"
-    if steps <= CORNERS:
+    if steps <= DRAWN_STEPS:
         return path, label
-    every = -(-steps // CORNERS)
+    every = -(-steps // DRAWN_STEPS)
     return np.vstack([path[:-1:every], path[-1:]]), f"{label},\none in {every} drawn"
 
 
 def draw_arrows(ax: Axes, feet: np.ndarray, moves: np.ndarray, colours: Any, zorder: float) -> Any:
     """Arrows in the units of the axes."""
-    return ax.quiver(
-        *feet.T,
-        *moves.T,
-        color=colours,
-        angles="xy",
-        scale_units="xy",
-        scale=1.0,
-        width=0.0045,
-        headwidth=5.5,
-        headlength=6.5,
-        headaxislength=6.0,
-        minlength=0.0,
-        zorder=zorder,
-    )
+    units: Any = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "minlength": 0.0}
+    shape: Any = {"width": 0.0045, "headwidth": 5.5, "headlength": 6.5, "headaxislength": 6.0}
+    return ax.quiver(*feet.T, *moves.T, color=colours, zorder=zorder, **units, **shape)
 
 
-def draw_arrow(ax: Axes, tip: np.ndarray, label: str) -> Any:
-    """An arrow from the origin."""
-    arrow = {"arrowstyle": "-|>", "color": BLACK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0}
-    ax.plot([], [], color=BLACK, marker=">", ms=6, lw=2.2, label=label)
-    return ax.annotate("", xy=tuple(tip), xytext=(0, 0), arrowprops=arrow, zorder=6)
+def draw_arrow(
+    ax: Axes, foot: Any, tip: Any, label: str = "", *, width: float = 2.2, zorder: float = 6
+) -> Any:
+    """Draw an arrow; with a label it is explained in the key."""
+    arrow = {"arrowstyle": "-|>", "color": BLACK, "lw": width, "shrinkA": 0, "shrinkB": 0}
+    if label:
+        ax.plot([], [], color=BLACK, marker=">", ms=6, lw=width, label=label)
+    return ax.annotate("", xy=tuple(tip), xytext=tuple(foot), arrowprops=arrow, zorder=zorder)

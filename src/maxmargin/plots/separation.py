@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from maxmargin.plots.artists import (
     Zoom,
     along_boundary,
     cut_words,
+    draw_circles,
     draw_points,
     draw_slab,
     draw_zoom,
-    is_thin,
     label_words,
-    make_room,
+    zoom_if_thin,
 )
 from maxmargin.plots.data import View, choose_view, lanes, read_points
 from maxmargin.plots.geometry import Frame, frame_points
@@ -34,56 +34,12 @@ from maxmargin.plots.style import (
     key,
     plain,
     point_size,
+    scatter,
     settle,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# The two sides of a verdict, ready to be drawn: which rows they are, and where they are seen.
-
-
-class Sides(NamedTuple):
-    """Rows of both sides, as :class:`maxmargin.plots.SeparabilityDisplay` keeps them."""
-
-    flat: np.ndarray
-    rows: np.ndarray
-    signs: np.ndarray
-    view: View
-    near: np.ndarray
-    common: np.ndarray | None
-    largest: np.ndarray
-    line: bool
-
-
-def read_sides(verdict: Verdict, X: Any, y: Any, features: Any, at: Any) -> Sides:
-    """Read the data of a verdict and choose the view.
-
-    Without a plane the projection is on the line between the means of the sides.
-    """
-    points = read_points(X, y)
-    if points.X.shape[1] != len(verdict.features):
-        raise InputError(
-            f"X must hold the data of the verdict, with {len(verdict.features)} features. "
-            f"Got {points.X.shape[1]} instead."
-        )
-    rows, signs = _find_sides(verdict, points.classes[points.codes])
-    part = points.X[rows]
-    w = verdict.w
-    if w is None:
-        w = part[signs > 0].mean(axis=0) - part[signs < 0].mean(axis=0)
-    view = choose_view(part, w, features, at, verdict.features)
-    flat, line = view.flat(part), part.shape[1] == 1
-    if line:
-        flat[:, 1] = lanes((signs > 0).astype(np.intp), 2)
-    common = None
-    if verdict.witness is not None:
-        common = view.flat(np.asarray(verdict.witness.point, dtype=np.float64)[None])[0]
-    near = np.empty(0, dtype=np.intp)
-    if verdict.margin is not None and verdict.b is not None:
-        f = signs * (part @ w + verdict.b)
-        near = rows[[int(np.argmin(np.where(signs == side, f, np.inf))) for side in (-1, 1)]]
-    return Sides(flat, rows, signs, view, near, common, np.abs(part).max(axis=0), line)
 
 
 def _find_sides(verdict: Verdict, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -100,20 +56,10 @@ def _find_sides(verdict: Verdict, labels: np.ndarray) -> tuple[np.ndarray, np.nd
     return rows, np.where(positive[rows], 1.0, -1.0)
 
 
-# The witness of two classes that no plane separates: their hulls, and the point that both contain.
-
-LEAST = 30.0  # area of a witness of weight nought
-WEIGHT = 420.0  # what weight one adds
-LINES = 60  # witnesses that are joined with the common point
-
-
-@dataclass
-class WitnessArtists:
-    """What was drawn, by label where there is one for each side."""
-
-    rows: dict[Hashable, Any] = field(default_factory=dict)
-    lines: list[Any] = field(default_factory=list)
-    common: Any = None
+SMALLEST_WITNESS = 30.0  # area of a witness of weight nought
+WITNESS_AREA = 420.0  # what weight one adds
+WITNESS_LINES = 60  # witnesses that are joined with the common point
+RING_AREA = 150.0  # of a ring around a marked point
 
 
 def through_origin(witness: Witness | None) -> bool:
@@ -121,63 +67,6 @@ def through_origin(witness: Witness | None) -> bool:
     if witness is None:
         return False
     return bool(sum(witness.positive_weights) != 1 or sum(witness.negative_weights) != 1)
-
-
-def draw_witness(
-    ax: Axes,
-    witness: Witness,
-    styles: Sequence[ClassStyle],
-    where: tuple[np.ndarray, np.ndarray],
-    common: np.ndarray,
-    origin: np.ndarray,
-    *,
-    largest: float = WEIGHT,
-) -> WitnessArtists:
-    """Draw the rows (area ∝ weight), lines to where they meet, and the common point.
-
-    ``where`` holds the places of the negative and of the positive rows. Of planes through the origin the
-    lines go to the origin.
-    """
-    from matplotlib.collections import LineCollection
-    from matplotlib.patheffects import Normal, Stroke
-
-    drawn, sums = WitnessArtists(), through_origin(witness)
-    centre = origin if sums else common
-    sides = (witness.negative_weights, witness.positive_weights)
-    for weights, style, places in zip(sides, styles, where, strict=True):
-        if not len(places):
-            continue
-        drawn.rows[style.label] = ax.scatter(
-            places[:, 0],
-            places[:, 1],
-            s=LEAST + largest * np.array([float(weight) for weight in weights]),
-            c=style.colour,
-            marker=style.marker,
-            alpha=0.8,  # the same row may stand in both classes
-            edgecolors=BLACK,
-            linewidths=1.3,
-            label=label_words(f"witness of {style.label}") + "\n(area ∝ weight)",
-            zorder=4,
-        )
-        if len(places) <= LINES:
-            segments = [np.array([place, centre]) for place in places]
-            bundle = LineCollection(segments, colors=style.colour, linewidths=1.6, zorder=3.5)
-            bundle.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
-            drawn.lines.append(ax.add_collection(bundle))
-    if sums:
-        ax.plot(*origin, "+", color=BLACK, ms=12, mew=1.6, label="origin", zorder=6)
-    drawn.common = ax.scatter(
-        [common[0]],
-        [common[1]],
-        s=260,
-        marker="*",
-        c=COLOURS[4],
-        edgecolors=BLACK,
-        linewidths=1.0,
-        label="equal weighted sums" if sums else "common point of the hulls",
-        zorder=7,
-    )
-    return drawn
 
 
 def draw_hull(ax: Axes, corners: np.ndarray, style: ClassStyle, line: str) -> Any:
@@ -205,9 +94,6 @@ def hull(flat: np.ndarray) -> np.ndarray:
             pass
     along = centred @ directions[0]
     return np.asarray(flat[[int(np.argmin(along)), int(np.argmax(along))]])
-
-
-RING = 150.0  # area of a ring around a marked point
 
 
 @dataclass(repr=False)
@@ -299,17 +185,44 @@ class SeparabilityDisplay:
                 f"Got {type(verdict).__name__} instead. Choose one: verdict.rest[label] or "
                 "verdict.pairs[label, label]."
             )
-        return cls(verdict, *read_sides(verdict, X, y, features, at)).plot(ax)
+        return cls._read(verdict, X, y, features, at).plot(ax)
+
+    @classmethod
+    def _read(cls, verdict: Verdict, X: Any, y: Any, features: Any, at: Any) -> Self:
+        """Read the data of a verdict and choose the view.
+
+        Without a plane the projection is on the line between the means of the sides.
+        """
+        points = read_points(X, y)
+        if points.X.shape[1] != len(verdict.features):
+            raise InputError(
+                f"X must hold the data of the verdict, with {len(verdict.features)} features. "
+                f"Got {points.X.shape[1]} instead."
+            )
+        rows, signs = _find_sides(verdict, points.classes[points.codes])
+        part = points.X[rows]
+        w = verdict.w
+        if w is None:
+            w = part[signs > 0].mean(axis=0) - part[signs < 0].mean(axis=0)
+        view = choose_view(part, w, features, at, verdict.features)
+        flat, line = view.flat(part), part.shape[1] == 1
+        if line:
+            flat[:, 1] = lanes((signs > 0).astype(np.intp), 2)
+        common = None
+        if verdict.witness is not None:
+            common = view.flat(np.asarray(verdict.witness.point, dtype=np.float64)[None])[0]
+        near = np.empty(0, dtype=np.intp)
+        if verdict.margin is not None and verdict.b is not None:
+            f = signs * (part @ w + verdict.b)
+            near = rows[[int(np.argmin(np.where(signs == side, f, np.inf))) for side in (-1, 1)]]
+        return cls(verdict, flat, rows, signs, view, near, common, np.abs(part).max(axis=0), line)
 
     @np.errstate(over="ignore")  # an end that is infinitely far is not in the picture
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.plane_: Any = None
-        self.slab_: Any = None
-        self.nearest_: Any = None
-        self.on_plane_: Any = None
-        self.common_: Any = None
-        self.inset_ax_: Any = None
+        nothing: Any = None
+        self.plane_ = self.slab_ = self.nearest_ = self.on_plane_ = nothing
+        self.common_ = self.inset_ax_ = self.caption_ = nothing
         self.lines_: list[Any] = []
         self.edges_: list[Any] = []
         self.hulls_: dict[Hashable, Any] = {}
@@ -330,15 +243,12 @@ class SeparabilityDisplay:
         mean = self.verdict.w is None and self.view.projected
         self.frame.apply(ax, ("from mean to mean" if mean else self.view.names[0], self.view.names[1]))
         ax.set_title(f"{self.verdict.kind.capitalize()} ({self.verdict.statistical_name})")
-        cut = (
-            self.view.sliced and self.verdict.w is not None
-        )  # hulls are not cut: they are hulls here too
-        self.caption_: Any = caption(ax, plain(cut_words(self.view)[1])) if cut else None
+        if self.view.sliced and self.verdict.w is not None:  # hulls are not cut: they are hulls here too
+            self.caption_ = caption(ax, plain(cut_words(self.view)[1]))
         key(ax)
         if zoom is not None:
-            v, c = self._plane()
             near = np.isin(self.rows, self.near).astype(np.float64)
-            place, title = along_boundary(self.flat, v, c, self.box), "slab, in margins"
+            place, title = along_boundary(self.flat, *self._plane(), self.box), "slab, in margins"
             self.inset_ax_ = draw_zoom(ax, zoom, place, codes, styles, alpha=near, title=title)
         self.frame.fit(ax) if new else settle(ax)
         return self
@@ -353,9 +263,7 @@ class SeparabilityDisplay:
             shown = np.vstack([shown, self._origin()])
         frame = frame_points(shown, self.view, self.largest)
         if self.verdict.margin is not None and not self.view.sliced:
-            v, c = self._plane()
-            if np.any(v) and is_thin(v, c, frame.box):
-                return make_room(self.flat, v, c, frame)
+            return zoom_if_thin(self.flat, *self._plane(), frame)
         return frame, None
 
     def _origin(self) -> np.ndarray:
@@ -393,34 +301,59 @@ class SeparabilityDisplay:
             self.on_plane_ = self._ring(ax, on, f"rows on the plane: {len(on):,}")
 
     def _ring(self, ax: Axes, rows: np.ndarray, label: str) -> Any:
-        area, _ = point_size(len(self.flat))
-        x, y = self._where(rows).T
-        ring = ax.scatter(
-            x,
-            y,
-            s=area + 1.6 * RING * min(1.0, 12.0 / len(rows)) ** 0.5,
-            facecolors="none",
-            edgecolors=BLACK,
-            linewidths=1.3,
-            zorder=5,
-        )
-        ring.set_label(label)
-        return ring
+        area = point_size(len(self.flat))[0] + 1.6 * RING_AREA * min(1.0, 12.0 / len(rows)) ** 0.5
+        rings = draw_circles(ax, self._where(rows), area, label)
+        rings.set(linewidths=1.3, zorder=5)
+        return rings
 
     def _where(self, rows: np.ndarray) -> np.ndarray:
         """Where rows of X are drawn."""
         return np.asarray(self.flat[np.searchsorted(self.rows, rows)])
 
     def _draw_witness(self, ax: Axes, styles: list[ClassStyle]) -> None:
-        witness = self.verdict.witness
+        """Draw the hulls, the witness rows with lines to where they meet, and the common point.
+
+        Of planes through the origin there are no hulls, and the lines go to the origin.
+        """
+        witness, sums = self.verdict.witness, through_origin(self.verdict.witness)
         assert witness is not None and self.common is not None
-        for side, style, way in ((-1, styles[0], "--"), (1, styles[1], "-")):
-            if not through_origin(witness):
+        origin = self._origin()
+        sides = (
+            (-1, "--", witness.negative, witness.negative_weights),
+            (1, "-", witness.positive, witness.positive_weights),
+        )
+        for style, (side, way, rows, weights) in zip(styles, sides, strict=True):
+            if not sums:
                 self.hulls_[style.label] = draw_hull(ax, self._hull(side), style, way)
-        where = self._where(witness.negative), self._where(witness.positive)
-        largest = WEIGHT if self.verdict.kind == "overlapping" else RING  # there is a ring around it
-        drawn = draw_witness(ax, witness, styles, where, self.common, self._origin(), largest=largest)
-        self.witness_, self.lines_, self.common_ = drawn.rows, drawn.lines, drawn.common
+            if len(rows):
+                shares = np.array([float(weight) for weight in weights])
+                centre = origin if sums else self.common
+                self._draw_rows(ax, self._where(rows), shares, style, centre)
+        if sums:
+            ax.plot(*origin, "+", color=BLACK, ms=12, mew=1.6, label="origin", zorder=6)
+        self.common_ = scatter(ax, self.common[None], s=260, marker="*", c=COLOURS[4], zorder=7)
+        self.common_.set(edgecolors=BLACK, linewidths=1.0)
+        self.common_.set_label("equal weighted sums" if sums else "common point of the hulls")
+
+    def _draw_rows(
+        self, ax: Axes, places: np.ndarray, weights: np.ndarray, style: ClassStyle, centre: np.ndarray
+    ) -> None:
+        """Draw the witness of one side, its areas in proportion to the weights, joined to a centre."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.patheffects import Normal, Stroke
+
+        # rows of touching classes have a ring around them
+        largest = WITNESS_AREA if self.verdict.kind == "overlapping" else RING_AREA
+        areas = SMALLEST_WITNESS + largest * weights
+        shown = scatter(ax, places, s=areas, c=style.colour, marker=style.marker, zorder=4)
+        shown.set(alpha=0.8, edgecolors=BLACK, linewidths=1.3)  # the same row may stand in both classes
+        shown.set_label(label_words(f"witness of {style.label}") + "\n(area ∝ weight)")
+        self.witness_[style.label] = shown
+        if len(places) <= WITNESS_LINES:
+            segments = [np.array([place, centre]) for place in places]
+            bundle = LineCollection(segments, colors=style.colour, linewidths=1.6, zorder=3.5)
+            bundle.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
+            self.lines_.append(ax.add_collection(bundle))
 
     def _hull(self, side: int) -> np.ndarray:
         mine = self.flat[self.signs == side]

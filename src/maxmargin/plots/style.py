@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,25 +26,27 @@ BLACK, GREY = "#1A1A1A", "#7F7F7F"
 # The curves of errors: on the rows trained on, and on others.
 TRAINING: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "lw": 1.8}
 VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}
-MANY = 2_000  # points beyond which they are small and see-through
-LETTERS = 34  # in a line of a legend
-LINES = 4  # of one entry
-PASSES = 5  # of the layout
-CAPTION = 62  # letters in a line of a caption
+CROWD = 2_000  # points beyond which they are small and see-through
+KEY_LETTERS = 34  # in a line of a key
+ENTRY_LINES = 4  # of one entry of a key
+LAYOUT_PASSES = 5
+CAPTION_LETTERS = 62  # in a line of a caption
 
 
-class ClassStyle:
-    """Colour and marker of one class; beyond ten classes the colours meet other markers."""
+class ClassStyle(NamedTuple):
+    """How the points of one class look."""
 
-    def __init__(self, label: Hashable, place: int) -> None:
-        self.label = label
-        self.colour = COLOURS[place % len(COLOURS)]
-        self.marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+    label: Hashable
+    colour: str
+    marker: str
 
 
 def class_styles(labels: Sequence[Hashable]) -> list[ClassStyle]:
-    """One style per class, in the order of the sorted labels."""
-    return [ClassStyle(label, place) for place, label in enumerate(labels)]
+    """One style per class, in the order given; beyond ten classes the colours meet other markers."""
+    return [
+        ClassStyle(label, COLOURS[k % len(COLOURS)], MARKERS[(k + k // len(COLOURS)) % len(MARKERS)])
+        for k, label in enumerate(labels)
+    ]
 
 
 def pyplot() -> Any:
@@ -73,53 +75,36 @@ def point_size(n: int) -> tuple[float, float]:
     """Area and opacity of n points: large and solid when few, fine and see-through when many."""
     if n <= 50:
         return 48.0, 1.0
-    if n <= MANY:
+    if n <= CROWD:
         return float(48.0 * (50.0 / n) ** 0.35), 0.9
-    return float(max(1.5, 13.0 * (MANY / n) ** 0.5)), float(np.clip(0.9 * (MANY / n) ** 0.4, 0.15, 0.9))
+    return float(max(1.5, 13.0 * (CROWD / n) ** 0.5)), float(
+        np.clip(0.9 * (CROWD / n) ** 0.4, 0.15, 0.9)
+    )
 
 
-def wrapped(text: object, letters: int = LETTERS) -> str:
+def scatter(ax: Axes, places: np.ndarray, **look: Any) -> Any:
+    """Draw a marker at each place, the rows of ``places``."""
+    x, y = places.T
+    return ax.scatter(x, y, **look)
+
+
+def wrapped(text: object, letters: int = KEY_LETTERS) -> str:
     """A text in lines of so many letters; of one that needs more than four lines, its beginning."""
     lines = [part for line in str(text).splitlines() for part in textwrap.wrap(line, letters)]
-    return "\n".join(lines[:LINES]) + (" …" if len(lines) > LINES else "")
+    return "\n".join(lines[:ENTRY_LINES]) + (" …" if len(lines) > ENTRY_LINES else "")
 
 
 def caption(ax: Axes, text: str) -> Any:
     """A sentence between the picture and its title, which is set already; returns the text artist."""
-    lines = wrapped(text, CAPTION)
+    lines = wrapped(text, CAPTION_LETTERS)
     formatter = ax.yaxis.get_major_formatter()
     formatter.set_locs(list(ax.yaxis.get_majorticklocs()))
     above = 15.0 if formatter.get_offset() else 4.0  # "1e9" stands above the axis
     ax.set_title(ax.get_title(), pad=above + 5.0 + 11.5 * (lines.count("\n") + 1))
+    place: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "center"}
     return ax.annotate(
-        lines,
-        xy=(0.5, 1.0),
-        xycoords="axes fraction",
-        xytext=(0.0, above),
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        fontsize=9,
-        color="#4D4D4D",
+        lines, (0.5, 1.0), (0.0, above), va="bottom", fontsize=9, color="#4D4D4D", **place
     )
-
-
-def legend(ax: Axes) -> None:
-    """A legend beside the picture, where it covers nothing; points in it are large enough to see."""
-    handles, labels = ax.get_legend_handles_labels()
-    if not handles:
-        return
-    labels = [wrapped(label) for label in labels]
-    if ax.get_aspect() != "auto":
-        ax.set_anchor("NW")  # in the middle of its place it would push the legend out of the figure
-    shown = ax.legend(
-        handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False
-    )
-    for handle in shown.legend_handles:
-        if handle is not None and hasattr(handle, "set_sizes"):
-            handle.set_sizes([36.0])
-        if handle is not None:
-            handle.set_alpha(1.0)
 
 
 def settle(ax: Axes) -> None:
@@ -132,7 +117,7 @@ def settle(ax: Axes) -> None:
     engine = figure.get_layout_engine()
     if engine is None:
         return
-    for _ in range(PASSES):
+    for _ in range(LAYOUT_PASSES):
         before = ax.get_position(original=True).bounds
         engine.execute(figure)
         if np.allclose(before, ax.get_position(original=True).bounds, atol=2e-3):
@@ -144,24 +129,33 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-# Where the key of a picture stands: beside it, or below it where the figure is narrow.
-#
-# A figure of the width of a telephone has no room beside its axes. So the caller asks for the narrow
-# layout by the width of the figure that the axes are on, and the letters stay readable.
+# The key of a picture stands beside it, or below it in a figure of the width of a telephone, which has
+# no room beside its axes.
 
-NARROW = 6.0  # inches: in a narrower figure the key is below
-TITLE_LETTERS_PER_INCH = 9.5  # of a title in an inch
-ENTRY = 2.1  # inches that an entry of a key takes, about
+NARROW_WIDTH = 6.0  # inches: in a narrower figure the key is below
+TITLE_LETTERS_PER_INCH = 9.5
+ENTRY_WIDTH = 2.1  # inches that an entry of a key takes, about
 
 
 def is_narrow(ax: Axes) -> bool:
     """Whether the figure of these axes has no room beside them."""
-    return _width(ax) < NARROW
+    return _width(ax) < NARROW_WIDTH
 
 
 def key(ax: Axes) -> None:
     """Explain the artists beside the picture, or below it if the figure is narrow."""
-    key_below(ax) if is_narrow(ax) else legend(ax)
+    key_below(ax) if is_narrow(ax) else key_beside(ax)
+
+
+def key_beside(ax: Axes) -> None:
+    """Explain the artists to the right of the picture, where the key covers nothing."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    if ax.get_aspect() != "auto":
+        ax.set_anchor("NW")  # in the middle of its place it would push the key out of the figure
+    labels = [wrapped(label) for label in labels]
+    _draw_key(ax, handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 
 def key_below(
@@ -174,23 +168,25 @@ def key_below(
         handles, _ = ax.get_legend_handles_labels()
     if not handles:
         return
-    lines = [line for handle in handles for line in str(handle.get_label()).splitlines()]
+    labels = [str(handle.get_label()) for handle in handles]
     if columns is None:
-        wide = max(ENTRY, 0.45 + 0.075 * max(map(len, lines)))
-        columns = max(1, min(len(handles), int(_width(ax) / wide)))
+        longest = max(len(line) for label in labels for line in label.splitlines())
+        columns = int(_width(ax) / max(ENTRY_WIDTH, 0.45 + 0.075 * longest))
+        columns = max(1, min(len(handles), columns))
     if ax.get_aspect() != "auto" or ax.name == "3d":
-        ax.set_anchor("S")  # in the middle of its place it would push the key out of the figure
-    shown = ax.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + ScaledTranslation(0.0, -drop, ax.figure.dpi_scale_trans),
-        borderaxespad=0.0,
-        borderpad=0.0,
-        frameon=False,
-        fontsize=9,
-        ncols=columns,
-    )
+        ax.set_anchor("S")
+    below = ax.transAxes + ScaledTranslation(0.0, -drop, ax.figure.dpi_scale_trans)
+    place: dict[str, Any] = {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0.0),
+        "bbox_transform": below,
+    }
+    _draw_key(ax, handles, labels, **place, borderpad=0.0, fontsize=9, ncols=columns)
+
+
+def _draw_key(ax: Axes, handles: list[Any], labels: list[str], **options: Any) -> None:
+    """Draw a key in which points are solid, and large enough to see."""
+    shown = ax.legend(handles, labels, borderaxespad=0.0, frameon=False, **options)
     for handle in shown.legend_handles:
         if handle is not None and hasattr(handle, "set_sizes"):
             handle.set_sizes([36.0])
@@ -210,8 +206,8 @@ def _width(ax: Axes) -> float:
 
 # Axes and artists in three dimensions.
 
-SHORT = 4  # letters of a name that needs no room between it and the numbers
-PLAIN = 1e-3, 1e4  # sizes of numbers that are written as they are
+SHORT_NAME = 4  # letters of a name that needs no room between it and the numbers
+PLAIN_NUMBERS = 1e-3, 1e4  # sizes of numbers that are written as they are
 
 
 def solids() -> Any:
@@ -239,10 +235,10 @@ def name_axes(ax: Any, names: Sequence[str]) -> None:
     for axis, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         largest = float(np.abs(axis.get_view_interval()).max())
-        if largest > 0 and not PLAIN[0] <= largest < PLAIN[1]:
+        if largest > 0 and not PLAIN_NUMBERS[0] <= largest < PLAIN_NUMBERS[1]:
             power = int(np.floor(np.log10(largest)))
             axis.set_major_formatter(FuncFormatter(lambda v, _, unit=10.0**power: f"{v / unit:.3g}"))
             name = f"{name}, in 1e{power}".replace("-", "−")
         axis.set_label_text(name)
         up = axis is ax.zaxis and not is_narrow(ax)
-        axis.labelpad = 9.0 if len(name) > SHORT or up else 4.0
+        axis.labelpad = 9.0 if len(name) > SHORT_NAME or up else 4.0

@@ -33,7 +33,7 @@ from maxmargin.plots.style import (
     solids,
     title,
 )
-from maxmargin.plots.wspace import WAYS
+from maxmargin.plots.wspace import LINE_STYLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ class WeightSpace:
     def look(self, row: int) -> tuple[str, str]:
         """The colour of a row, and the way of its line: by class."""
         place = sorted(self.rows.tolist()).index(row)
-        return COLOURS[place % len(COLOURS)], WAYS[1 - int(self.points.codes[row])]
+        return COLOURS[place % len(COLOURS)], LINE_STYLES[1 - int(self.points.codes[row])]
 
     def row_name(self, *rows: int) -> str:
         """Rows of one class in the key."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace
 from maxmargin.plots.data import Points
 from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
@@ -25,16 +26,25 @@ from maxmargin.plots.runs import (
     trace_path,
     weight_names,
 )
-from maxmargin.plots.style import BLACK, COLOURS, axes, key, title
+from maxmargin.plots.style import (
+    BLACK,
+    COLOURS,
+    MARKERS,
+    axes,
+    key,
+    key_beside,
+    point_size,
+    pyplot,
+    scatter,
+    title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FEW", "WAYS", "WSpaceDisplay", "find_cone", "point_colours"]
-
-FEW = 8  # points up to which each has its own colour
-LINES = 120  # lines that are drawn, at most
-WAYS = ("-", "--")  # of the lines of the two classes
+COLOURED_POINTS = 8  # up to which each has its own colour
+DRAWN_LINES = 120  # at most
+LINE_STYLES = ("-", "--")  # of the class +1, and of the other
 
 
 @dataclass(repr=False)
@@ -150,32 +160,25 @@ class WSpaceDisplay:
         self.path_: Any = draw_path(ax, self.path, BLACK)
         self.weights_: Any = None
         if self.w is not None and np.any(self.w):
-            self.weights_ = draw_arrow(ax, self.w, "w")
-        ax.plot(0, 0, marker="+", color=BLACK, ms=9, mew=1.2, zorder=3)
-        across, up = weight_names(self.points)
-        ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=across, ylabel=up)
+            self.weights_ = draw_arrow(ax, (0, 0), self.w, "w")
+        _draw_square(ax, r, weight_names(self.points))
         title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
-        ax.set_aspect("equal", adjustable="box")
         key(ax)
         return self
 
     def _draw_lines(self, ax: Axes, box: np.ndarray) -> None:
-        few = len(self.points.X) <= FEW
-        if not few:
-            self.lines_: list[Any] = self._draw_bundles(ax, box)
-        bold = []
+        few = len(self.points.X) <= COLOURED_POINTS
+        bold: list[Any] = []
+        self.lines_ = bold if few else self._draw_bundles(ax, box)
         for i in range(len(self.points.X)) if few else bounding_rows(self.normals):
             ends = box_line(self.points.X[i], 0.0, box)
             if ends is None:  # x = 0 is no line: no w has it right
                 continue
             code = self.points.codes[i]
-            colour = point_colours(self.points)[i]
-            label = f"row {i}: {self.points.labels[code]}"
-            (line,) = ax.plot(*ends, color=colour, lw=1.8, ls=WAYS[1 - code], label=label, zorder=2.5)
+            (line,) = ax.plot(*ends, color=point_colours(self.points)[i], ls=LINE_STYLES[1 - code])
+            line.set(lw=1.8, label=f"row {i}: {self.points.labels[code]}", zorder=2.5)
             bold.append(line)
-        self.bounds_: list[Any] = [] if few else bold
-        if few:
-            self.lines_ = bold
+        self.bounds_ = [] if few else bold
 
     def _draw_bundles(self, ax: Axes, box: np.ndarray) -> list[Any]:
         """Thin lines, one collection per class."""
@@ -184,19 +187,19 @@ class WSpaceDisplay:
         bundles = []
         for code, label in enumerate(self.points.labels):
             mine = np.flatnonzero(self.points.codes == code)
-            some = mine[np.linspace(0, len(mine) - 1, min(len(mine), LINES // 2)).astype(int)]
+            some = mine[np.linspace(0, len(mine) - 1, min(len(mine), DRAWN_LINES // 2)).astype(int)]
             ends_of = [box_line(x, 0.0, box) for x in self.points.X[some]]
             segments = [np.array(e).T for e in ends_of if e is not None]
             seen = f"{label}, {len(some)} of {len(mine)} lines" if len(some) < len(mine) else str(label)
-            lines = LineCollection(segments, colors=COLOURS[code], linestyles=WAYS[1 - code], label=seen)
-            lines.set(linewidths=0.8, alpha=0.55, zorder=2)
+            lines = LineCollection(segments, colors=COLOURS[code], linestyles=LINE_STYLES[1 - code])
+            lines.set(linewidths=0.8, alpha=0.55, zorder=2, label=seen)
             bundles.append(ax.add_collection(lines))
         return bundles
 
     def _draw_normals(self, ax: Axes, r: float) -> Any:
         """Short arrows near both ends of each line, to the side where w is right."""
         lengths = np.linalg.norm(self.points.X, axis=1)
-        many = len(lengths) > FEW
+        many = len(lengths) > COLOURED_POINTS
         real = np.array(bounding_rows(self.normals), int) if many else np.flatnonzero(lengths > 0)
         if not len(real):
             return None
@@ -210,6 +213,115 @@ class WSpaceDisplay:
 
 def point_colours(points: Points) -> list[str]:
     """A colour for each point if they are few, otherwise for each class."""
-    if len(points.codes) <= FEW:
+    if len(points.codes) <= COLOURED_POINTS:
         return list(COLOURS[: len(points.codes)])
     return [COLOURS[code] for code in points.codes]
+
+
+def _draw_square(ax: Axes, r: float, names: Sequence[str]) -> None:
+    """Show the square of half width r around the origin, which is marked."""
+    ax.plot(0, 0, marker="+", color=BLACK, ms=9, mew=1.2, zorder=3)
+    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=names[0], ylabel=names[1])
+    ax.set_aspect("equal", adjustable="box")
+
+
+# x-space and w-space side by side.
+
+
+@dataclass
+class BothSpaces:
+    """x-space and w-space side by side; a point and its line have the same colour.
+
+    Attributes
+    ----------
+    x_ax_, w_ax_ : Axes
+        The two pictures.
+    points_ : list of PathCollection
+        The points in x-space, one artist per class.
+    boundary_, normal_ : artists or None
+        w·x = 0 and the arrow of w in x-space.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
+    >>> display = mm.plots.both_spaces(mm.Perceptron(fit_intercept=False).fit(X, y), X, y)
+    >>> display.w_ax_.get_title()
+    'w-space'
+    """
+
+    wspace: WSpaceDisplay
+
+    def plot(self, ax: Sequence[Axes] | None = None) -> Self:
+        """Draw on two axes, or on a new figure."""
+        if ax is None:
+            _, ax = pyplot().subplots(1, 2, figsize=(11.0, 4.8), layout="constrained")
+        if not hasattr(ax, "__len__") or len(ax) != 2:
+            raise InputError(f"ax must be two axes: for x-space and for w-space. Got {ax!r} instead.")
+        self.x_ax_: Axes = ax[0]
+        self.w_ax_: Axes = ax[1]
+        self._draw_x(self.x_ax_)
+        self.wspace.plot(self.w_ax_)
+        return self
+
+    def _draw_x(self, ax: Axes) -> None:
+        points, w = self.wspace.points, self.wspace.w
+        r = 1.15 * float(np.max(np.abs(points.X))) or 1.0
+        area, alpha = point_size(len(points.X))
+        colours = np.array(point_colours(points))
+        self.points_ = []
+        for code, label in enumerate(points.labels):
+            mine = points.codes == code
+            colour = COLOURS[code] if len(colours) > COLOURED_POINTS else BLACK
+            shown = scatter(ax, points.X[mine], s=area, c=colours[mine], marker=MARKERS[code])
+            shown.set(alpha=alpha, linewidths=0, zorder=3, rasterized=len(colours) > 5_000)
+            self.points_.append(shown)
+            ax.plot([], [], color=colour, marker=MARKERS[code], ls="", label=str(label))
+        self.boundary_: Any = None
+        self.normal_: Any = None
+        if w is not None and np.any(w):
+            ends = box_line(w, 0.0, np.array([[-r, r], [-r, r]]))
+            assert ends is not None  # it goes through the middle
+            (self.boundary_,) = ax.plot(*ends, color=BLACK, lw=1.8, label="w·x = 0", zorder=2)
+            self.normal_ = draw_arrow(ax, (0, 0), 0.35 * r * w / np.linalg.norm(w), "direction of w")
+        _draw_square(ax, r, points.names)
+        ax.set_title("x-space")
+        key_beside(ax)
+
+
+def both_spaces(
+    model_or_trace: Any,
+    X: Any,
+    y: Any,
+    *,
+    names: Sequence[str] | None = None,
+    ax: Sequence[Axes] | None = None,
+) -> BothSpaces:
+    """Draw x-space and w-space side by side, a point and its line in the same colour.
+
+    Parameters
+    ----------
+    model_or_trace : fitted classifier, or Trace
+        Of planes through the origin in two features.
+    X, y : array-like
+        The training points and their labels.
+    names : two str, optional
+        Names of the features; default those of a data frame, or x0 and x1.
+    ax : two matplotlib Axes, optional
+        Where to draw; default a new figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from maxmargin.plots import both_spaces
+    >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
+    >>> display = both_spaces(mm.Perceptron(fit_intercept=False).fit(X, y), X, y)
+    >>> display.x_ax_.get_title()
+    'x-space'
+    """
+    if isinstance(model_or_trace, Trace):
+        path = trace_path(model_or_trace)
+        wspace = WSpaceDisplay(read_flat(X, y, names=names), path, path[-1])
+    else:
+        wspace = WSpaceDisplay(*read_run(model_or_trace, X, y, names))
+    return BothSpaces(wspace).plot(ax)

@@ -21,13 +21,13 @@ from maxmargin.plots.artists import (
     draw_slack,
     draw_zoom,
     faded_key,
-    is_thin,
-    make_room,
     off_cut,
+    zoom_if_thin,
 )
 from maxmargin.plots.data import Points, View, choose_view, lanes, not_linear, read_points
 from maxmargin.plots.geometry import Frame, box_line, frame_points, one_step
 from maxmargin.plots.machine import machine_name
+from maxmargin.plots.runs import draw_arrow
 from maxmargin.plots.style import BLACK, axes, caption, class_styles, key, plain, settle
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 # The arrow of w: on the boundary, where it is seen, and where it hides few points.
 
-SHARE = 0.16  # of the picture: the arrow of a direction
-EDGE = 0.02  # of the picture: how near an arrow comes to its rim
-PLACES = np.linspace(0.05, 0.95, 37)  # along the boundary
-NEAR = 0.02  # of the picture: a point nearer to the arrow than this is hidden
-SAMPLE = 3_000  # points that are looked at
+ARROW_LENGTH = 0.16  # of the picture: the arrow of a direction
+RIM = 0.02  # of the picture: how near an arrow comes to its edge
+ARROW_PLACES = np.linspace(0.05, 0.95, 37)  # along the boundary
+HIDDEN = 0.02  # of the picture: a point nearer to the arrow than this is hidden
+SAMPLED_POINTS = 3_000  # that the arrow avoids
 
 
 def place_normal(
@@ -69,17 +69,17 @@ def place_normal(
         line = (end - begin) / size
         share = (np.median(near, axis=0) - begin) / size @ line / (line @ line)
         wish = float(np.clip(share, 0.1, 0.9))
-    points = flat[:: max(1, len(flat) // SAMPLE)] / size
+    points = flat[:: max(1, len(flat) // SAMPLED_POINTS)] / size
     best, least = None, np.inf
-    for place in PLACES:
+    for place in ARROW_PLACES:
         foot = begin + place * (end - begin)
         path = foot + np.linspace(0.0, 1.0, 9)[:, None] * step
-        if not np.all(_inside(path, frame.box, EDGE * size)):
+        if not np.all(_inside(path, frame.box, RIM * size)):
             continue
         if taken is not None and np.any(_inside(path, taken, 0.0 * size)):
             continue
         gaps = np.linalg.norm(points[:, None] - path[1:] / size, axis=2).min(axis=1)
-        cost = abs(place - wish) + 0.03 * min(20, int(np.count_nonzero(gaps < NEAR)))
+        cost = abs(place - wish) + 0.03 * min(20, int(np.count_nonzero(gaps < HIDDEN)))
         if cost < least:
             best, least = (foot, foot + step), cost
     return best
@@ -109,14 +109,7 @@ def draw_normal(
     if found is None:  # the boundary is outside, or in a corner
         step, middle = _short(v, frame), frame.box.mean(axis=1)
         found = middle - 0.5 * step, middle + 0.5 * step
-    foot, tip = found
-    arrow = ax.annotate(
-        "",
-        xy=(float(tip[0]), float(tip[1])),
-        xytext=(float(foot[0]), float(foot[1])),
-        arrowprops={"arrowstyle": "-|>", "color": BLACK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0},
-        zorder=7,
-    )
+    arrow = draw_arrow(ax, *found, width=1.6, zorder=7)
     name = "w" if whole else "direction of w"
     name += " in this slice" if sliced else ""
     name += "" if margin is None else f", 1/‖w‖ = {margin:.3g}"
@@ -126,7 +119,7 @@ def draw_normal(
 
 
 def _short(v: np.ndarray, frame: Frame) -> np.ndarray:
-    return np.asarray(SHARE * v / float(np.linalg.norm(v / frame.scale)))
+    return np.asarray(ARROW_LENGTH * v / float(np.linalg.norm(v / frame.scale)))
 
 
 def _inside(path: np.ndarray, box: np.ndarray, rim: np.ndarray) -> np.ndarray:
@@ -234,12 +227,9 @@ class XSpaceDisplay:
         self.box = self.frame.box
         new = ax is None
         self.ax_ = ax = axes(ax)
-        self.normal_: Any = None
-        self.regions_: Any = None
-        self.boundary_: Any = None
-        self.slab_: Any = None
-        self.slack_: Any = None
-        self.inset_ax_: Any = None
+        nothing: Any = None
+        self.normal_ = self.regions_ = self.boundary_ = self.slab_ = nothing
+        self.slack_ = self.inset_ax_ = self.faded_ = self.caption_ = nothing
         self.edges_: list[Any] = []
         said = self.predict(points.given)
         wrong = points.classes[points.codes] != said
@@ -249,22 +239,21 @@ class XSpaceDisplay:
             self._draw_plane(ax, zoom)
         else:
             self.regions_ = draw_regions(ax, self.predict, view, points, self.box)
-        any_faded = bool(np.any(faded))
-        self.points_ = draw_points(
-            ax, self.flat, points.codes, styles, faded=faded if any_faded else None
-        )
-        if (
-            self.binary and len(self.slack) and not view.sliced
-        ):  # the edges of other slices are elsewhere
+        some = faded if np.any(faded) else None
+        self.points_ = draw_points(ax, self.flat, points.codes, styles, faded=some)
+        # the edges of other slices are elsewhere
+        if self.binary and len(self.slack) and not view.sliced:
             self.slack_ = draw_slack(ax, self.flat, self.slack, points.signs, self._plane()[0])
         self.support_: Any = draw_rings(ax, self.flat, self.alpha)
         self.wrong_: Any = draw_crosses(ax, self.flat, wrong)
-        self.faded_: Any = faded_key(ax, int(np.count_nonzero(faded))) if any_faded else None
+        if some is not None:
+            self.faded_ = faded_key(ax, int(np.count_nonzero(faded)))
         machine = None if self.binary else next(iter(self.planes))
         across, words = cut_words(view, machine)
         self.frame.apply(ax, (across, view.names[1]))
         ax.set_title(self.title)
-        self.caption_: Any = caption(ax, plain(words)) if words else None
+        if words:
+            self.caption_ = caption(ax, plain(words))
         key(ax)
         if zoom is not None:
             rows = {"alpha": self.alpha, "slack": self.slack, "wrong": wrong}
@@ -280,9 +269,7 @@ class XSpaceDisplay:
     def _frame(self) -> tuple[Frame, Zoom | None]:
         frame = frame_points(self.flat, self.view, np.abs(self.points.X).max(axis=0))
         if self.binary and self.margins and not self.view.sliced:
-            v, c = self._plane()
-            if np.any(v) and is_thin(v, c, frame.box):
-                return make_room(self.flat, v, c, frame)
+            return zoom_if_thin(self.flat, *self._plane(), frame)
         return frame, None
 
     def _draw_plane(self, ax: Axes, zoom: Zoom | None) -> None:

@@ -15,7 +15,6 @@ from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.errors import BudgetWarning
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.soft_margin import SoftMarginSVC
-from maxmargin.plots.both import both_spaces
 from maxmargin.plots.certificate import CertificateDisplay
 from maxmargin.plots.learning import ErrorDisplay
 from maxmargin.plots.machine import machine_name, stand_in
@@ -25,6 +24,7 @@ from maxmargin.plots.report.page import Proofs, badge, facts, gallery, picture, 
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay
+from maxmargin.plots.wspace import both_spaces
 from maxmargin.plots.xspace import XSpaceDisplay
 
 CHEAP = 200_000  # numbers of X up to which a path of C is followed for its picture
