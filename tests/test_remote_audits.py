@@ -11,8 +11,7 @@ from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 from maxmargin.cluster.simulated import Serial
-from maxmargin.estimators.certify import audit
-from maxmargin.estimators.remote import audit as remoteaudit
+from maxmargin.estimators import certify as auditing
 from maxmargin.rows.survey import survey
 from partitions import blocks
 from zoo import quietly
@@ -25,13 +24,13 @@ IRIS, KIND = load_iris(return_X_y=True)
 def audited(model, X, y, C):
     data = survey(Serial(blocks(X, y, [0, 30, 31, 90])))
     free = bool(getattr(model, "fit_intercept", True))
-    return audit(remoteaudit.RemoteGround(data, 1e-9, free), model, C, free)
+    return auditing.audit(data, model, C, free, 1e-9)
 
 
 @pytest.mark.parametrize("few", [10_000, 3])
 def test_an_audit_says_what_a_local_one_says(few, monkeypatch):
-    monkeypatch.setattr(remoteaudit, "FEW", few)
-    monkeypatch.setattr(remoteaudit, "BINS", 16)
+    monkeypatch.setattr(auditing, "MAX_POINTS", few)
+    monkeypatch.setattr(auditing, "BINS", 16)
     regularised = quietly(LinearSVC(loss="hinge", C=0.01, random_state=0), BREAST, SICK)
     through = SimpleNamespace(coef_=np.ones((1, 30)), intercept_=[0.0], fit_intercept=False)
     setosa = IRIS[:100], KIND[:100]

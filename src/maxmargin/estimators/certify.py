@@ -1,152 +1,177 @@
 """``certify``: how far a linear model, trained anywhere, is from the optimum of the textbook problem.
 
-What an audit asks about a binary problem, answered from rows in memory or in a file.
+The problem is solved, and the model measured beside its optimum: the value of its plane, its mistakes,
+the best bias for its w, and the optimum of the problem in which the bias is penalised. All of these are
+sums over the rows, in memory, in a file or in partitions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate, Certificates
-from maxmargin.certificates.measure import Point, certificate
-from maxmargin.cluster.collections import is_remote
+from maxmargin.certificates.measure import judge
 from maxmargin.core.errors import InputError, NotSeparableError, Remedy
-from maxmargin.core.labels import class_weights, encode, find_classes
+from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.base import loss_of, scaling_of
-from maxmargin.estimators.separability import Question, second_opinion
-from maxmargin.estimators.validation import read_Xy, remote
+from maxmargin.estimators.remote.margin import exactly, summaries
+from maxmargin.estimators.validation import read_partitions
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
 from maxmargin.rows.sparse import check_structure
-from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import Budget, Solved, Task
+from maxmargin.rows.survey import Surveyed
+from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
+from maxmargin.solvers.remote.rounds import Limits, Query, View, ask_all
 
 Plane = tuple[np.ndarray, float]
 # The positive class, the negative one (None: all others), and all labels of the negative side.
 Sides = tuple[Hashable, Hashable, list[Hashable]]
 
 
-class Bench(Protocol):
-    """One binary problem."""
+BINS = 1_024  # in which points are counted to find the one that is looked for
+MAX_POINTS = 10_000  # of them that come here
+MAX_ROUNDS = 12  # until points differ by their last digits
 
-    n: int
+
+class Reference:
+    """A binary problem with its optimum, which planes are compared with.
+
+    All that is asked of the rows are sums over partitions, so they may be anywhere.
+    """
+
+    def __init__(
+        self,
+        data: Surveyed,
+        task: RemoteTask,
+        best: RemoteSolved,
+        sides: Sides,
+        tol: float,
+        free: bool,
+    ) -> None:
+        self.n = data.n
+        self._data, self._task, self._best, self._sides = data, task, best, sides
+        self._tol, self._free, self._hard = tol, free, task.C is None
 
     def optimum(self) -> Plane:
         """The best plane there is; its multipliers are kept."""
+        data, found = self._data, self._best
+        if found.point.meets is not None:
+            assert data.rows.classes is not None
+            labels, ones = data.rows.classes.tolist(), np.ones(len(data.rows.classes))
+            negative = None if self._sides[1] is None else labels.index(self._sides[1])
+            machine = Machine(None, self._task.positive, negative, np.empty(0, np.int64), ones)
+            names = tuple(f"x{j}" for j in range(data.rows.d))
+            verdict, self._best = exactly(data, machine, labels, names, self._free, found)
+            if not verdict.separable:
+                raise NotSeparableError(
+                    f"the hard margin has no solution: {verdict.witness}.",
+                    {None: verdict},
+                    Remedy("audit a soft margin", "C", ...),
+                )
+        return self._best.w, self._best.b
+
+    def _ask(self, function: Callable[..., Any], *small: Any) -> list[Any]:
+        (answers,) = ask_all(self._data.rows, [(self._best.side, Query(function, small))])
+        return [answer for answer in answers if answer is not None]
+
+    @property
+    def _unit(self) -> float:
+        """How much larger C is in the coordinates of the solver."""
+        return float(self._best.side.scene.scale**2)
 
     def mistakes(self, planes: Sequence[Plane]) -> list[tuple[int, float]]:
         """For each plane the number of rows with y f(x) ≤ 0, and the least y f(x)."""
+        parts = self._ask(_mistakes, list(planes))
+        each = zip(*parts, strict=True)
+        return [(sum(w for w, _ in one), min(least for _, least in one)) for one in each]
 
     def certificate(self, w: np.ndarray, b: float, edge: float, problem: str) -> Certificate:
         """Judge a plane by the multipliers of the optimum; its margin is to be ``edge``."""
+        (found,) = summaries(self._data.rows, [self._best._replace(w=w, b=b)], edge)
+        return judge(found, w, self._hard, self._free, problem, self._data.rows.rounds, edge)
 
     def value(self, w: np.ndarray, b: float) -> float:
         """½‖w‖² + Σ C_i ξ_i."""
+        return 0.5 * float(w @ w) + math.fsum(self._ask(_slack, w, b)) / self._unit
 
     def best_bias(self, w: np.ndarray) -> float:
-        """The b that minimises Σ C_i ξ_i for this w."""
+        """The b that minimises Σ C_i ξ_i for this w.
+
+        Points are counted in bins, then in bins of the bin that matters, until few are left in one.
+        """
+        lows, highs, sums = zip(*self._ask(_range, w), strict=True)
+        low, high, target, below = math.nextafter(min(lows), -math.inf), max(highs), math.fsum(sums), 0.0
+        for _ in range(MAX_ROUNDS):
+            edges = np.unique(np.linspace(low, high, BINS + 1))[1:]
+            parts = self._ask(_bins, w, low, edges)
+            weights, counts = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+            up_to = below + np.cumsum(weights)
+            some = np.flatnonzero(counts)
+            k = int(np.searchsorted(some, np.searchsorted(up_to, target * (1 - 1e-12))))
+            k = int(some[min(k, len(some) - 1)])  # sums of another round may differ by rounding
+            below = float(up_to[k - 1]) if k else below
+            low, high = float(edges[k - 1]) if k else low, float(edges[k])
+            if counts[k] <= MAX_POINTS or len(edges) == 1:
+                break
+        if counts[k] > MAX_POINTS:
+            return float(high)
+        turns, C = (np.concatenate(c) for c in zip(*self._ask(_within, w, low, high), strict=True))
+        return first_to_reach(turns, C, target, below)
 
     def regularised(self, scaling: float) -> float:
         """The optimum of the problem in which the bias is one more feature, and penalised."""
+        data = self._data
+        rows = data.rows.changed(partial(with_column, value=scaling), data.rows.d + 1)
+        wide = data.over(rows, np.append(data.reach, abs(scaling)))
+        (best,) = _solved(wide, [self._task], 0.0, self._tol)
+        (found,) = summaries(rows, [best])
+        return judge(found, best.w, self._hard, False, "", 0).dual
 
 
-class Ground(Protocol):
-    """Labelled rows, and binary problems on them."""
-
-    d: int
-    classes: np.ndarray
-
-    def factors(self, class_weight: Any) -> np.ndarray:
-        """One weight per class."""
-
-    def benches(self, bounds: Sequence[np.ndarray], sides: Sequence[Sides]) -> Iterator[Bench]:
-        """A problem for each of the sides, with the bounds C by label code."""
+def _margins(view: View, w: np.ndarray, b: float) -> np.ndarray:
+    return np.asarray(view.frame.y * (view.frame.rows.times(w[:, None])[:, 0] + b))
 
 
-class LocalGround:
-    """Rows in memory, or in a file."""
-
-    def __init__(self, X: Any, y: Any, tol: float, free: bool) -> None:
-        self._rows, y = read_Xy(BaseEstimator(), X, y)
-        self.d, self.classes = self._rows.d, find_classes(y)
-        self._codes, self._tol, self._free = encode(y, self.classes), tol, free
-
-    def factors(self, class_weight: Any) -> np.ndarray:
-        """One weight per class."""
-        return class_weights(class_weight, self.classes, self._codes)
-
-    def benches(self, bounds: Sequence[np.ndarray], sides: Sequence[Sides]) -> Iterator[Bench]:
-        """A problem for each of the sides, with the bounds C by label code."""
-        labels = self.classes.tolist()
-        for C, side in zip(bounds, sides, strict=True):
-            y = np.where(self._codes == labels.index(side[0]), 1.0, -1.0)
-            yield _LocalBench(self._rows, y, C[self._codes], side, self._tol, self._free)
+def _turns(view: View, w: np.ndarray) -> np.ndarray:
+    """The b at which the margin of each row is one."""
+    return np.asarray(view.frame.y - view.frame.rows.times(w[:, None])[:, 0])
 
 
-class _LocalBench:
-    def __init__(
-        self, rows: Rows, y: np.ndarray, C: np.ndarray, sides: Sides, tol: float, free: bool
-    ) -> None:
-        self.n = rows.n
-        self._rows, self._y, self._C, self._sides = rows, y, C, sides
-        self._tol, self._free, self._hard = tol, free, math.isinf(C[0])
-
-    def optimum(self) -> Plane:
-        self._best = self._solved(self._rows, 1.0 if self._free else 0.0)
-        return self._best.w, self._best.b
-
-    def _solved(self, rows: Rows, pad: float) -> Solved:
-        bounds = None if self._hard else self._C
-        (best,) = solve_margins(rows, [Task(self._y, bounds)], pad, self._tol, Budget())
-        if not best.meets:
-            return best
-        names = tuple(f"x{j}" for j in range(rows.d))
-        question = Question(rows, self._y, None, *self._sides, names, self._free)
-        verdict, other = second_opinion(question, best)
-        if other is not None:
-            return other
-        raise no_solution(verdict)
-
-    def _margins(self, w: np.ndarray, b: float) -> np.ndarray:
-        return np.asarray(self._y * (self._rows.times(w[:, None])[:, 0] + b))
-
-    def mistakes(self, planes: Sequence[Plane]) -> list[tuple[int, float]]:
-        margins = (self._margins(*plane) for plane in planes)
-        return [(int(np.count_nonzero(m <= 0)), float(m.min())) for m in margins]
-
-    def certificate(self, w: np.ndarray, b: float, edge: float, problem: str) -> Certificate:
-        point = Point(w, b, self._y, self._best.alpha, self._C, self._free, edge)
-        return certificate(self._rows, point, problem, self._best.passes + 1).proof
-
-    def value(self, w: np.ndarray, b: float) -> float:
-        slack = np.maximum(1.0 - self._margins(w, b), 0.0)
-        return 0.5 * float(w @ w) + float(self._C @ slack)
-
-    def best_bias(self, w: np.ndarray) -> float:
-        turns = self._y - self._rows.times(w[:, None])[:, 0]
-        return first_to_reach(turns, self._C, float(self._C[self._y > 0].sum()))
-
-    def regularised(self, scaling: float) -> float:
-        wide = with_column(self._rows, scaling)
-        best = self._solved(wide, 0.0)
-        v = wide.combine((best.alpha * self._y)[None])[0]
-        return float(best.alpha.sum()) - 0.5 * float(v @ v)
+def _mistakes(view: View, planes: Sequence[Plane]) -> list[tuple[int, float]]:
+    margins = (_margins(view, *plane) for plane in planes)
+    return [(int(np.count_nonzero(m <= 0)), float(m.min())) for m in margins]
 
 
-def no_solution(verdict: Any) -> NotSeparableError:
-    """The error of a hard margin that does not exist."""
-    return NotSeparableError(
-        f"the hard margin has no solution: {verdict.witness}.",
-        {None: verdict},
-        Remedy("audit a soft margin", "C", ...),
-    )
+def _slack(view: View, w: np.ndarray, b: float) -> float:
+    return float(view.C @ np.maximum(1.0 - _margins(view, w, b), 0.0))
+
+
+def _range(view: View, w: np.ndarray) -> tuple[float, float, float]:
+    turns = _turns(view, w)
+    return float(turns.min()), float(turns.max()), float(view.C[view.frame.y > 0].sum())
+
+
+def _bins(view: View, w: np.ndarray, low: float, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of C_i, and the number of points, up to each edge from the one before it."""
+    turns = _turns(view, w)
+    mine = np.flatnonzero((turns > low) & (turns <= edges[-1]))
+    home = np.searchsorted(edges, turns[mine])
+    k = len(edges)
+    return np.bincount(home, view.C[mine], k), np.bincount(home, minlength=k)
+
+
+def _within(view: View, w: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    turns = _turns(view, w)
+    mine = np.flatnonzero((turns > low) & (turns <= high))
+    return turns[mine], view.C[mine]
 
 
 def first_to_reach(turns: np.ndarray, C: np.ndarray, target: float, below: float = 0.0) -> float:
@@ -214,24 +239,36 @@ def certify(
         C = check_number("C", C, above=0, remedy=Remedy("give inf for the hard margin"))
     check_number("tol", tol, above=0, below=1)
     free = bool(getattr(model, "fit_intercept", True))
-    if is_remote(X):
-        return audit(cast(Ground, remote("audit").ground_of(X, y, tol, free)), model, C, free)
-    return audit(LocalGround(X, y, tol, free), model, C, free)
+    return audit(read_partitions(X, y), model, C, free, tol)
 
 
-def audit(ground: Ground, model: Any, C: float, free: bool) -> Certificate | dict[Hashable, Certificate]:
-    """Audit a model on labelled rows, wherever they are."""
-    classes = ground.classes
-    W, B = _planes(model, ground.d, len(classes))
-    factors = ground.factors(getattr(model, "class_weight", None))
+def audit(
+    data: Surveyed, model: Any, C: float, free: bool, tol: float
+) -> Certificate | dict[Hashable, Certificate]:
+    """Audit a model on labelled rows, wherever they are; its machines share their passes."""
+    classes = data.rows.classes
+    assert classes is not None
+    W, B = _planes(model, data.rows.d, len(classes))
+    counts, codes = data.counts.sum(axis=0), np.arange(len(classes))
+    factors = class_weights(getattr(model, "class_weight", None), classes, codes, counts)
     loss, scaling = loss_of(model), scaling_of(model)
     labels = classes.tolist() if len(W) > 1 else [None]
     bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
     sides = [_sides(classes.tolist(), label) for label in labels]
+    tasks = [
+        RemoteTask(classes.tolist().index(side[0]), None, None if math.isinf(C) else bound)
+        for bound, side in zip(bounds, sides, strict=True)
+    ]
+    solved = _solved(data, tasks, float(free), tol)
     results = Certificates()
-    for k, bench in enumerate(ground.benches(bounds, sides)):
-        results[labels[k]] = _Audit(bench, C, free, scaling, loss).judge(W[k], float(B[k]))
+    for k, (task, best, side) in enumerate(zip(tasks, solved, sides, strict=True)):
+        reference = Reference(data, task, best, side, tol, free)
+        results[labels[k]] = _Audit(reference, C, free, scaling, loss).judge(W[k], float(B[k]))
     return results[None] if len(W) == 1 else results
+
+
+def _solved(data: Surveyed, tasks: Sequence[RemoteTask], pad: float, tol: float) -> list[RemoteSolved]:
+    return solve_remote(data, tasks, pad, [Limits(tol)] * len(tasks))
 
 
 def _bounds(C: float, factors: np.ndarray, positive: int | None) -> np.ndarray:
@@ -282,20 +319,22 @@ def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 class _Audit:
     """One plane against one binary problem."""
 
-    def __init__(self, bench: Bench, C: float, free: bool, scaling: float | None, loss: str) -> None:
-        self.bench, self.C, self.loss = bench, C, loss
+    def __init__(
+        self, reference: Reference, C: float, free: bool, scaling: float | None, loss: str
+    ) -> None:
+        self.reference, self.C, self.loss = reference, C, loss
         self.free, self.penalised = free, scaling is not None
         self.scaling = 1.0 if scaling is None else float(scaling)
         self.hard = math.isinf(C)
 
     def judge(self, w: np.ndarray, b: float) -> Certificate:
         """Return the certificate of the plane, with findings."""
-        best_w, best_b = self.bench.optimum()
-        (wrong, least), (best_wrong, _) = self.bench.mistakes([(w, b), (best_w, best_b)])
+        best_w, best_b = self.reference.optimum()
+        (wrong, least), (best_wrong, _) = self.reference.mistakes([(w, b), (best_w, best_b)])
         edge = least if self.hard and not wrong else 1.0
         through = "" if self.free else " through the origin"
         kind = "hard margin" if self.hard else f"soft margin, C = {self.C:g}"
-        proof = self.bench.certificate(w, b, edge, f"{kind}{through}, audited")
+        proof = self.reference.certificate(w, b, edge, f"{kind}{through}, audited")
         said = self._hard_findings(proof, wrong) if self.hard else self._soft_findings(proof, w, b)
         if self.loss != "hinge":
             other = f"The model minimises another loss, {self.loss}: the textbook's is the hinge."
@@ -309,7 +348,7 @@ class _Audit:
         attained, largest = proof.margin
         if wrong:
             return [
-                f"It does not separate the classes: {wrong} of {self.bench.n} rows are on the wrong "
+                f"It does not separate the classes: {wrong} of {self.reference.n} rows are on the wrong "
                 f"side or on the plane. The largest margin is {largest:.6g}."
             ]
         short = 1.0 - attained / largest
@@ -327,14 +366,14 @@ class _Audit:
         said = [f"The objective is {100 * above:.3g} % above the optimum of the textbook problem."]
         if not self.free:
             return said
-        better_b = self.bench.best_bias(w)
-        gain = proof.primal - self.bench.value(w, better_b)
+        better_b = self.reference.best_bias(w)
+        gain = proof.primal - self.reference.value(w, better_b)
         if gain > 0.01 * proof.gap:
             said.append(
                 f"With the same w, b = {better_b:.6g} instead of {b:.6g} would take away "
                 f"{100 * gain / proof.gap:.3g} % of that."
             )
-        padded = self.bench.regularised(self.scaling)
+        padded = self.reference.regularised(self.scaling)
         penalty = 0.5 * (b / self.scaling) ** 2
         other = (proof.primal + penalty - padded) / (proof.primal + penalty)
         remedy = "Centre the features, or leave b free."

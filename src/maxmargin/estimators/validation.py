@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from maxmargin.cluster.collections import is_remote
+from maxmargin.cluster.collections import is_remote, labelled
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import check_no_gaps, unlabelled
+from maxmargin.core.labels import check_no_gaps, encode, find_classes, unlabelled
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.survey import Surveyed, first_not_finite
+from maxmargin.rows.survey import Surveyed, first_not_finite, in_memory, survey
 
 
 @contextmanager
@@ -181,6 +181,15 @@ def read_Xy(
         X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
     rows = as_rows(X)
     return check_reach(rows, training=True, names=names_of(estimator)) if check else rows, y
+
+
+def read_partitions(X: Any, y: Any) -> Surveyed:
+    """Check training rows and labels, and return them as partitions: one of rows in this process."""
+    if is_remote(X):
+        return check_survey(survey(labelled(X, y)))
+    rows, y = read_Xy(BaseEstimator(), X, y)
+    classes = find_classes(y)
+    return in_memory(rows, classes, encode(y, classes))
 
 
 def names_of(estimator: Any) -> Sequence[str] | None:

@@ -270,6 +270,86 @@ class Part(NamedTuple):
     weight: np.ndarray | None = None  # of the rows, if they have weights
 
 
+class Partitions(Protocol):
+    """Labelled rows in one partition or many, wherever they are: what solvers see of data."""
+
+    n: int
+    d: int
+    classes: np.ndarray | None
+    offsets: np.ndarray  # the number of the first row of each partition, and n
+    rounds: int
+    bytes_moved: int
+
+    @property
+    def parts(self) -> int:
+        """How many partitions there are."""
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        *small: Any,
+        own: Sequence[Any] | None = None,
+        combine: Callable[[list[Any]], Any] | None = None,
+    ) -> list[Any]:
+        """One pass: ``function(part, *small)`` of every partition, with its own state at the end."""
+
+    def along(
+        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
+    ) -> Any:
+        """Hand a state on: ``function(part, own[k], state)`` of partition ``numbers[k]``, in turn."""
+
+    def changed(self, change: Callable[[Rows], Rows], d: int) -> Partitions:
+        """The same partitions with other features."""
+
+    @property
+    def at_once(self) -> int:
+        """How many partitions are read at the same time."""
+
+
+def split(rows: Partitions, indices: np.ndarray) -> list[np.ndarray]:
+    """Ascending row numbers, as numbers within each partition."""
+    cuts = np.searchsorted(indices, rows.offsets)
+    pairs = zip(cuts[:-1], cuts[1:], rows.offsets[:-1], strict=True)
+    return [indices[low:high] - first for low, high, first in pairs]
+
+
+class InMemory:
+    """Rows in this process, in memory or in a file, as one partition without copies."""
+
+    parts = at_once = 1
+    bytes_moved = 0
+
+    def __init__(self, part: Part, classes: np.ndarray | None) -> None:
+        self.part, self.classes = part, classes
+        self.n, self.d = part.rows.n, part.rows.d
+        self.offsets = np.array([0, self.n])
+        self.rounds = 0
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        *small: Any,
+        own: Sequence[Any] | None = None,
+        combine: Callable[[list[Any]], Any] | None = None,
+    ) -> list[Any]:
+        """One pass: the only answer there is."""
+        self.rounds += 1
+        return [function(self.part, *small, *([] if own is None else own))]
+
+    def along(
+        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
+    ) -> Any:
+        """Hand a state on."""
+        state = start
+        for mine in own:
+            state = function(self.part, mine, state)
+        return state
+
+    def changed(self, change: Callable[[Rows], Rows], d: int) -> InMemory:
+        """The same rows with other features."""
+        return InMemory(self.part._replace(rows=change(self.part.rows)), self.classes)
+
+
 class RemoteRows:
     """Rows in partitions, of which those without rows are left out.
 
@@ -349,12 +429,6 @@ class RemoteRows:
     def _seeing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function of a partition as it is seen here."""
         return function if self._change is None else partial(_changed, function, self._change)
-
-    def split(self, indices: np.ndarray) -> list[np.ndarray]:
-        """Ascending row numbers, as numbers within each partition."""
-        cuts = np.searchsorted(indices, self.offsets)
-        pairs = zip(cuts[:-1], cuts[1:], self.offsets[:-1], strict=True)
-        return [indices[low:high] - first for low, high, first in pairs]
 
 
 def opened(X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray | None, *state: Any) -> Any:

@@ -11,15 +11,24 @@ from maxmargin.core.errors import InputError, Remedy, some
 from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
 from maxmargin.rows.base import Csr, Rows
 from maxmargin.rows.dense import not_doubles
-from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of
+from maxmargin.rows.partitions import (
+    Executor,
+    InMemory,
+    Part,
+    Partitions,
+    RemoteRows,
+    block_of,
+    moved,
+    rows_of,
+)
 
 MAX_CLASSES = 10_000  # distinct labels
 
 
 class Surveyed(NamedTuple):
-    """Remote rows, and what the first round told about them."""
+    """Rows in partitions, and what the first round told about them."""
 
-    rows: RemoteRows
+    rows: Partitions
     counts: np.ndarray  # of each class in each partition
     reach: np.ndarray  # max_i |x_ij|
     bad: tuple[int, int, float] | None  # row, column and value of the first nan or infinity
@@ -34,10 +43,19 @@ class Surveyed(NamedTuple):
         """How many rows there are, those of weight zero left out."""
         return int(self.counts.sum())
 
-    def over(self, rows: RemoteRows, reach: np.ndarray) -> Surveyed:
+    def over(self, rows: Partitions, reach: np.ndarray) -> Surveyed:
         """The same about other features of these rows."""
         more = rows.n * (rows.d - self.rows.d)
         return self._replace(rows=rows, reach=reach, entries=self.entries + more)
+
+
+def in_memory(rows: Rows, classes: np.ndarray, codes: np.ndarray) -> Surveyed:
+    """Rows in this process, with the codes of their labels, as one partition."""
+    counts = np.bincount(codes, minlength=len(classes))
+    only = InMemory(Part(rows, codes), classes)
+    return Surveyed(
+        only, counts[None], rows.column_reach, None, rows.is_sparse, rows.entries, counts.astype(float)
+    )
 
 
 class _Facts(NamedTuple):

@@ -26,7 +26,7 @@ from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.progress import Watch
 from maxmargin.estimators.separability import ask, feature_names, second_opinion
 from maxmargin.estimators.validation import check_survey, known_features
-from maxmargin.rows.partitions import RemoteRows
+from maxmargin.rows.partitions import Partitions
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.margin.tasks import Pass, Solved
 from maxmargin.solvers.problem import Machine
@@ -67,7 +67,7 @@ class RemoteMachine(Slab):
 
     def __init__(
         self,
-        rows: RemoteRows,
+        rows: Partitions,
         solved: RemoteSolved,
         label: Hashable,
         certificate: Certificate,
@@ -126,7 +126,7 @@ class _Rows(NamedTuple):
     slack: np.ndarray
 
 
-def summaries(rows: RemoteRows, solved: Sequence[RemoteSolved], edge: float = 1.0) -> list[Summary]:
+def summaries(rows: Partitions, solved: Sequence[RemoteSolved], edge: float = 1.0) -> list[Summary]:
     """What all partitions together contribute to the certificate of each machine: one round."""
     asked = [(machine.side, judging(machine, edge)) for machine in solved]
     return [together(answers) for answers in ask_all(rows, asked)]
@@ -302,7 +302,7 @@ def exactly(
     assert pool is not None
     given = data.rows.offsets[pool.part] + pool.number
     order = np.argsort(given)
-    few = pool.some(order)
+    few = pool if np.all(np.diff(given) > 0) else pool.some(order)
     machine = replace(machine, members=given[order])
     partial = pool.rows.n < data.rows.n
     question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial, deadline=deadline)

@@ -23,7 +23,7 @@ from maxmargin.estimators.separability import (
     put_into_words,
 )
 from maxmargin.estimators.validation import check_exact_survey
-from maxmargin.rows.partitions import Part, RemoteRows
+from maxmargin.rows.partitions import Part, Partitions
 from maxmargin.rows.survey import Surveyed, survey
 from maxmargin.solvers.exact.integer_rows import exponents_of
 from maxmargin.solvers.exact.objections import Columns, Decided, remote_verdict
@@ -115,7 +115,7 @@ def _verdict(
     return put_into_words(question, decided.rows, finding, decided.answer, filtered)
 
 
-def _fingerprint(rows: RemoteRows, side: Side, count: int) -> str:
+def _fingerprint(rows: Partitions, side: Side, count: int) -> str:
     """The fingerprint of the rows of a machine, which are brought here partition by partition."""
     parts = (part for k in range(rows.parts) for part in rows.along(_streams, None, [k], [side]))
     return fingerprint_of(parts, count, rows.d)

@@ -6,12 +6,13 @@ A sample of the rows: always the same draw, with enough rows of every class.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import Part, matrix_of, stacked
+from maxmargin.rows.partitions import InMemory, Part, matrix_of, split, stacked
 from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.margin.coordinates import Scene, draw, set_scene
 from maxmargin.solvers.margin.hard_margin import pool_size
@@ -27,7 +28,17 @@ from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.summaries import alike, key_of
 from maxmargin.solvers.margin.tasks import Budget, Task
 from maxmargin.solvers.remote.hard import remote_hard_margin
-from maxmargin.solvers.remote.rounds import Course, Limits, Plane, Pool, RemotePoint, Side, run_rounds
+from maxmargin.solvers.remote.rounds import (
+    Course,
+    Given,
+    Limits,
+    Multipliers,
+    Plane,
+    Pool,
+    RemotePoint,
+    Side,
+    run_rounds,
+)
 
 RARE = 8  # each class has at least a share of one in so many of the sample, divided by the others
 SURE = 40  # rows of a class that are expected in a draw where it is sure not to be missed
@@ -49,7 +60,7 @@ def sample(data: Surveyed, size: int) -> Sample:
     rows, totals = data.rows, data.counts.sum(axis=0)
     least = max(1, size // (RARE * max(1, len(totals) - 1)))
     own: list[tuple[np.ndarray, dict[int, np.ndarray]]]
-    own = [(places, {}) for places in rows.split(draw(rows.n, size))]
+    own = [(places, {}) for places in split(rows, draw(rows.n, size))]
     for code, total in enumerate(totals.tolist()):
         if total * size < max(least, SURE) * rows.n:
             ends = np.concatenate([[0], np.cumsum(data.counts[:, code])])
@@ -106,6 +117,8 @@ def solve_remote(
 ) -> list[RemoteSolved]:
     """Solve machines on the same partitions together."""
     rows, hard = data.rows, tasks[0].C is None
+    if isinstance(rows, InMemory):
+        return _solve_here(rows, tasks, pad, limits[0])
     d, dense = rows.d, max(1, data.entries // rows.n)
     carried = max(SOFT.min_working_rows, (CARRIED if d <= NEWTON else WIDE * CARRIED) // dense)
     if hard:
@@ -127,6 +140,28 @@ def solve_remote(
     points = run_rounds(rows, sides, courses)
     found = zip(sides, points, strict=True)
     return [RemoteSolved(side, point, *outside(side, point)) for side, point in found]
+
+
+def _solve_here(
+    partition: InMemory, tasks: Sequence[RemoteTask], pad: float, limits: Limits
+) -> list[RemoteSolved]:
+    """The same for rows in this process, where solvers see all of them at once."""
+    rows, codes = partition.part.rows, partition.part.codes
+    scene = Scene(np.zeros(rows.d), 1.0)  # of answers in the user's coordinates
+    sides = [Side(task.positive, task.negative, task.C, pad, scene) for task in tasks]
+    asked = [Task(side.signs(codes), None if side.C is None else side.bounds(codes)) for side in sides]
+    results = solve_margins(rows, asked, pad, limits.tol, Budget(deadline=limits.deadline))
+    found = []
+    for side, task, one in zip(sides, asked, results, strict=True):
+        some = np.flatnonzero(one.alpha)
+        everything = np.arange(rows.n)
+        pool = Pool(rows, task.y, side.bounds(codes), np.zeros_like(everything), everything)
+        point = RemotePoint(Plane(one.w, one.b), Multipliers(None, [Given(some, one.alpha[some])]))
+        if one.meets:
+            point = replace(point, meets=pool, weights=one.alpha)
+        found.append(RemoteSolved(side, point, one.w, one.b))
+    partition.rounds += max(one.passes for one in results)
+    return found
 
 
 def _side(task: RemoteTask, pad: float, scene: Scene) -> Side:

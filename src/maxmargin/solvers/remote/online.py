@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
-from maxmargin.rows.partitions import Part, RemoteRows
+from maxmargin.rows.partitions import Part, Partitions
 from maxmargin.solvers.examples import Examples, shares
 from maxmargin.solvers.perceptron.running import Runs, Settings, State, in_groups
 from maxmargin.solvers.problem import Machine
@@ -76,7 +76,7 @@ def sizes(machines: Sequence[Machine], counts: np.ndarray) -> np.ndarray:
 class RemoteExamples:
     """Rows in partitions on which planes are measured: one round for all machines together."""
 
-    rows: RemoteRows
+    rows: Partitions
     form: Form
 
     def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
@@ -157,7 +157,7 @@ class Sequential(Runs):
 
     def __init__(
         self,
-        rows: RemoteRows,
+        rows: Partitions,
         form: Form,
         machines: Sequence[Machine],
         state: State,
@@ -198,7 +198,7 @@ class Mixing(Sequential):
 
     def __init__(
         self,
-        rows: RemoteRows,
+        rows: Partitions,
         form: Form,
         machines: Sequence[Machine],
         state: State,

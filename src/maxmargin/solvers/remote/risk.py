@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.partitions import Part, RemoteRows
+from maxmargin.rows.partitions import Part, Partitions
 from maxmargin.solvers.perceptron.line_search import Breaks, lowest
 from maxmargin.solvers.perceptron.risk import Risk, Slope
 from maxmargin.solvers.problem import Machine
@@ -104,7 +104,7 @@ class RemoteRisk(Slope):
     """R and its gradient for machines on rows in partitions."""
 
     def __init__(
-        self, rows: RemoteRows, form: Form, machines: Sequence[Machine], sizes: Sequence[int]
+        self, rows: Partitions, form: Form, machines: Sequence[Machine], sizes: Sequence[int]
     ) -> None:
         super().__init__(light(machines), sizes)
         self.rows, self.form = rows, form
@@ -196,7 +196,7 @@ def _broken(
 
 
 def first_rows(
-    rows: RemoteRows, form: Form, machines: Sequence[Machine], sizes: np.ndarray
+    rows: Partitions, form: Form, machines: Sequence[Machine], sizes: np.ndarray
 ) -> np.ndarray:
     """y_i (x_i, 1) of the first row of each machine; ``sizes`` are its rows in each partition."""
     first = np.argmax(sizes > 0, axis=1)

@@ -39,7 +39,7 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import Part, RemoteRows, matrix_of, stacked
+from maxmargin.rows.partitions import Part, Partitions, matrix_of, stacked
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS
 from maxmargin.solvers.margin.coordinates import Frame, Scene
 from maxmargin.solvers.margin.tasks import as_good_a_bound, as_good_a_plane, relative_gap
@@ -122,7 +122,7 @@ class Query(NamedTuple):
 Course = Generator[Query, list[Any], T]
 
 
-def ask_all(rows: RemoteRows, asked: Sequence[tuple[Side, Query]]) -> list[list[Any]]:
+def ask_all(rows: Partitions, asked: Sequence[tuple[Side, Query]]) -> list[list[Any]]:
     """One round for several machines: for each of them the answers of the partitions."""
     own = [[(s, q.function, q.state(k)) for s, q in asked] for k in range(rows.parts)]
     each = [q.combine for _, q in asked if q.combine is not None]
@@ -152,7 +152,7 @@ def _answers(part: Part, asked: Sequence[tuple[Side, Callable[..., Any], tuple[A
     return answers
 
 
-def run_rounds(rows: RemoteRows, sides: Sequence[Side], courses: Sequence[Course[T]]) -> list[T]:
+def run_rounds(rows: Partitions, sides: Sequence[Side], courses: Sequence[Course[T]]) -> list[T]:
     """Run machines to their ends, together."""
     results: dict[int, T] = {}
     wanted: dict[int, Query] = {}
