@@ -11,7 +11,7 @@ import twins
 from bank import BANK, SEPARABLE, problem
 from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.risk import Risk
+from maxmargin.solvers.perceptron.batch import Risk
 from maxmargin.solvers.problem import Machine
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of fits: ended at any piece and resumed, a perceptron has the same bits.
+"""Checkpoints of fits: ended after any epoch and resumed, a perceptron has the same bits.
 
 A margin machine begins where its last pass led, and ends at the same certified optimum.
 """
@@ -20,12 +20,12 @@ from sklearn.datasets import load_iris
 
 import maxmargin as mm
 from maxmargin import stopping
-from maxmargin.checkpoints import checkpoint, fit
-from maxmargin.checkpoints.fit import decode, encode, read_sealed, write_sealed
 from maxmargin.core.errors import InputError
+from maxmargin.saving import checkpoint as fit
 from maxmargin.saving import to_dict
+from maxmargin.saving.checkpoint import checkpoint, read_sealed, write_sealed
 from maxmargin.solvers.margin import hard_margin, soft_margin, solve
-from maxmargin.solvers.perceptron import running
+from maxmargin.solvers.perceptron import online
 from thorough import THOROUGH
 
 X, y = load_iris(return_X_y=True)
@@ -74,15 +74,9 @@ def data(name):
 
 
 @pytest.fixture
-def short_pieces(monkeypatch):
-    """Cut epochs into pieces of a few rows."""
-
-    def pieces(self, order):
-        for start in range(0, len(order), 40):
-            yield order[start : start + 40]
-
-    monkeypatch.setattr(running.Running, "pieces", pieces)
-    monkeypatch.setattr(os, "fsync", lambda file: None)  # nobody pulls the plug
+def no_plug(monkeypatch):
+    """Nobody pulls the plug: files need not reach the disk."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
 
 
 @pytest.fixture
@@ -123,7 +117,7 @@ def kill_after(monkeypatch, writes):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.usefixtures("short_pieces")
+@pytest.mark.usefixtures("no_plug")
 def test_a_fit_ended_again_and_again_gives_the_same_bits(name, tmp_path, monkeypatch):
     new, (rows, labels) = MODELS[name], data(name)
     if new().get_params().get("random_state", 0) is None:
@@ -228,35 +222,34 @@ def test_the_time_of_all_processes_counts(many_passes, tmp_path, monkeypatch):
         with pytest.raises(Killed):
             checkpoint(model, path, every=0.0).fit(rows, labels)
     content = read_sealed(path, fit.FORMAT, fit.VERSION)
-    now = decode(content["now"])
+    (now,) = content["states"]
     assert 900 < now["left"] < 1000
-    write_sealed(path, fit.FORMAT, fit.VERSION, {**content, "now": encode({**now, "left": -1.0})})
+    write_sealed(path, fit.FORMAT, fit.VERSION, {**content, "states": [{**now, "left": -1.0}]})
     many_passes.clear()
     with pytest.warns(mm.BudgetWarning):
         checkpoint(model, path, every=0.0).fit(rows, labels)
     assert len(many_passes) <= 2
 
 
-@pytest.mark.usefixtures("short_pieces")
+@pytest.mark.usefixtures("no_plug")
 def test_a_resumed_fit_does_not_begin_anew(tmp_path, monkeypatch):
     model, path = MODELS["cyclic"](), tmp_path / "fit.json"
     with monkeypatch.context() as patch:
-        kill_after(patch, 20)
+        kill_after(patch, 5)
         with pytest.raises(Killed):
             checkpoint(model, path, every=0.0).fit(A, b)
     visits = []
-    sweep = running.sweep
-    monkeypatch.setattr(running, "sweep", lambda *args: visits.append(sweep(*args)))
+    sweep = online.sweep
+    monkeypatch.setattr(online, "sweep", lambda *args: visits.append(sweep(*args)))
     checkpoint(model, path, every=0.0).fit(A, b)
-    pieces = 3 * model.n_iter_
-    assert len(visits) == pieces - 20
+    assert len(visits) == model.n_iter_ - 5
 
 
 FITTING = """
 import os, sys, warnings
 import numpy as np
 import maxmargin as mm
-from maxmargin.checkpoints import checkpoint
+from maxmargin.saving.checkpoint import checkpoint
 sys.path.append(sys.argv[1])
 from streaming import die_at
 warnings.simplefilter("ignore")
@@ -394,8 +387,8 @@ def test_labels_weights_names_and_validation_rows_belong_to_the_data(tmp_path):
 
 def test_a_checkpoint_of_an_older_version_is_refused(tmp_path):
     path = tmp_path / "fit.json"
-    write_sealed(path, fit.FORMAT, 3, {"task": {}})
-    with pytest.raises(InputError, match=r"version 4\. Got 3 instead\. Remove the file to begin anew"):
+    write_sealed(path, fit.FORMAT, 4, {"task": {}})
+    with pytest.raises(InputError, match=r"version 5\. Got 4 instead\. Remove the file to begin anew"):
         checkpoint(mm.SoftMarginSVC(), path).fit(A, b)
 
 

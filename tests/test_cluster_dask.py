@@ -18,7 +18,7 @@ import pytest
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.checkpoints import checkpoint
+from maxmargin.saving.checkpoint import checkpoint
 from partitions import cluster
 from serving import until
 

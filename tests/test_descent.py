@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.checkpoints import checkpoint, fit
 from maxmargin.rows import as_rows
+from maxmargin.saving import checkpoint as fit
+from maxmargin.saving.checkpoint import checkpoint
 from maxmargin.solvers.margin import active_set, coordinate_descent
 from maxmargin.solvers.margin.coordinate_descent import Descent
 from maxmargin.solvers.margin.coordinates import NotFiniteError

@@ -12,7 +12,7 @@ import pytest
 import maxmargin as mm
 from bank import problem
 from maxmargin.solvers import examples
-from maxmargin.solvers.perceptron import running
+from maxmargin.solvers.perceptron import online
 
 P = problem("overlap")
 NEW = {
@@ -101,7 +101,7 @@ def interrupt_after(monkeypatch, calls):
 
         return work
 
-    monkeypatch.setattr(running, "sweep", interrupted(running.sweep))
+    monkeypatch.setattr(online, "sweep", interrupted(online.sweep))
     monkeypatch.setattr(examples, "decide", interrupted(examples.decide))
     monkeypatch.setattr(examples, "products", interrupted(examples.products))
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maxmargin.solvers.perceptron.line_search import breaks, fewest_errors, lowest
+from maxmargin.solvers.perceptron.batch import breaks, lowest
+from maxmargin.solvers.perceptron.pocket import fewest_errors
 
 small = st.integers(-6, 6)
 cases = st.lists(st.tuples(small, small, st.integers(1, 4)), min_size=1, max_size=12)

@@ -6,14 +6,14 @@ import pytest
 import maxmargin as mm
 import twins
 from bank import SEPARABLE, problem
-from maxmargin.solvers.perceptron.running import BLOCK, epochs
+from maxmargin.solvers.perceptron.online import BLOCK_ROWS, visiting_order
 
 SIZES = {"small": 100, "large": 20_001}  # above 16,384 rows blocks are shuffled
 
 
 def some_epochs(order, members, number=3, seed=0):
-    source = epochs(order, members, np.random.default_rng(seed))
-    return [next(source) for _ in range(number)]
+    rng = np.random.default_rng(seed)
+    return [visiting_order(order, members, rng) for _ in range(number)]
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
@@ -36,8 +36,9 @@ def test_shuffled_visits_each_row_once_per_epoch_in_a_new_order(size):
 def test_blocks_of_a_large_shuffle_do_not_stay_together():
     first, second = some_epochs("shuffled", np.arange(20_001), number=2)
     place = np.empty(20_001, dtype=int)
-    place[second] = np.arange(20_001) // BLOCK
-    whole = [len(set(place[first[k : k + BLOCK]])) == 1 for k in range(0, 20_001 - BLOCK, BLOCK)]
+    place[second] = np.arange(20_001) // BLOCK_ROWS
+    starts = range(0, 20_001 - BLOCK_ROWS, BLOCK_ROWS)
+    whole = [len(set(place[first[k : k + BLOCK_ROWS]])) == 1 for k in starts]
     assert np.mean(whole) < 0.1
 
 

@@ -15,13 +15,12 @@ from maxmargin.estimators import pocket_perceptron as pocket_estimator
 from maxmargin.estimators.remote.perceptron import fit_surveyed
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
-from maxmargin.solvers.perceptron.line_search import breaks, lowest
-from maxmargin.solvers.perceptron.running import epochs
+from maxmargin.solvers.perceptron import batch_partitions
+from maxmargin.solvers.perceptron.batch import breaks, lowest
+from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk
+from maxmargin.solvers.perceptron.online import visiting_order
+from maxmargin.solvers.perceptron.online_partitions import Form, partitions_in_turn
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote import risk as lines
-from maxmargin.solvers.remote import risk as remote_risk
-from maxmargin.solvers.remote.online import Form, partitions_in_turn
-from maxmargin.solvers.remote.risk import RemoteRisk
 from maxmargin.stopping import (
     MaxSeconds,
     MaxUpdates,
@@ -143,13 +142,12 @@ def test_other_orders_visit_partitions_in_turn_and_their_rows_as_in_memory(order
     cuts = [0, 25, 60, 90]
     model = fitted(mm.Perceptron(order=order, max_iter=2, random_state=3), X, y, cuts[1:-1])
     rng = np.random.default_rng(np.random.RandomState(3).randint(2**31))
-    turns = partitions_in_turn(order, 3, rng)
     visited = []
     for _ in range(2):
         epoch = []
-        for k, seed in next(turns):
+        for k, seed in partitions_in_turn(order, 3, rng):
             rows = np.arange(cuts[k], cuts[k + 1])
-            epoch.append(next(epochs(order, rows, np.random.default_rng(seed))))
+            epoch.append(visiting_order(order, rows, np.random.default_rng(seed)))
         visited.append(np.concatenate(epoch))
     assert not np.array_equal(*visited)
     if order == "shuffled":
@@ -273,8 +271,8 @@ def test_the_line_search_brackets_the_minimum_of_all_partitions(rows, cuts, ties
     X, y = np.column_stack([m, q]), np.arange(len(m)) % 2
     signs = 2.0 * y - 1.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remote_risk, "POINTS", 4)
-        patch.setattr(lines, "GROUPS", 2)
+        patch.setattr(batch_partitions, "BREAKPOINTS", 4)
+        patch.setattr(batch_partitions, "GROUPS", 2)
         weight = np.array([1.0, 3.0])
         parts = blocks(X * signs[:, None], y, [min(cut, len(m)) for cut in cuts])
         data = survey(Serial([*parts, (np.zeros((2, 2)), np.array([0, 1]))]))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from maxmargin.certificates.certificate import Certificate
     from maxmargin.certificates.proof import Proof
     from maxmargin.certificates.verdict import ExactOptimum, MulticlassVerdict, Verdict
-    from maxmargin.checkpoints.fit import checkpoint
     from maxmargin.core.errors import (
         BudgetWarning,
         ClusterError,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from maxmargin.files.svmlight import write_svmlight
     from maxmargin.laboratory.notebook import lab
     from maxmargin.rows.on_disk import FileRows
+    from maxmargin.saving.checkpoint import checkpoint
     from maxmargin.saving.model_file import load, save
 
 _HOME = {
@@ -72,7 +72,7 @@ _HOME = {
     "Verdict": "maxmargin.certificates.verdict",
     "Witness": "maxmargin.core.witness",
     "certify": "maxmargin.estimators.certify",
-    "checkpoint": "maxmargin.checkpoints.fit",
+    "checkpoint": "maxmargin.saving.checkpoint",
     "error_bounds": "maxmargin.estimators.error_bounds",
     "lab": "maxmargin.laboratory.notebook",
     "load": "maxmargin.saving.model_file",

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, Message, Remedy, count
+from maxmargin.core.errors import Message, Remedy, count
 from maxmargin.core.parameters import check_count, check_number
 
 __all__ = [
@@ -241,25 +241,20 @@ def remembered(watcher: Check) -> list[Any]:
     return [getattr(watcher, name) for name in _memory(watcher)]
 
 
-def remind(watcher: Check, memory: Any) -> None:
-    """Let a watcher remember what :func:`remembered` returned; :class:`InputError` if it is not that."""
-    inner = isinstance(watcher, _Together)
-    places: list[Any] = watcher.watchers if isinstance(watcher, _Together) else _memory(watcher)
-    if type(memory) is not list or len(memory) != len(places):
-        raise InputError(f"the memory of a rule must be a list of {len(places)}. Got another instead.")
-    for place, value in zip(places, memory, strict=True):
-        if inner:
-            remind(place, value)
-            continue
-        kinds = {type(getattr(watcher, place)), type(value)}
-        if len(kinds) > 1 and not kinds <= {int, float} and not kinds <= {type(None), StopReason}:
-            raise InputError("the memory of a rule must hold what it remembers. Got others instead.")
-        setattr(watcher, place, value)
+def remind(watcher: Check, memory: list[Any]) -> None:
+    """Let a watcher remember what :func:`remembered` returned."""
+    if isinstance(watcher, _Together):
+        for one, part in zip(watcher.watchers, memory, strict=True):
+            remind(one, part)
+    for name, value in zip(_memory(watcher), memory, strict=False):
+        setattr(watcher, name, value)
 
 
 def _memory(watcher: Check) -> list[str]:
     """The fields of a watcher but for its rule; a rule without memory watches by a method of its own."""
-    return [f.name for f in fields(watcher) if f.name != "rule"] if is_dataclass(watcher) else []
+    if isinstance(watcher, _Together) or not is_dataclass(watcher):
+        return []
+    return [f.name for f in fields(watcher) if f.name != "rule"]
 
 
 class _Memoryless(StoppingRule):

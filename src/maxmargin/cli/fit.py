@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-from maxmargin.checkpoints import checkpoint
 from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
 from maxmargin.cli.model_inputs import read_validation
 from maxmargin.cli.models import Wishes, estimator
@@ -19,6 +18,7 @@ from maxmargin.cli.output import SOME, as_seconds, describe, finite, key, senten
 from maxmargin.cli.separable import verdict_content
 from maxmargin.core.errors import BudgetWarning, NotSeparableError, count, some
 from maxmargin.saving import save, to_liblinear, to_onnx
+from maxmargin.saving.checkpoint import checkpoint
 from maxmargin.saving.model_file import check_model_name
 
 

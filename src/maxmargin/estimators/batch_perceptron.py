@@ -13,14 +13,13 @@ from maxmargin.core.history import Update
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.batch import batch_perceptron
-from maxmargin.solvers.perceptron.risk import Bundle, Risk
+from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
-    from maxmargin.solvers.remote.online import RemoteExamples
+    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 LARGEST_STEP = 2.0**90
 
@@ -166,8 +165,8 @@ class BatchPerceptron(StreamPerceptron):
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        from maxmargin.solvers.remote.online import sizes
-        from maxmargin.solvers.remote.risk import RemoteRisk, first_rows
+        from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk, first_rows
+        from maxmargin.solvers.perceptron.online_partitions import sizes
 
         rows, form, many = data.rows, problem.training.form, sizes(machines, data.counts)
         if start is None:
@@ -204,7 +203,7 @@ class BatchPerceptron(StreamPerceptron):
             risk = Risk(examples.restricted(machine.members), [machine])
             risk.look(Z[k : k + 1])
             mistakes[k] = risk.wrong[0]
-            Z[k : k + 1] = risk.step(Z[k : k + 1], self.step, [Bundle()])
+            Z[k : k + 1] = risk.step(Z[k : k + 1], self.step, Bundles(1, Z.shape[1]), [0])
             trace = self._logs[k].trace
             if trace is not None and mistakes[k]:
                 trace.append(Update(len(trace) + 1, -1, -float(risk.risk[0]), Z[k].copy()))

@@ -26,7 +26,7 @@ from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopR
 if TYPE_CHECKING:
     from maxmargin.certificates.verdict import Verdict
     from maxmargin.rows.survey import Surveyed
-    from maxmargin.solvers.remote.online import RemoteExamples
+    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 T = TypeVar("T")
 

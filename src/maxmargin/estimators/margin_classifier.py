@@ -30,7 +30,6 @@ from maxmargin.core.errors import (
     some,
     warn,
 )
-from maxmargin.core.keeping import is_kept, next_stage
 from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import (
     Deadline,
@@ -41,7 +40,7 @@ from maxmargin.core.parameters import (
     check_jobs,
     check_number,
 )
-from maxmargin.core.state_forms import StateError, count, each, entries, listed, maybe, number, numbers
+from maxmargin.core.stages import is_kept, next_stage
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
@@ -243,38 +242,40 @@ class KeptGroup:
     def __init__(self, rows: Rows, machines: int, deadline: float) -> None:
         self.stage, self.wanted, self.deadline = next_stage(), is_kept(), deadline
         self.points: list[Start | None] = [None] * machines
-        found = self.stage.saved if self.stage.finished is None else self.stage.finished
+        self.rows, self.ended = rows, False
+        found = self.stage.resume(self._state)
         if found is None:
             return
-        point = listed(numbers(None), numbers(rows.n), count)
-        entries(machines=each(maybe(point), machines), left=number)(found, "the state")
-        self.deadline = time.perf_counter() + found["left"]
+        self.deadline, self.ended = time.perf_counter() + found["left"], found["ended"]
         for k, one in enumerate(found["machines"]):
-            if one is None:
-                continue
-            z, alpha, passes = one
-            if len(z) not in (1, rows.d + 1):
-                raise StateError(
-                    f"weights must be {rows.d + 1} numbers, or a bias. Got {len(z)} instead."
-                )
-            self.points[k] = Start(z[:-1], float(z[-1]), alpha, passes)
+            if one["known"]:
+                w = one["w"] if one["plane"] else np.empty(0)
+                self.points[k] = Start(w, one["b"], one["alpha"], one["passes"])
 
     def keep(self, machine: int, point: MarginPoint) -> None:
         """Note a point in the user's coordinates, and write all of them down if it is time."""
         if self.wanted:
             self.points[machine] = Start(point.w, point.b, point.alpha, point.passes)
-            if self.stage.due():
-                self.stage.keep(self._state())
+            self.stage.keep(self._state)
 
     def finish(self, solved: Sequence[Solved]) -> None:
         """Note the results."""
-        if self.wanted and self.stage.finished is None:
+        if self.wanted and not self.ended:
             self.points = [Start(one.w, one.b, one.alpha, one.passes) for one in solved]
-            self.stage.finish(self._state())
+            self.ended = True
+            self.stage.keep(self._state, ended=True)
 
     def _state(self) -> dict[str, Any]:
-        machines = [p and [np.append(p.w, p.b), p.alpha, p.passes] for p in self.points]
-        return {"machines": machines, "left": self.deadline - time.perf_counter()}
+        left = self.deadline - time.perf_counter()
+        return {"machines": list(map(self._entries, self.points)), "left": left, "ended": self.ended}
+
+    def _entries(self, point: Start | None) -> dict[str, Any]:
+        """A point, or zeros in its place; also in place of w where there is no plane yet."""
+        known, plane = point is not None, point is not None and len(point.w) > 0
+        p = point or Start(np.empty(0), 0.0, np.zeros(self.rows.n), 0)
+        w = p.w if plane else np.zeros(self.rows.d)
+        given = {"w": w, "b": float(p.b), "alpha": p.alpha, "passes": int(p.passes)}
+        return {"known": known, "plane": plane, **given}
 
 
 def _found(

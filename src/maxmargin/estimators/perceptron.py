@@ -14,15 +14,22 @@ from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.logbook import Recorder
-from maxmargin.solvers.perceptron.online import online_perceptron, vote
-from maxmargin.solvers.perceptron.running import ORDERS, Running, Settings, State, in_groups
+from maxmargin.solvers.perceptron.epochs import Recorder
+from maxmargin.solvers.perceptron.online import (
+    ORDERS,
+    LocalPasses,
+    Settings,
+    State,
+    grouped,
+    online_perceptron,
+    vote,
+)
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
-    from maxmargin.solvers.remote.online import RemoteExamples
+    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 LARGEST_STEP = 2.0**90
 CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
@@ -197,8 +204,8 @@ class Perceptron(StreamPerceptron):
             start = np.zeros((len(machines), problem.training.rows.d + 1))
         stop = self._stopping_rule()
         state = State.begin(start, self.average, stop.max_updates())
-        running = Running(problem.training, machines, state, self._settings())
-        return online_perceptron(problem, running, stop, rng, observer)
+        passes = LocalPasses(problem.training, machines, self._settings(), sketch=True)
+        return online_perceptron(problem, passes, state, stop, rng, observer)
 
     def _solve_remote(
         self,
@@ -209,17 +216,23 @@ class Perceptron(StreamPerceptron):
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        from maxmargin.solvers.remote.online import Mixing, Sequential, sizes
+        from maxmargin.solvers.perceptron.online_partitions import (
+            Mixing,
+            PartitionPasses,
+            Sequential,
+            sizes,
+        )
 
         if start is None:
             start = np.zeros((len(machines), data.rows.d + 1))
         stop, form = self._stopping_rule(), problem.training.form
         state = State.begin(start, self.average, stop.max_updates())
-        running = Sequential(data.rows, form, machines, state, self._settings())
+        given = data.rows, form, machines, self._settings()
+        passes: PartitionPasses = Sequential(*given)
         if self.partitions == "mixing" and data.rows.parts > 1:
             many = np.count_nonzero(sizes(machines, data.counts), axis=1)
-            running = Mixing(data.rows, form, machines, state, self._settings(), many)
-        return online_perceptron(problem, running, stop, rng, observer)
+            passes = Mixing(*given, many)
+        return online_perceptron(problem, passes, state, stop, rng, observer)
 
     def predict_voted(self, X: Any) -> np.ndarray:
         """Return a label for each row by a vote of all weights the run went through.
@@ -270,16 +283,12 @@ class Perceptron(StreamPerceptron):
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
         before = self._state.counts[:, MADE].copy()
-        for k, running in enumerate(in_groups(examples, machines, self._state, self._settings())):
-            recorder = None
-            if self.record:
-                recorder = Recorder(examples, machines[k], running.state.Z[0], self._logs[k].trace)
-            for piece in running.pieces(next(running.orders(rng))):
-                if recorder is None:
-                    running.visit_all(piece)
-                    continue
-                for step, row in running.visit(piece):
-                    recorder.record(step, row, running.state.Z[0])
-            if recorder is not None:
-                self._logs[k].trace = recorder.trace
+        for which, passes in grouped(examples, machines, self._settings()):
+            state, log = self._state.part(which), self._logs[which][0]
+            if log.trace is None:
+                passes.epoch(state, rng)
+                continue
+            recorder = Recorder(examples, passes.machines[0], log.trace)
+            passes.epoch(state, rng, on_update=recorder.record)
+            recorder.write()
         return np.asarray(self._state.counts[:, MADE] - before)

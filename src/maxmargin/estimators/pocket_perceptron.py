@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,14 +14,14 @@ from maxmargin.core.parameters import check_bool, check_choice, check_count
 from maxmargin.estimators.online import StreamPerceptron
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.pocket import Carried, learn_rows, pocket_perceptron
-from maxmargin.solvers.perceptron.running import ORDERS, Settings, State
+from maxmargin.solvers.perceptron.online import ORDERS, Settings, State
+from maxmargin.solvers.perceptron.pocket import Carried, LocalSearch, learn_rows, pocket_perceptron
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
 
 if TYPE_CHECKING:
     from maxmargin.rows.survey import Surveyed
-    from maxmargin.solvers.remote.online import RemoteExamples
+    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 SAMPLED = 1 << 20  # numbers of a Dask collection that are brought here to polish on
 
@@ -184,10 +185,9 @@ class PocketPerceptron(StreamPerceptron):
             start = np.zeros((len(machines), training.rows.d + 1))
         solutions = []
         for machine, z in zip(machines, start, strict=True):
-            solution = pocket_perceptron(
-                part, machine, z, self._settings(), self._stopping_rule(), rng, observer, self.polish
-            )
-            deadline = part.began + self._stopping_rule().max_seconds()
+            search, stop = LocalSearch(training, machine, z, self._settings()), self._stopping_rule()
+            (solution,) = pocket_perceptron(part, search, z[None], stop, rng, observer, self.polish)
+            deadline = part.began + stop.max_seconds()
             total = float(machine.class_weight[training.codes].sum())
             solution.least_error = self._least_error(training, machine, solution, total, deadline)
             solutions.append(solution)
@@ -202,26 +202,27 @@ class PocketPerceptron(StreamPerceptron):
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
+        from maxmargin.solvers.perceptron.pocket_partitions import PartitionSearch, Sample
         from maxmargin.solvers.remote.machines import sample
-        from maxmargin.solvers.remote.pocket import Pursuit, polish_on, remote_pockets
 
         if start is None:
             start = np.zeros((len(machines), data.rows.d + 1))
         stop, rows, form = self._stopping_rule(), data.rows, problem.training.form
-        state = State.begin(start, average=False, max_updates=stop.max_updates())
-        running = Pursuit(rows, form, machines, state, self._settings())
         counts = data.counts.sum(axis=0)
         everyone = [machine.among(np.arange(len(counts))) for machine in machines]
         totals = [float(m.class_weight[c] @ counts[c]) for m, c in zip(machines, everyone, strict=True)]
-        solutions = remote_pockets(problem, running, totals, stop, rng, observer)
-        if not (self.polish or self.max_witnesses) or not any(s.best_error > 0 for s in solutions):
+
+        @cache
+        def some_rows() -> Sample:
+            drawn = sample(data, max(4 * (rows.d + 1), SAMPLED * rows.n // data.entries))
+            return Examples.of(drawn.rows, drawn.codes, form.pad, form.normalize), drawn.stands_for
+
+        given = problem.training, machines, start, self._settings(), totals, some_rows
+        search = PartitionSearch(*given)
+        solutions = pocket_perceptron(problem, search, start, stop, rng, observer, self.polish)
+        if not self.max_witnesses or not any(s.best_error > 0 for s in solutions):
             return solutions
-        deadline = problem.began + stop.max_seconds()
-        drawn = sample(data, max(4 * (rows.d + 1), SAMPLED * rows.n // data.entries))
-        some = Examples.of(drawn.rows, drawn.codes, form.pad, form.normalize)
-        if self.polish:
-            given = some, drawn.stands_for, problem.training
-            polish_on(*given, machines, solutions, totals, rng, deadline)
+        deadline, (some, _) = problem.began + stop.max_seconds(), some_rows()
         for machine, solution, total in zip(machines, solutions, totals, strict=True):
             mine = some.restricted(machine.among(some.codes))
             solution.least_error = self._least_error(mine, machine, solution, total, deadline)

@@ -17,7 +17,7 @@ from maxmargin.laboratory.state import State
 from maxmargin.laboratory.verdicts import find_verdict, tell_bound, tell_verdict
 from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.risk import Risk
+from maxmargin.solvers.perceptron.batch import Risk
 from maxmargin.solvers.problem import Machine
 
 # The conditions of Karush, Kuhn and Tucker, one by one, with how far each is from holding.

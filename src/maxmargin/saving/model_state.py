@@ -59,7 +59,7 @@ from maxmargin.saving.codec import (
     row,
 )
 from maxmargin.solvers.margin.solve import SOLVERS
-from maxmargin.solvers.perceptron.running import State
+from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import Solution
 from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
 
@@ -282,21 +282,10 @@ def _write_log(log: Log) -> dict[str, Any]:
         "mistakes": int(log.mistakes),
         "best_error": NUMBER.write(log.best_error),
         "reason": REASON.write(log.reason),
-        "history": {
-            name: [
-                (int if name in WHOLE else NUMBER.write)(getattr(epoch, name)) for epoch in log.history
-            ]
-            for name in History.columns()
-        },
+        "history": write_history(log.history),
     }
     if log.trace is not None:
-        written["trace"] = {
-            "start": np.asarray(log.trace.start, dtype=np.float64),
-            "steps": np.array([u.step for u in log.trace], dtype=np.int64),
-            "rows": np.array([u.row for u in log.trace], dtype=np.int64),
-            "margins": np.array([u.margin for u in log.trace], dtype=np.float64),
-            "weights": log.trace.weights[1:],
-        }
+        written["trace"] = write_trace(log.trace)
     return written
 
 
@@ -305,17 +294,24 @@ def _read_log(reader: Reader, label: Hashable, d: int) -> Log:
     solution = Solution(
         z=NO_WEIGHTS,
         reason=reader.take("reason", REASON),
-        history=_read_history(reader.reader("history")),
+        history=read_history(reader.reader("history")),
         state=NO_WEIGHTS,
         mistakes=reader.take("mistakes", COUNT),
-        trace=_read_trace(reader.reader("trace"), d) if "trace" in reader else None,
+        trace=read_trace(reader.reader("trace"), d) if "trace" in reader else None,
         best_error=reader.take("best_error", NUMBER),
     )
     reader.done()
     return Log(label, solution)
 
 
-def _read_history(reader: Reader) -> History:
+def write_history(history: History) -> dict[str, Any]:
+    """Return the columns of a history."""
+    written = dict.fromkeys(History.columns(), NUMBER.write) | dict.fromkeys(WHOLE, int)
+    return {name: [write(getattr(e, name)) for e in history] for name, write in written.items()}
+
+
+def read_history(reader: Reader) -> History:
+    """Return the history that :func:`write_history` wrote."""
     columns = {name: reader.take(name, arrays(int, None)).tolist() for name in WHOLE}
     length = len(columns["epoch"])
     for name in History.columns():
@@ -327,7 +323,19 @@ def _read_history(reader: Reader) -> History:
     return History([Epoch(*line) for line in zip(*(columns[n] for n in History.columns()), strict=True)])
 
 
-def _read_trace(reader: Reader, d: int) -> Trace:
+def write_trace(trace: Trace) -> dict[str, Any]:
+    """Return the start of a trace and its updates, as arrays."""
+    return {
+        "start": np.asarray(trace.start, dtype=np.float64),
+        "steps": np.array([u.step for u in trace], dtype=np.int64),
+        "rows": np.array([u.row for u in trace], dtype=np.int64),
+        "margins": np.array([u.margin for u in trace], dtype=np.float64),
+        "weights": trace.weights[1:],
+    }
+
+
+def read_trace(reader: Reader, d: int) -> Trace:
+    """Return the trace on d features that :func:`write_trace` wrote."""
     start = reader.take("start", arrays(float, d + 1))
     steps = reader.take("steps", arrays(int, None)).tolist()
     rows = reader.take("rows", arrays(int, len(steps))).tolist()

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from maxmargin.core.history import History, Trace
-from maxmargin.core.state_forms import Form, count, instance, maybe, number, numbers, record
+from maxmargin.core.stages import elapsed
 from maxmargin.stopping import StopReason
 
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the
@@ -73,7 +73,8 @@ class Problem(Generic[T]):
     training: T
     validation: Measured | None
     track_error: bool  # measure E_in after every epoch
-    began: float = field(default_factory=time.perf_counter)  # for budgets of seconds
+    # For budgets of seconds, which count the time of earlier processes.
+    began: float = field(default_factory=lambda: time.perf_counter() - elapsed())
     verdict: Callable[[Machine], Any] | None = None  # on the separability of a machine's rows
 
     def validation_errors(
@@ -102,27 +103,3 @@ class Solution:
     best_error: float = float("nan")  # pocket: their E_in, polished
     unpolished_error: float = float("nan")  # pocket: and before
     least_error: float = 0.0  # pocket: what no plane falls below
-
-
-def solution_form(width: int, average: int = 0) -> Form:
-    """What the solution of a machine with so many weights must look like; see ``core.state_forms``."""
-    return record(
-        Solution,
-        z=numbers(width),
-        reason=instance(StopReason),
-        history=instance(History),
-        state=numbers(width),
-        mistakes=count,
-        trace=maybe(trace_form(width)),
-        average=maybe(numbers(average)),
-        steps=count,
-        best_update=count,
-        best_error=number,
-        unpolished_error=number,
-        least_error=number,
-    )
-
-
-def trace_form(width: int) -> Form:
-    """What its trace must look like."""
-    return record(Trace, start=numbers(width))  # all weights of a trace have the shape of the first

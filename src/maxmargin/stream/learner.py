@@ -21,7 +21,7 @@ from maxmargin.kernels.hashing import find_columns, hash_numbers, put_names, tid
 from maxmargin.kernels.perceptron import MADE, progress
 from maxmargin.rows import Csr, CsrRows
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.running import Running
+from maxmargin.solvers.perceptron.online import LocalPasses
 from maxmargin.stream.hashing import bucket
 from maxmargin.stream.text_input import NO_LABEL, Block, text_of_label
 
@@ -308,11 +308,11 @@ class Learner:
             model._rng = random_generator("random_state", model.random_state)
         machines = model._machines_on(codes32[:0])
         state = model._state
-        running = Running(Examples(rows, codes32, model._pad), machines, state, model._settings())
+        passes = LocalPasses(Examples(rows, codes32, model._pad), machines, model._settings())
         before = state.counts[:, MADE].copy()
         predicted = np.empty(high - low, dtype=np.int64)
         arrays = state.Z, state.U, state.counts
-        progress(rows.arrays, codes32, running.positives, *arrays, running.rule, predicted)
+        progress(rows.arrays, codes32, passes.positives, *arrays, passes.rule, predicted)
         made = state.counts[:, MADE] - before
         model.n_mistakes_ += int(made.sum())
         model.stop_reason_ = ONLINE

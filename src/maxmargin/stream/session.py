@@ -24,9 +24,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.checkpoints.fit import read_sealed, write_sealed
 from maxmargin.core.errors import InputError
 from maxmargin.files.text import LINE
+from maxmargin.saving.checkpoint import read_sealed, write_sealed
 from maxmargin.saving.codec import COUNT, Reader, maybe, pack
 from maxmargin.saving.model_file import describe, restore
 from maxmargin.stream.learner import Learner

@@ -16,8 +16,8 @@ from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.validation import check_survey, known_features
 from maxmargin.rows.survey import Surveyed, survey
+from maxmargin.solvers.perceptron.online_partitions import Form, RemoteExamples
 from maxmargin.solvers.problem import Machine, Problem
-from maxmargin.solvers.remote.online import Form, RemoteExamples
 
 
 def fit_perceptron(

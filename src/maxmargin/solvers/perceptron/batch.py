@@ -1,37 +1,34 @@
-"""Gradient descent on the perceptron risk (``risk``), with steps of fixed or exact length.
+"""The batch perceptron: descent on the perceptron risk R(z) = Σ_{i∈V} −a_i·z, V = {i : a_i·z ≤ 0}.
 
-The run ends when V, the misclassified rows, is empty: R(z) = 0 with z ≠ 0, since at z = 0 every row is
-in V. With a fixed step the mistake-bound argument holds for the sums, and separable data is separated
-after finitely many steps.
+−∇R(z) = Σ_{i∈V} a_i, so a step of length ε is z ← z + ε Σ_{i∈V} y_i (x_i, 1): every misclassified
+row pulls at once. The run ends when V is empty: R(z) = 0 with z ≠ 0, since at z = 0 every row is in V.
+With a fixed step the mistake-bound argument holds for the sums, and separable data is separated after
+finitely many steps.
+
+An exact step goes to the minimum of R along its direction. On a piecewise linear R the plain gradient
+then zigzags between creases and may jam; so the direction is the shortest convex combination of the last
+few −∇R (conjugate subgradients, Wolfe 1975), which runs along the crease. R is positively homogeneous,
+R(sz) = s R(z), so after an exact step z is brought back to its old length: otherwise, on overlapping
+classes, it would shrink towards the meaningless minimum z = 0.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from itertools import count as counting
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.history import History, Trace, Update
-from maxmargin.core.keeping import next_stage
-from maxmargin.core.state_forms import (
-    StateError,
-    count,
-    counts,
-    each,
-    entries,
-    instance,
-    maybe,
-    numbers,
-    whole,
-)
-from maxmargin.solvers.perceptron.logbook import Logbook
-from maxmargin.solvers.perceptron.risk import BUNDLE, Bundle, Slope
-from maxmargin.solvers.problem import Observer, Problem, Solution, solution_form, trace_form
-from maxmargin.stopping import Progress, StoppingRule, remembered, remind
+from maxmargin.core.history import Update
+from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.perceptron.epochs import Run
+from maxmargin.solvers.perceptron.nearest_point import shortest_combination
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.stopping import Progress, StoppingRule
+
+BUNDLE_SIZE = 20  # gradients remembered
 
 
 def batch_perceptron(
@@ -44,150 +41,241 @@ def batch_perceptron(
     record: bool,
 ) -> list[Solution]:
     """Descend with some machines together, until each has a reason to stop."""
-    stage = next_stage()
-    if stage.finished is not None:
-        finished: list[Solution] = stage.finished
-        each(solution_form(start.shape[1]), len(start))(finished, "the result")
-        return finished
-    problem = replace(problem, began=problem.began - stage.elapsed)
-    logs = [Logbook(problem, machine, stop) for machine in risk.machines]
-    runs = [_Run(log, Trace(z.copy()) if record else None) for log, z in zip(logs, start, strict=True)]
-    first, Z, active = 1, start.copy(), runs
-    if stage.saved is not None:
-        _check(stage.saved, start.shape, record)
-        first, Z = stage.saved["epoch"] + 1, stage.saved["Z"]
-        active = _go_on(stage.saved, risk, runs)
-    risk.look(Z)
-    for epoch in counting(first):
-        before, wrong, R = Z, risk.wrong, risk.risk
-        Z = risk.step(Z, step, [run.bundle for run in active])
-        risk.look(Z)
-        asked = observer(epoch, int(wrong.sum()), Z.copy)
-        # Only with a fixed step is the next z a function of this one, and repetition a proof.
-        stepped = _Step(epoch, before, Z, wrong, R, repeats=not isinstance(step, str))
-        _close_epoch(problem, risk, active, stepped, asked)
-        going_on = np.array([run.log.reason is None for run in active])
-        if not going_on.any():
-            break
-        if not going_on.all():
-            active, Z = [run for run in active if run.log.reason is None], Z[going_on]
-            risk.keep(going_on)
-        if stage.due():
-            stage.keep({"epoch": epoch, "Z": Z, **_kept(runs)})
-    return stage.finish([run.solution for run in runs])
-
-
-@dataclass
-class _Run:
-    """One machine among those that descend together."""
-
-    log: Logbook
-    trace: Trace | None
-    bundle: Bundle = field(default_factory=Bundle)
-    mistakes: int = 0
-    updates: int = 0
-    solution: Solution = field(init=False)
-
-
-class _Step(NamedTuple):
-    """One step of all machines."""
-
-    epoch: int
-    before: np.ndarray
-    after: np.ndarray
-    wrong: np.ndarray  # |V| before it
-    risk: np.ndarray  # R before it
-    repeats: bool
-
-
-def _close_epoch(
-    problem: Problem[Any], risk: Slope, active: list[_Run], step: _Step, asked: bool
-) -> None:
-    """Ask the rules, write down the step, and finish the runs that have a reason to stop."""
-    valid = problem.validation_errors(risk.machines, step.after.copy)
-    for j, run in enumerate(active):
-        z, wrong, size = step.after[j], int(step.wrong[j]), int(risk.sizes[j])
-        run.mistakes += wrong
-        run.updates += wrong > 0
-        progress = Progress(
-            epoch=step.epoch,
-            updates=run.updates,
-            mistakes=wrong,
-            all_correct=bool(risk.wrong[j] == 0),
-            seconds=time.perf_counter() - problem.began,
-            weights=z,
-            before=step.before[j],
-            training_error=float(risk.wrong[j]) / size,
-            validation_error=valid[j],
-            repeats=step.repeats,
-            verdict=run.log.verdict,
-        )
-        run.log.close_epoch(progress, z, asked=asked, risk=float(risk.risk[j]))
-        if run.trace is not None and wrong:
-            run.trace.append(Update(step.epoch, -1, -float(step.risk[j]), z.copy()))
-        if run.log.reason is not None:
-            run.solution = Solution(
-                z=z.copy(),
-                reason=run.log.reason,
-                history=run.log.history,
-                state=z.copy(),
-                mistakes=run.mistakes,
-                trace=run.trace,
-                steps=step.epoch * size,
+    Z, bundles, sizes = start.copy(), Bundles(*start.shape), risk.sizes
+    mistakes, updates = np.zeros((2, len(Z)), dtype=np.int64)
+    sums = {"mistakes": mistakes, "updates": updates}
+    traced = start if record else None
+    run = Run(problem, risk.machines, stop, None, traced, Z=Z, **sums, **vars(bundles))
+    active = run.active
+    risk.keep(np.isin(np.arange(len(Z)), active))
+    risk.look(Z[active])
+    while active:
+        before, wrong, R = Z.copy(), risk.wrong, risk.risk
+        Z[active] = risk.step(Z[active], step, bundles, active)
+        risk.look(Z[active])
+        run.epoch += 1
+        mistakes[active] += wrong
+        updates[active] += wrong > 0
+        asked = observer(run.epoch, int(wrong.sum()), Z.copy)
+        valid = problem.validation_errors(risk.machines, lambda: Z[active])  # noqa: B023
+        for j, k in enumerate(active):
+            progress = Progress(
+                epoch=run.epoch,
+                updates=int(updates[k]),
+                mistakes=int(wrong[j]),
+                all_correct=bool(risk.wrong[j] == 0),
+                seconds=time.perf_counter() - problem.began,
+                weights=Z[k],
+                before=before[k],
+                training_error=float(risk.wrong[j]) / int(risk.sizes[j]),
+                validation_error=valid[j],
+                # Only with a fixed step is the next z a function of this one, and repetition a proof.
+                repeats=not isinstance(step, str),
             )
+            log = run.logs[k]
+            log.close_epoch(progress, Z[k], asked=asked, risk=float(risk.risk[j]))
+            if log.trace is not None and wrong[j]:
+                log.trace.append(Update(run.epoch, -1, -float(R[j]), Z[k].copy()))
+        going_on = np.array([run.logs[k].reason is None for k in active])
+        if not going_on.all():
+            active = run.active
+            risk.keep(going_on)
+        run.keep(ended=not active)
+    return [
+        log.solution(
+            Z[k].copy(),
+            Z[k].copy(),
+            mistakes=int(mistakes[k]),
+            steps=log.history.passed * int(sizes[k]),
+        )
+        for k, log in enumerate(run.logs)
+    ]
 
 
-def _kept(runs: list[_Run]) -> dict[str, Any]:
-    """All that is needed to go on from here, after an epoch."""
-    active = [k for k, run in enumerate(runs) if run.log.reason is None]
-    return {
-        "active": active,
-        "bundles": [runs[k].bundle.pulls for k in active],
-        "mistakes": np.array([run.mistakes for run in runs]),
-        "updates": np.array([run.updates for run in runs]),
-        "traces": [run.trace for run in runs],
-        "solutions": [None if run.log.reason is None else run.solution for run in runs],
-        "histories": [run.log.history for run in runs],
-        "rules": [remembered(run.log.check) for run in runs],
-    }
+class Slope(ABC):
+    """R at the weights at hand and the way down from there, for machines that descend together.
+
+    ``risk``, ``behind`` and ``wrong`` are R(z), R(−z) and |V| of each machine where it looked last.
+    """
+
+    def __init__(self, machines: Sequence[Machine], sizes: Sequence[int]) -> None:
+        self.machines, self.sizes = list(machines), np.array(sizes)
+        self.risk, self.behind = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
+        self.wrong = np.zeros(len(self.sizes), dtype=np.int64)
+
+    @abstractmethod
+    def look(self, Z: np.ndarray) -> None:
+        """Find R(z), R(−z) and |V| of each machine: one pass."""
+
+    @abstractmethod
+    def pulls(self) -> np.ndarray:
+        """Return −∇R for each machine, where it looked last."""
+
+    @abstractmethod
+    def lengths(self, Z: np.ndarray, D: np.ndarray) -> list[float]:
+        """Return the t ≥ 0 with the least R(z + t d) for each machine."""
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the machines only."""
+        self.machines = [m for m, go in zip(self.machines, which, strict=True) if go]
+        self.sizes = self.sizes[which]
+        self.risk, self.behind, self.wrong = self.risk[which], self.behind[which], self.wrong[which]
+
+    def step(
+        self, Z: np.ndarray, step: float | str, bundles: Bundles, which: Sequence[int]
+    ) -> np.ndarray:
+        """Return Z after one step from where it looked last; exact steps remember their ``bundles``.
+
+        ``which`` says whose bundles are those of the machines.
+        """
+        G = self.pulls()
+        if not isinstance(step, str):
+            return Z + step * G
+        D = np.zeros_like(Z)
+        for j, k in enumerate(which):
+            if self.wrong[j]:
+                D[j] = bundles.direction(k, G[j], Z[j], bool(self.behind[j] < self.risk[j]))
+        moves = zip(Z, D, self.lengths(Z, D), strict=True)
+        return np.array([_exact_step(z, d, t) for z, d, t in moves])
 
 
-def _check(saved: Any, shape: tuple[int, ...], record: bool) -> None:
-    """Refuse what ``_kept`` does not return."""
-    machines, width = shape
-    known: dict[str, Any] = saved if type(saved) is dict else {}
-    active: Any = known.get("active")
-    solutions: Any = known.get("solutions")
-    each(whole(0, machines - 1), most=machines)(active, "active")
-    each(maybe(solution_form(width)), machines)(solutions, "solutions")
-    if active != [k for k, solution in enumerate(solutions) if solution is None]:
-        raise StateError("active must be the machines without a solution. Got others instead.")
-    trace = trace_form(width) if record else instance(type(None))
-    entries(
-        epoch=count,
-        Z=numbers(len(active), width),
-        active=instance(list),
-        bundles=each(each(numbers(width), most=BUNDLE), len(active)),
-        mistakes=counts(machines),
-        updates=counts(machines),
-        traces=each(trace, machines),
-        solutions=instance(list),
-        histories=each(instance(History), machines),
-        rules=each(instance(list), machines),
-    )(saved, "the state")
+class Risk(Slope):
+    """R and its gradient for machines on the same rows, which are here."""
+
+    def __init__(self, examples: Examples, machines: Sequence[Machine]) -> None:
+        super().__init__(machines, [examples.rows.n] * len(machines))
+        self.examples = examples
+        positive = np.array([[m.positive] for m in machines]) == examples.codes
+        self.signs = np.where(positive, 1.0, -1.0)
+        if len(examples.scale):
+            self.signs *= examples.scale
+        self.weights = np.array([m.class_weight[examples.codes] for m in machines])
+        self._M = np.empty((len(machines), 0))
+
+    def margins(self, Z: np.ndarray) -> np.ndarray:
+        """a_i·z_k as a (machines, rows) array, with the same bits for dense and sparse rows."""
+        return np.asarray(self.signs * self.examples.ordered_values(Z))
+
+    def value(self, M: np.ndarray) -> np.ndarray:
+        """Return R for each machine from its margins."""
+        return np.asarray(np.sum(self.weights * np.maximum(0.0, -M), axis=1))
+
+    def pull(self, M: np.ndarray) -> np.ndarray:
+        """Return −∇R for each machine: the sum of its misclassified a_i."""
+        return self.examples.sums(np.where(M <= 0, self.signs * self.weights, 0.0))
+
+    def look(self, Z: np.ndarray) -> None:
+        """Find all margins, and from them R(z), R(−z) and |V|."""
+        M = self._M = self.margins(Z)
+        self.risk, self.behind = self.value(M), self.value(-M)
+        self.wrong = np.count_nonzero(M <= 0, axis=1)
+
+    def pulls(self) -> np.ndarray:
+        """Return −∇R for each machine, where it looked last."""
+        return self.pull(self._M)
+
+    def breaks(self, D: np.ndarray) -> list[Breaks]:
+        """Return how R changes along each direction from where it looked last."""
+        Q = self.margins(D)  # how fast each margin moves along each direction
+        return [breaks(m, q, c) for m, q, c in zip(self._M, Q, self.weights, strict=True)]
+
+    def lengths(self, Z: np.ndarray, D: np.ndarray) -> list[float]:
+        """Return the t ≥ 0 with the least R(z + t d) for each machine."""
+        return [lowest(found) for found in self.breaks(D)]
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the machines only."""
+        super().keep(which)
+        self.signs, self.weights, self._M = self.signs[which], self.weights[which], self._M[which]
 
 
-def _go_on(saved: Mapping[str, Any], risk: Slope, runs: list[_Run]) -> list[_Run]:
-    """Be where ``_kept`` was; return the runs that are active."""
-    active = [runs[k] for k in saved["active"]]
-    for run, pulls in zip(active, saved["bundles"], strict=True):
-        run.bundle.pulls = pulls
-    for k, run in enumerate(runs):
-        run.mistakes, run.updates = int(saved["mistakes"][k]), int(saved["updates"][k])
-        run.trace, run.log.history = saved["traces"][k], saved["histories"][k]
-        remind(run.log.check, saved["rules"][k])
-        if saved["solutions"][k] is not None:
-            run.solution = saved["solutions"][k]
-            run.log.reason = run.solution.reason
-    risk.keep(np.isin(np.arange(len(runs)), saved["active"]))
-    return active
+class Bundles:
+    """The last few gradients of each machine, from which exact steps take their direction."""
+
+    def __init__(self, machines: int, width: int) -> None:
+        self.pulls = np.zeros((machines, BUNDLE_SIZE * width))
+        self.last, self.held = np.zeros((2, machines), dtype=np.int64)  # the place of the last, how many
+
+    def direction(self, k: int, g: np.ndarray, z: np.ndarray, turn: bool) -> np.ndarray:
+        """Take in −∇R of machine k and return the shortest combination, without its part along z.
+
+        A part along z would only lengthen or shorten z, which decides nothing. Where nothing but that
+        part is left, R is lowest among the weights of this length nearby: the way on is straight back,
+        through zero to −z, if ``turn`` says that R is less there.
+        """
+        pulls = self.pulls[k].reshape(BUNDLE_SIZE, -1)
+        self.last[k] = (self.last[k] + 1) % BUNDLE_SIZE
+        self.held[k] = min(self.held[k] + 1, BUNDLE_SIZE)
+        pulls[self.last[k]] = g
+        square = float(z @ z)
+        P = pulls[(self.last[k] - np.arange(self.held[k])) % BUNDLE_SIZE]  # the last one first
+        if square > 0:
+            P -= np.outer(P @ z / square, z)
+        size = float(np.linalg.norm(P[0]))
+        if size <= 1e-12 * float(np.linalg.norm(g)):
+            return g  # straight back, through zero to the other side
+        d = shortest_combination(P / size) * size
+        if float(np.linalg.norm(d)) > 1e-7 * size:
+            return d
+        self.held[k] = 0 if turn else 1  # R is as low as these gradients can see
+        return np.asarray(-z if turn else P[0])
+
+
+def _exact_step(z: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
+    """Return z + t d, a hair beyond the crease so as to see its other side, at the length of z."""
+    length, reach = float(np.linalg.norm(z)), float(np.linalg.norm(d))
+    if reach == 0:
+        return z
+    moved = z + (t + 1e-9 * length / reach) * d
+    new_length = float(np.linalg.norm(moved))
+    if new_length <= 1e-12 * length:
+        return z + 2.0 * t * d  # the minimum is z = 0, which decides nothing: pass it by
+    return moved * (length / new_length) if length > 0 else moved
+
+
+# Exact line search: along z + t g the margin of row i is m_i + t q_i, so R as a function of t changes
+# its slope only at the breakpoints t_i = −m_i/q_i, and sorting them finds the minimum.
+
+
+class Breaks(NamedTuple):
+    """How φ(t) = Σ c_i max(0, −(m_i + t q_i)) changes for t > 0: convex and piecewise linear."""
+
+    slope: float  # just after t = 0
+    t: np.ndarray  # breakpoints, ascending
+    jumps: np.ndarray  # c_i |q_i|, by which the slope rises there
+    total: float  # Σ c_i |q_i| over all rows
+    nonzero: bool  # whether some m_i ≠ 0
+
+    @property
+    def flat(self) -> float:
+        """A slope that is zero up to rounding."""
+        return 1e-12 * self.total
+
+
+def breaks(m: np.ndarray, q: np.ndarray, c: np.ndarray) -> Breaks:
+    """Return the breakpoints of φ at t > 0, in order."""
+    slope = -float(np.sum((c * q)[(m < 0) | ((m == 0) & (q < 0))]))
+    crossing = (q != 0) & ((m < 0) == (q > 0)) & (m != 0)
+    t = -m[crossing] / q[crossing]
+    order = np.argsort(t)
+    jumps = c * np.abs(q)
+    return Breaks(slope, t[order], jumps[crossing][order], float(np.sum(jumps)), bool(np.any(m != 0)))
+
+
+def lowest(found: Breaks) -> float:
+    """Return the t ≥ 0 where φ is least: a weighted quantile of the breakpoints.
+
+    Where φ is flat, take the middle (in particular where the risk is zero on an interval: there every
+    row is strictly correct).
+    """
+    slope, t, flat = found.slope, found.t, found.flat
+    slopes = slope + np.cumsum(found.jumps)
+    if slope >= -flat:
+        return 0.0 if found.nonzero else 1.0  # uphill at once; but from z = 0 any step will do
+    low = int(np.searchsorted(slopes, -flat))
+    if low == len(t):
+        return 1.0  # falls for ever: no row stands in the way
+    high = int(np.searchsorted(slopes, flat, side="right"))
+    if high == len(t):
+        return 2.0 * float(t[low])
+    return float(t[low] + t[high]) / 2.0

@@ -11,254 +11,322 @@ The voted perceptron (Freund and Schapire 1999): all weights vote, each as long 
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import count as counting
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maxmargin.core.history import History, Trace
-from maxmargin.core.keeping import next_stage
-from maxmargin.core.state_forms import GENERATOR, Form, StateError, count, each, entries, instance, whole
-from maxmargin.kernels.perceptron import MADE
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.logbook import Logbook, Recorder
-from maxmargin.solvers.perceptron.running import Running, Runs, Settings
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
-from maxmargin.stopping import Progress, StoppingRule, remembered, remind
+from maxmargin.core.history import Trace
+from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
+from maxmargin.rows import Csr, Dense
+from maxmargin.solvers.examples import TILE_ENTRIES, Examples
+from maxmargin.solvers.perceptron.epochs import Recorder, Run
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.stopping import Progress, StoppingRule
+
+ORDERS = ("cyclic", "shuffled", "random")
+UNLIMITED = 1 << 62
+STOPPED = -1  # updates left to a machine that has stopped: kernels pass it by
+
+OnUpdate = Callable[[int, int, np.ndarray], None]  # told of step, row and weights after an update
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The perceptron's own parameters: δ, η, and what to keep."""
+
+    threshold: float = 0.0
+    eta: float = 1.0
+    order: str = "cyclic"
+    average: bool = False
+    record: bool = False
+
+
+@dataclass
+class State:
+    """One row per machine of all that the perceptron remembers; see ``kernels.perceptron``."""
+
+    Z: np.ndarray  # weights (w, b)
+    U: np.ndarray  # what averaging needs, or no columns
+    counts: np.ndarray  # rows looked at, updates made, updates left, rows read in full
+
+    @classmethod
+    def begin(cls, start: np.ndarray, average: bool, max_updates: float = UNLIMITED) -> State:
+        """Start at weights ``start``, which are copied."""
+        counts = np.zeros((len(start), 4), dtype=np.int64)
+        counts[:, LEFT] = int(min(max_updates, UNLIMITED))
+        U = np.zeros(start.shape if average else (len(start), 0))
+        return cls(start + 0.0, U, counts)  # + 0.0 turns −0.0 into 0.0, as the first update would
+
+    def part(self, which: slice | np.ndarray) -> State:
+        """Return the state of some machines; a slice shares memory, an array of places copies."""
+        return State(self.Z[which], self.U[which], self.counts[which])
+
+    def going(self) -> np.ndarray:
+        """Return the places of the machines that have not stopped."""
+        return np.flatnonzero(self.counts[:, LEFT] != STOPPED)
+
+    def put(self, which: np.ndarray, part: State) -> None:
+        """Take over the state of some machines."""
+        self.Z[which], self.U[which], self.counts[which] = part.Z, part.U, part.counts
+
+    def predictors(self) -> np.ndarray:
+        """Return weights to predict with: the current ones (not a copy), or their averages."""
+        if not self.U.shape[1]:
+            return self.Z
+        return np.array([self.predictor(k) for k in range(len(self.Z))])
+
+    def predictor(self, k: int) -> np.ndarray:
+        """Return those of machine k; an average is taken over all its steps."""
+        if not self.U.shape[1] or not self.counts[k, SEEN]:
+            return np.asarray(self.Z[k])
+        return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
+
+
+class Passes(ABC):
+    """Epochs of some machines over their rows, which may be here or in partitions."""
+
+    def __init__(self, machines: Sequence[Machine], settings: Settings) -> None:
+        self.machines, self.settings = list(machines), settings
+
+    @abstractmethod
+    def epoch(
+        self,
+        state: State,
+        rng: np.random.Generator,
+        deadline: float = math.inf,
+        on_update: OnUpdate | None = None,
+    ) -> bool:
+        """Visit all rows once, which changes ``state``; return whether the time was enough for that."""
 
 
 def online_perceptron(
     problem: Problem[Any],
-    running: Runs,
+    passes: Passes,
+    state: State,
     stop: StoppingRule,
     rng: np.random.Generator,
     observer: Observer,
 ) -> list[Solution]:
     """Run machines together until each has a reason to stop.
 
-    ``running`` holds the machines at their start. They visit the rows together, so that each row is
-    loaded once for all of them; every machine makes the updates it would make alone.
+    They visit the rows together, so that each row is loaded once for all of them; every machine makes
+    the updates it would make alone.
     """
-    stage = next_stage(rng)
-    if stage.finished is not None:
-        finished: list[Solution] = stage.finished
-        each(_solution_form(running), len(running.machines))(finished, "the result")
-        return finished
-    problem = replace(problem, began=problem.began - stage.elapsed)
-    began, settings = problem.began, running.settings
-    running.make_ready()
-    starts = zip(running.machines, running.state.Z, strict=True)
-    runs = [_Run(problem, m, z, stop, settings) for m, z in starts]
-    active = runs
-    deadline = stop.max_seconds()
+    machines, settings = passes.machines, passes.settings
+    start = state.Z if settings.record else None
+    run = Run(problem, machines, stop, rng, start, Z=state.Z, U=state.U, counts=state.counts)
+    recorder = None
+    if run.logs[0].trace is not None:
+        recorder = Recorder(problem.training, machines[0], run.logs[0].trace)
     track = problem.track_error or stop.reads_training_error()
-    orders = running.orders(rng)
-    first, seen = 1, 0  # the epoch to begin with, and its pieces that have been seen
-    if stage.saved is not None:
-        _check(stage.saved, running, len(runs))
-        rng.bit_generator.state = stage.saved["rng"]
-        first, seen = stage.saved["epoch"], stage.saved["pieces"]
-        active = _go_on(stage.saved, running, runs)
-    for epoch in counting(first):
-        drawn = rng.bit_generator.state
-        if not seen:
-            running.begin_epoch()
-        whole = True
-        for number, piece in enumerate(running.pieces(next(orders)), 1):
-            if number <= seen:
-                continue
-            if not settings.record:
-                running.visit_all(piece)
-            else:
-                assert isinstance(running, Running)
-                for step, row in running.visit(piece):
-                    active[0].recorder.record(step, row, running.state.Z[0])
-            if stage.due():
-                where = {"epoch": epoch, "pieces": number, "rng": drawn}
-                stage.keep({**where, **_kept(running, runs, active)})
-            whole = time.perf_counter() - began < deadline
-            if not whole:
-                break
-        seen = 0
-        running.end_epoch()
-        asked = observer(epoch, sum(running.mistakes), running.state.predictors)
-        _close_epoch(epoch, problem, running, active, whole, asked, track)
-        going_on = [run.log.reason is None for run in active]
-        if not any(going_on):
-            break
-        if not all(going_on):
-            running.keep(np.array(going_on))
-            active = [run for run in active if run.log.reason is None]
-    return stage.finish([run.solution for run in runs])
+    while run.active:
+        before, made = state.Z.copy(), state.counts[:, MADE].copy()
+        whole = passes.epoch(state, rng, run.deadline, recorder.record if recorder else None)
+        if recorder is not None:
+            recorder.write()
+        run.epoch += 1
+        mistakes = (state.counts[:, MADE] - made).tolist()
+        asked = observer(run.epoch, sum(mistakes), state.predictors)
+        _close_epoch(problem, passes, run, state, before, mistakes, whole, asked, track)
+        run.keep(ended=not run.active)
+    return [
+        log.solution(
+            state.predictor(k).copy(),
+            state.Z[k].copy(),
+            mistakes=int(state.counts[k, MADE]),
+            average=state.U[k].copy(),
+            steps=int(state.counts[k, SEEN]),
+        )
+        for k, log in enumerate(run.logs)
+    ]
 
 
 def _close_epoch(
-    epoch: int,
     problem: Problem[Any],
-    running: Runs,
-    active: list[_Run],
+    passes: Passes,
+    run: Run,
+    state: State,
+    before: np.ndarray,
+    mistakes: list[int],
     whole: bool,
     asked: bool,
     track: bool,
 ) -> None:
-    """Measure what the rules want to know, ask them, and finish the runs that have a reason to stop."""
-    machines, Z = running.machines, running.state.predictors
+    """Measure what the rules want to know, ask them, and stop the machines that have a reason."""
+    active, settings = run.active, passes.settings
+    machines = [passes.machines[k] for k in active]
     errors: Sequence[float | None] = [None] * len(active)
     if track:
-        errors = problem.training.errors_of(machines, Z()).tolist()
-    valid = problem.validation_errors(machines, Z)
-    clean = _clean(problem, running, whole)
+        errors = problem.training.errors_of(machines, state.predictors()[active]).tolist()
+    valid = problem.validation_errors(machines, lambda: state.predictors()[active])
+    clean = _clean(problem, passes, state, active, mistakes, whole)
     seconds = time.perf_counter() - problem.began
-    for k, run in enumerate(active):
-        run.close_epoch(epoch, k, running, seconds, clean[k], asked, errors[k], valid[k])
-    late = [k for k, run in enumerate(active) if run.log.unmeasured]
+    for j, k in enumerate(active):
+        progress = Progress(
+            epoch=run.epoch,
+            updates=int(state.counts[k, MADE]),
+            mistakes=mistakes[k],
+            all_correct=clean[j],
+            seconds=seconds,
+            weights=state.Z[k],
+            before=before[k],
+            training_error=0.0 if clean[j] and not settings.average else errors[j],
+            validation_error=valid[j],
+            repeats=settings.order == "cyclic",
+            threshold=settings.threshold,
+        )
+        run.logs[k].close_epoch(progress, state.predictor(k), asked=asked)
+        if run.logs[k].reason is not None:
+            state.counts[k, LEFT] = STOPPED
+    late = [k for k in active if run.logs[k].unmeasured]
     if late:
-        found = problem.training.errors_of([machines[k] for k in late], Z()[late])
-        for k, error in zip(late, found.tolist(), strict=True):
-            active[k].log.measure(error)
-    for k, run in enumerate(active):
-        if run.log.reason is not None:
-            run.finish(k, running)
+        some = [passes.machines[k] for k in late]
+        found = problem.training.errors_of(some, state.predictors()[late]).tolist()
+        for k, error in zip(late, found, strict=True):
+            run.logs[k].history.amend(training_error=error)
 
 
-def _clean(problem: Problem[Any], running: Runs, whole: bool) -> list[bool]:
+def _clean(
+    problem: Problem[Any],
+    passes: Passes,
+    state: State,
+    active: list[int],
+    mistakes: list[int],
+    whole: bool,
+) -> list[bool]:
     """Whether all rows of each machine are correct; looked up where not every row was looked at."""
-    chance, delta = running.settings.order == "random", running.settings.threshold
-    spent = [not running.went_through(k) for k in range(len(running.machines))]
-    clean = [whole and made == 0 and not out for made, out in zip(running.mistakes, spent, strict=True)]
-    doubt = [k for k in range(len(clean)) if spent[k] or (clean[k] and chance)]
+    chance = passes.settings.order == "random"
+    spent = {k for k in active if state.counts[k, LEFT] == 0}
+    clean = {k: whole and mistakes[k] == 0 and k not in spent for k in active}
+    doubt = [k for k in active if k in spent or (clean[k] and chance)]
     if doubt:
-        some = [running.machines[k] for k in doubt]
-        found = problem.training.beyond(some, running.state.Z[doubt], delta)
-        for k, answer in zip(doubt, found, strict=True):
-            clean[k] = answer
-    return clean
+        some = [passes.machines[k] for k in doubt]
+        found = problem.training.beyond(some, state.Z[doubt], passes.settings.threshold)
+        clean |= zip(doubt, found, strict=True)
+    return [clean[k] for k in active]
 
 
-def _kept(running: Runs, runs: list[_Run], active: list[_Run]) -> dict[str, Any]:
-    """All that is needed to go on from here, within an epoch."""
-    return {
-        **running.kept(),
-        "active": [runs.index(run) for run in active],
-        "runs": [run.kept() for run in runs],
-    }
+# Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and
+# rows within a block, costs half of what fully random access costs.
+BLOCK_ROWS = 16
+SINGLE_ROWS = 1 << 14  # rows up to which every row is shuffled by itself (whatever the kind of rows)
 
 
-def _solution_form(running: Runs) -> Form:
-    return solution_form(running.state.Z.shape[1], running.state.U.shape[1])
+def visiting_order(order: str, members: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows in the order in which the next epoch visits them."""
+    if order == "cyclic":
+        return members
+    if order == "random":
+        return np.asarray(members[rng.integers(len(members), size=len(members))])
+    if len(members) <= SINGLE_ROWS:
+        return rng.permutation(members)
+    # The cut wanders, so that neighbours do not stay together from epoch to epoch.
+    n = len(members) - len(members) % BLOCK_ROWS
+    members = np.roll(members, int(rng.integers(len(members))))
+    blocks = rng.permuted(members[:n].reshape(-1, BLOCK_ROWS), axis=1)
+    rest = rng.permutation(members[n:])
+    return np.concatenate([rng.permutation(blocks, axis=0).ravel(), rest])
 
 
-def _check(saved: Any, running: Runs, machines: int) -> None:
-    """Refuse what ``_kept`` does not return."""
-    known: dict[str, Any] = saved if type(saved) is dict else {}
-    active: Any = known.get("active")
-    runs: Any = known.get("runs")
-    each(whole(0, machines - 1))(active, "active")
-    each(instance(dict), machines)(runs, "runs")
-    ended = entries(solution=_solution_form(running))
-    trace = trace_form(running.state.Z.shape[1])
-    trace = trace if running.settings.record else instance(type(None))
-    going = entries(history=instance(History), rule=instance(list), trace=trace)
-    for k, run in enumerate(runs):
-        (going if k in active else ended)(run, f"runs[{k}]")
-    if active != sorted(set(active)):
-        raise StateError("active must be ascending. Got something else instead.")
-    forms = {**running.forms(len(active)), "active": instance(list), "runs": instance(list)}
-    entries(epoch=whole(1, 2**63), pieces=count, rng=GENERATOR, **forms)(saved, "the state")
-
-
-def _go_on(saved: Mapping[str, Any], running: Runs, runs: list[_Run]) -> list[_Run]:
-    """Be where ``_kept`` was; return the runs that are active."""
-    for run, kept in zip(runs, saved["runs"], strict=True):
-        run.go_on(kept)
-    running.keep(np.isin(np.arange(len(runs)), saved["active"]))
-    running.go_on(saved)
-    return [runs[k] for k in saved["active"]]
-
-
-class _Run:
-    """One machine among those that run together."""
-
-    solution: Solution
+class LocalPasses(Passes):
+    """Machines on the same rows, which are here; ``sketch`` them where it pays for many epochs."""
 
     def __init__(
         self,
-        problem: Problem[Any],
-        machine: Machine,
-        start: np.ndarray,
-        stop: StoppingRule,
+        examples: Examples,
+        machines: Sequence[Machine],
         settings: Settings,
+        sketch: bool = False,
     ) -> None:
-        self.settings = settings
-        self.log = Logbook(problem, machine, stop)
-        if settings.record:
-            self.recorder = Recorder(problem.training, machine, start)
+        super().__init__(machines, settings)
+        self.examples, self.rows = examples, examples.rows
+        self.arrays: Dense | Csr | None = None
+        if self.rows.resident:
+            self.arrays = examples.sketched if sketch else self.rows.arrays
+        self.positives = np.array([m.positive for m in machines], dtype=np.int64)
+        rates = settings.eta * np.array([m.class_weight for m in machines])
+        self.rule = Rule(settings.threshold, examples.pad, rates)
+        self.tile = self.rows.block_length(TILE_ENTRIES) if len(machines) > 1 else UNLIMITED
 
-    def close_epoch(
+    def epoch(
         self,
-        epoch: int,
-        k: int,
-        running: Runs,
-        seconds: float,
-        clean: bool,
-        asked: bool,
-        error: float | None,
-        validation_error: float | None,
-    ) -> None:
-        """Tell the logbook what happened in the epoch."""
-        progress = Progress(
-            epoch=epoch,
-            updates=int(running.state.counts[k, MADE]),
-            mistakes=running.mistakes[k],
-            all_correct=clean,
-            seconds=seconds,
-            weights=running.state.Z[k],
-            before=running.before[k],
-            training_error=0.0 if clean and not self.settings.average else error,
-            validation_error=validation_error,
-            repeats=self.settings.order == "cyclic",
-            threshold=self.settings.threshold,
-            verdict=self.log.verdict,
-        )
-        self.log.close_epoch(progress, running.state.predictor(k), asked=asked)
+        state: State,
+        rng: np.random.Generator,
+        deadline: float = math.inf,
+        on_update: OnUpdate | None = None,
+    ) -> bool:
+        """Visit all rows once, in pieces of some 20 ms between which Ctrl-C and the clock are heeded."""
+        order = visiting_order(self.settings.order, self.machines[0].members, rng)
+        counts, in_time, length = state.counts.copy(), True, self.rows.block_length()
+        for start in range(0, len(order), length):
+            for arrays, local, first in self._stretches(order[start : start + length]):
+                if on_update is None:
+                    self._sweep(state, arrays, local, first)
+                else:
+                    self._update_by_update(state, arrays, local, first, deadline, on_update)
+            in_time = time.perf_counter() < deadline
+            if not in_time:
+                break
+        new, own = state.counts - counts, self.rows.arrays if self.arrays is not None else None
+        if self.arrays is not own and 2 * new[:, READ].sum() > new[:, SEEN].sum():
+            self.arrays = own  # the sketch decided too little to pay for itself
+        return in_time
 
-    def kept(self) -> dict[str, Any]:
-        """What the run remembers; its result, if it has come to its end."""
-        if self.log.reason is not None:
-            return {"solution": self.solution}
-        trace = self.recorder.trace if self.settings.record else None
-        return {"history": self.log.history, "rule": remembered(self.log.check), "trace": trace}
-
-    def go_on(self, kept: Mapping[str, Any]) -> None:
-        """Remember what ``kept`` returned."""
-        if "solution" in kept:
-            self.solution = kept["solution"]
-            self.log.reason, self.log.history = self.solution.reason, self.solution.history
+    def _stretches(self, order: np.ndarray) -> Iterator[tuple[Dense | Csr, np.ndarray, int]]:
+        """Yield pieces of ``order``: the arrays their rows are in, places there, and the first row."""
+        if self.arrays is not None:
+            yield self.arrays, order, 0
             return
-        self.log.history = kept["history"]
-        remind(self.log.check, kept["rule"])
-        if kept["trace"] is not None:
-            self.recorder.go_on(kept["trace"])
+        for _, arrays, local, first in self.rows.stretches(order):
+            yield arrays, local, first
 
-    def finish(self, k: int, running: Runs) -> None:
-        """Take the machine's share out of the running arrays."""
-        assert self.log.reason is not None
-        self.solution = Solution(
-            z=running.state.predictor(k).copy(),
-            reason=self.log.reason,
-            history=self.log.history,
-            state=running.state.Z[k].copy(),
-            mistakes=int(running.updates[k]),
-            trace=self.recorder.trace if self.settings.record else None,
-            average=running.state.U[k].copy(),
-            steps=int(running.steps[k]),
-        )
+    def _sweep(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
+        labels = self.examples.codes[first:], self.positives, self.examples.scale[first:]
+        sweep(arrays, *labels, order, state.Z, state.U, state.counts, self.rule, self.tile)
+
+    def _update_by_update(
+        self,
+        state: State,
+        arrays: Dense | Csr,
+        local: np.ndarray,
+        first: int,
+        deadline: float,
+        on_update: OnUpdate,
+    ) -> None:
+        """Look at some rows with the only machine, and tell of every update."""
+        count = state.counts[0]
+        left = int(count[LEFT])
+        while len(local) and left > 0 and time.perf_counter() < deadline:
+            seen = int(count[SEEN])
+            count[LEFT] = 1
+            self._sweep(state, arrays, local, first)
+            step = int(count[SEEN])
+            row, local = first + int(local[step - seen - 1]), local[step - seen :]
+            if count[LEFT] == 0:
+                left -= 1
+                on_update(step, row, state.Z[0])
+        count[LEFT] = left
 
 
-TOGETHER = 256  # weights that vote in one pass
+def grouped(
+    examples: Examples, machines: Sequence[Machine], settings: Settings
+) -> Iterator[tuple[slice, LocalPasses]]:
+    """Machines on all rows together, and others, or those whose updates are recorded, one by one.
+
+    Nothing here may cost O(d): a stream comes by one example at a time.
+    """
+    together = not settings.record and all(len(m.members) == examples.rows.n for m in machines)
+    groups = [np.s_[:]] if together else [np.s_[k : k + 1] for k in range(len(machines))]
+    for group in groups:
+        yield group, LocalPasses(examples, machines[group], settings)
+
+
+VOTERS_AT_ONCE = 256  # weights that vote in one pass
 
 
 def vote(examples: Examples, trace: Trace, steps: int) -> np.ndarray:
@@ -270,8 +338,8 @@ def vote(examples: Examples, trace: Trace, steps: int) -> np.ndarray:
     born = np.array([1, *(update.step for update in trace)])
     lives = np.diff(np.append(born, steps + 1))
     total = np.zeros(examples.rows.n)
-    for start in range(0, len(lives), TOGETHER):
-        part = np.s_[start : start + TOGETHER]
+    for start in range(0, len(lives), VOTERS_AT_ONCE):
+        part = np.s_[start : start + VOTERS_AT_ONCE]
         F = examples.decisions(np.ascontiguousarray(trace.weights[part]))
         total += lives[part] @ np.where(F > 0, 1.0, -1.0)
     return total / max(steps, 1)

@@ -1,89 +1,163 @@
 """The pocket algorithm (Gallant 1990): run the perceptron, keep the weights with the fewest errors.
 
-Textbook: after every update count the errors E_in of the new weights, one pass over the data each
-time. Here candidates are judged many at a time, with the same outcome (``judging``), and at the end the
-pocket is polished (``polishing``).
+Textbook: after every update count the errors E_in of the new weights, one pass over the data each time.
+Here candidates are gathered and judged 64 at a time by one matrix product, in which most are thrown out:
+a lower bound on their errors (rows that are wrong by more than rounding) already reaches the pocket's.
+The few that remain are counted exactly, in order, so every improvement is found, at the same update as
+if each had been counted at once.
 
-The pocket algorithm on rows that arrive.
-
-The errors of weights on rows that are gone cannot be counted. Rows that come together judge the pocket
-and the candidates among themselves; for single ones Gallant (1990) counts instead how long weights stay
-correct: those with a longer run than the pocket's replace it.
-
-Fewer errors for what is in the pocket.
-
-Fifty steps of exact descent on the perceptron risk are tried. Then lines are searched: along a line the
-number of errors is a step function whose best step is found exactly (``fewest_errors``), and rounds of
-32 coordinate and random directions take turns until 20 of them bring less than 0.2 % fewer errors, 100
-at most.
-
-What is in the pocket, and which candidates get into it.
-
-Candidates are gathered and judged 64 at a time by one matrix product, in which most are thrown out: a
-lower bound on their errors (rows that are wrong by more than rounding) already reaches the pocket's. The
-few that remain are counted exactly, in order, so every improvement is found, at the same update as if
-each had been counted at once.
+At the end the pocket is polished: fifty steps of exact descent on the perceptron risk are tried, then
+lines are searched for the fewest errors until that brings little.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count as counting
 from typing import Any
 
 import numpy as np
 
-from maxmargin.core.history import History, Trace
-from maxmargin.core.keeping import next_stage
+from maxmargin.core.history import Trace
 from maxmargin.core.parameters import LARGEST
-from maxmargin.core.state_forms import (
-    GENERATOR,
-    Form,
-    count,
-    each,
-    entries,
-    instance,
-    listed,
-    number,
-    numbers,
-    whole,
-)
-from maxmargin.kernels.perceptron import inverse_lengths
+from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
 from maxmargin.rows.free_memory import room
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.line_search import fewest_errors
-from maxmargin.solvers.perceptron.logbook import Logbook, Recorder
-from maxmargin.solvers.perceptron.risk import Bundle, Risk
-from maxmargin.solvers.perceptron.running import Running, Runs, Settings, State
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, solution_form, trace_form
-from maxmargin.stopping import Progress, StoppingRule, remembered, remind
+from maxmargin.solvers.perceptron.batch import Bundles, Risk
+from maxmargin.solvers.perceptron.epochs import Recorder, Run
+from maxmargin.solvers.perceptron.online import STOPPED, LocalPasses, Settings, State
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.stopping import Progress, StoppingRule
 
-BATCH = 64  # candidates judged together
+CANDIDATES_AT_ONCE = 64
 
 
-class Best:
-    """The pocket: the best weights so far, and their errors."""
+class Pockets:
+    """The best weights of each machine so far, their errors, and the update that found them."""
 
-    def __init__(self, z: np.ndarray, errors: float, total: float) -> None:
-        self.z, self.errors, self.found_at, self.total = z.copy(), errors, 0, total
+    def __init__(self, Z: np.ndarray, errors: Sequence[float], totals: Sequence[float]) -> None:
+        self.Z, self.errors, self.totals = Z.copy(), np.array(errors), np.array(totals)
+        self.found_at = np.zeros(len(Z), dtype=np.int64)
 
-    @property
-    def error(self) -> float:
-        """E_in of the pocket."""
-        return self.errors / self.total
+    def error(self, k: int) -> float:
+        """E_in of the pocket of machine k."""
+        return float(self.errors[k] / self.totals[k])
 
-    def take(self, z: np.ndarray, errors: float, update: int | None = None) -> None:
+    def take(self, k: int, z: np.ndarray, errors: float, update: int | None = None) -> None:
         """Take weights if they make fewer errors; equal ones never replace the pocket."""
-        if errors < self.errors:
-            self.z, self.errors = z.copy(), errors
-            self.found_at = self.found_at if update is None else update
+        if errors < self.errors[k]:
+            self.Z[k], self.errors[k] = z, errors
+            if update is not None:
+                self.found_at[k] = update
 
 
-class Pocket(Best):
-    """The pocket on rows that are here, and the candidates still to be judged."""
+class Search(ABC):
+    """Perceptrons that look for weights for their pockets, on rows that may be here or in partitions."""
+
+    def __init__(self, machines: Sequence[Machine], settings: Settings, pockets: Pockets) -> None:
+        self.machines, self.settings, self.pockets = list(machines), settings, pockets
+
+    @abstractmethod
+    def epoch(
+        self, state: State, rng: np.random.Generator, deadline: float, recorder: Recorder | None
+    ) -> None:
+        """Visit all rows once, and put the best weights on the way into the pockets."""
+
+    @abstractmethod
+    def running_error(self, k: int, state: State) -> float:
+        """E_in of the weights that machine k has reached."""
+
+    @abstractmethod
+    def polish(self, rng: np.random.Generator, deadline: float) -> None:
+        """Look for weights with fewer errors near those in the pockets."""
+
+
+def pocket_perceptron(
+    problem: Problem[Any],
+    search: Search,
+    start: np.ndarray,
+    stop: StoppingRule,
+    rng: np.random.Generator,
+    observer: Observer,
+    polishing: bool,
+) -> list[Solution]:
+    """Run machines until a rule fires for each (one of them should be a budget of updates)."""
+    pockets, machines = search.pockets, search.machines
+    state = State.begin(start, average=False, max_updates=stop.max_updates())
+    unpolished, polished = np.zeros(len(start)), np.zeros(1, dtype=np.int64)
+    best = {"best": pockets.Z, "errors": pockets.errors, "found_at": pockets.found_at}
+    changing = {"Z": state.Z, "counts": state.counts, **best}
+    changing |= {"unpolished": unpolished, "polished": polished}
+    run = Run(problem, machines, stop, rng, start if search.settings.record else None, **changing)
+    recorder = None
+    if run.logs[0].trace is not None:
+        recorder = Recorder(problem.training, machines[0], run.logs[0].trace, machines[0].members)
+    while run.active:
+        before, made = state.Z.copy(), state.counts[:, MADE].copy()
+        search.epoch(state, rng, run.deadline, recorder)
+        run.epoch += 1
+        mistakes = (state.counts[:, MADE] - made).tolist()
+        asked = observer(run.epoch, sum(mistakes), pockets.Z.copy)
+        _close_epoch(problem, search, run, state, before, mistakes, asked)
+        run.keep()
+    if not polished[0]:
+        unpolished[:] = pockets.errors / pockets.totals
+        if polishing:
+            search.polish(rng, run.deadline)
+        polished[0] = 1
+        run.keep(ended=True)
+    return [
+        log.solution(
+            pockets.Z[k].copy(),
+            state.Z[k].copy(),
+            mistakes=int(state.counts[k, MADE]),
+            steps=int(state.counts[k, SEEN]),
+            best_update=int(pockets.found_at[k]),
+            best_error=pockets.error(k),
+            unpolished_error=float(unpolished[k]),
+        )
+        for k, log in enumerate(run.logs)
+    ]
+
+
+def _close_epoch(
+    problem: Problem[Any],
+    search: Search,
+    run: Run,
+    state: State,
+    before: np.ndarray,
+    mistakes: list[int],
+    asked: bool,
+) -> None:
+    """Ask the rules, and stop the machines that have a reason."""
+    active, pockets = run.active, search.pockets
+    machines = [search.machines[k] for k in active]
+    valid = problem.validation_errors(machines, lambda: pockets.Z[active])
+    for j, k in enumerate(active):
+        progress = Progress(
+            epoch=run.epoch,
+            updates=int(state.counts[k, MADE]),
+            mistakes=mistakes[k],
+            all_correct=bool(pockets.errors[k] == 0),
+            seconds=time.perf_counter() - problem.began,
+            weights=state.Z[k],
+            before=before[k],
+            training_error=pockets.error(k),
+            validation_error=valid[j],
+            repeats=search.settings.order == "cyclic",
+            pocket=True,
+        )
+        now = search.running_error(k, state)
+        run.logs[k].close_epoch(progress, pockets.Z[k], asked=asked, running_error=now)
+        if run.logs[k].reason is not None:
+            state.counts[k, LEFT] = STOPPED
+
+
+class Pocket:
+    """The pocket of one machine on rows that are here, and the candidates still to be judged."""
 
     def __init__(self, examples: Examples, machine: Machine, z: np.ndarray) -> None:
         self.examples = examples
@@ -95,8 +169,18 @@ class Pocket(Best):
             inverse_lengths(block.arrays, examples.pad, self.lengths[where])
         self.lengths = 1.0 / self.lengths
         self.weights = machine.class_weight[examples.codes]
-        super().__init__(z, self.count(z), float(self.weights.sum()))
+        self.best = Pockets(z[None], [self.count(z)], [float(self.weights.sum())])
         self._waiting: list[tuple[int, np.ndarray]] = []
+
+    @property
+    def z(self) -> np.ndarray:
+        """The weights in the pocket."""
+        return np.asarray(self.best.Z[0])
+
+    @property
+    def errors(self) -> float:
+        """Their errors, each with its class weight."""
+        return float(self.best.errors[0])
 
     def count(self, z: np.ndarray) -> float:
         """Rows with y·f(x) ≤ 0, judged by the sum in order, each with its class weight."""
@@ -106,28 +190,12 @@ class Pocket(Best):
     def offer(self, update: int, z: np.ndarray) -> None:
         """Put weights in line for the pocket."""
         self._waiting.append((update, z.copy()))
-        if len(self._waiting) == BATCH:
+        if len(self._waiting) == CANDIDATES_AT_ONCE:
             self.judge()
-
-    def kept(self) -> dict[str, Any]:
-        """All that changes; see ``core.keeping``."""
-        best = {"best": self.z, "errors": self.errors, "found_at": self.found_at}
-        return {**best, "waiting": [[update, z] for update, z in self._waiting]}
-
-    def forms(self) -> dict[str, Form]:
-        """What ``kept`` returns; see ``core.state_forms``."""
-        z = numbers(len(self.z))
-        waiting = each(listed(count, z), most=BATCH)
-        return {"best": z, "errors": number, "found_at": count, "waiting": waiting}
-
-    def go_on(self, kept: Mapping[str, Any]) -> None:
-        """Be where ``kept`` was."""
-        self.z, self.errors, self.found_at = kept["best"], kept["errors"], kept["found_at"]
-        self._waiting = [(update, z) for update, z in kept["waiting"]]
 
     def compare(self, z: np.ndarray) -> None:
         """Take weights into the pocket at once if they make fewer errors."""
-        self.take(z, self.count(z))
+        self.best.take(0, z, self.count(z))
 
     def judge(self) -> None:
         """Judge the candidates in line; the earliest of equal ones wins."""
@@ -135,7 +203,7 @@ class Pocket(Best):
             return
         Z = np.array([z for _, z in self._waiting])
         for k in np.flatnonzero(self._surely_wrong(Z) < self.errors):
-            self.take(Z[k], self.count(Z[k]), self._waiting[k][0])
+            self.best.take(0, Z[k], self.count(Z[k]), self._waiting[k][0])
         self._waiting.clear()
 
     def _surely_wrong(self, Z: np.ndarray) -> np.ndarray:
@@ -155,11 +223,63 @@ class Pocket(Best):
         return wrong
 
 
-DIRECTIONS = 32  # directions per round
-DESCENT = 50  # steps of descent before the rounds
+class LocalSearch(Search):
+    """One machine on rows that are here, which are all its own: every update is judged."""
+
+    def __init__(
+        self, examples: Examples, machine: Machine, start: np.ndarray, settings: Settings
+    ) -> None:
+        self.pocket = Pocket(examples, machine, start)
+        super().__init__([machine], settings, self.pocket.best)
+        everything = replace(machine, members=self.pocket.everything)
+        self.passes = LocalPasses(examples, [everything], settings)
+
+    def epoch(
+        self, state: State, rng: np.random.Generator, deadline: float, recorder: Recorder | None
+    ) -> None:
+        """Visit all rows once, and put the best weights on the way into the pocket."""
+        made = state.counts[0, MADE].copy()
+        _visit(self.passes, self.pocket, state, rng, deadline, recorder)
+        if state.counts[0, MADE] == made:  # nothing new will come from these weights
+            self.pocket.compare(state.Z[0])
+
+    def running_error(self, k: int, state: State) -> float:
+        """E_in of the weights that the machine has reached."""
+        return self.pocket.count(state.Z[k]) / float(self.pockets.totals[k])
+
+    def polish(self, rng: np.random.Generator, deadline: float) -> None:
+        """Look for weights with fewer errors near those in the pocket."""
+        polish(self.pocket, rng, deadline)
+
+
+def _visit(
+    passes: LocalPasses,
+    pocket: Pocket | None,
+    state: State,
+    rng: np.random.Generator,
+    deadline: float,
+    recorder: Recorder | None,
+) -> None:
+    """Run an epoch of one machine, whose weights after every update are candidates for the pocket."""
+
+    def on_update(step: int, row: int, z: np.ndarray) -> None:
+        if pocket is not None:
+            pocket.offer(int(state.counts[0, MADE]), z)
+        if recorder is not None:
+            recorder.record(step, row, z)
+
+    passes.epoch(state, rng, deadline, on_update)
+    if pocket is not None:
+        pocket.judge()
+    if recorder is not None:
+        recorder.write()
+
+
+DESCENT_STEPS = 50  # of exact descent on the risk, before lines are searched
+DIRECTIONS = 32  # per round of searches along lines
+ROUNDS = 100  # at most
 PATIENCE = 20  # rounds without an improvement worth the name
 WORTH = 0.998  # … which is 0.2 % fewer errors
-ROUNDS = 100  # and no more rounds than these
 NEAREST = 4096  # breakpoints looked at along a direction
 
 
@@ -171,13 +291,13 @@ def polish(pocket: Pocket, rng: np.random.Generator, deadline: float = math.inf)
 
 def _descend(pocket: Pocket, deadline: float) -> None:
     """Put the best of some exact descent steps on the perceptron risk into the pocket."""
-    risk = Risk(pocket.examples, [pocket.machine])
-    bundles, z = [Bundle()], pocket.z[None]
-    for _ in range(DESCENT):
+    risk, z = Risk(pocket.examples, [pocket.machine]), pocket.z[None].copy()
+    bundles = Bundles(*z.shape)
+    for _ in range(DESCENT_STEPS):
         if pocket.errors == 0 or time.perf_counter() > deadline:
             return
         risk.look(z)
-        z = risk.step(z, "exact", bundles)
+        z = risk.step(z, "exact", bundles, [0])
         pocket.compare(z[0])
 
 
@@ -236,149 +356,50 @@ def _directions(turn: int, per_unit: np.ndarray, rng: np.random.Generator) -> np
     return V
 
 
-def _kept(running: Running, pocket: Pocket, log: Logbook, recorder: Recorder | None) -> dict[str, Any]:
-    """All that is needed to go on from here, within an epoch."""
-    notes = {"history": log.history, "rule": remembered(log.check)}
-    return {**running.kept(), **pocket.kept(), **notes, "trace": recorder.trace if recorder else None}
+def fewest_errors(
+    m: np.ndarray, q: np.ndarray, c: np.ndarray, nearest: int | None = None
+) -> tuple[float, float]:
+    """Return the t, of either sign, with the least Σ c_i over rows m_i + t q_i ≤ 0, and that sum.
+
+    Among the best intervals between breakpoints the widest is taken, and its middle. With ``nearest``
+    only that many breakpoints around t = 0 are looked at, which saves sorting them all.
+    """
+    moving = np.flatnonzero(q)
+    with np.errstate(over="ignore"):
+        t = -m[moving] / q[moving]
+    near = np.isfinite(t)  # a breakpoint beyond all numbers is none
+    moving, t = moving[near], t[near]
+    reach = np.inf
+    if nearest is not None and nearest < len(t):
+        near = np.argpartition(np.abs(t), nearest)
+        reach = abs(float(t[near[nearest]]))  # the first breakpoint that is left out
+        moving, t = moving[near[:nearest]], t[near[:nearest]]
+    rising = q[moving] > 0
+    now_wrong = m[moving] <= 0
+    # Errors left of all breakpoints that are looked at: there the rising rows are wrong.
+    here = c[moving]
+    leftmost = float(c @ (m <= 0)) - float(here @ now_wrong) + float(here @ rising)
+    order = np.argsort(t)
+    errors = leftmost + np.concatenate([[0.0], np.cumsum(np.where(rising, -here, here)[order])])
+    t = np.concatenate([[-reach], t[order], [reach]])
+    width = np.diff(t)
+    errors[width <= 0] = np.inf  # no room between equal breakpoints
+    best = float(errors.min())
+    candidates = np.flatnonzero(errors == best)
+    i = int(candidates[np.argmax(width[candidates])])
+    low, high = float(t[i]), float(t[i + 1])
+    if low == -np.inf and high == np.inf:
+        return 0.0, best
+    if low == -np.inf:
+        return high - max(1.0, abs(high)), best
+    if high == np.inf:
+        return low + max(1.0, abs(low)), best
+    return (low + high) / 2.0, best
 
 
-def _check(saved: Any, running: Running, pocket: Pocket) -> None:
-    """Refuse what ``_kept`` does not return."""
-    trace = trace_form(len(pocket.z)) if running.settings.record else instance(type(None))
-    notes = {"history": instance(History), "rule": instance(list), "trace": trace}
-    forms = {**running.forms(1), **pocket.forms(), **notes}
-    entries(epoch=whole(1, 2**63), pieces=count, rng=GENERATOR, **forms)(saved, "the state")
-
-
-def _go_on(
-    saved: Mapping[str, Any],
-    running: Running,
-    pocket: Pocket,
-    log: Logbook,
-    recorder: Recorder | None,
-) -> None:
-    """Be where ``_kept`` was."""
-    running.go_on(saved)
-    pocket.go_on(saved)
-    log.history = saved["history"]
-    remind(log.check, saved["rule"])
-    if recorder is not None:
-        recorder.go_on(saved["trace"])
-
-
-def pocket_perceptron(
-    problem: Problem[Examples],
-    machine: Machine,
-    start: np.ndarray,
-    settings: Settings,
-    stop: StoppingRule,
-    rng: np.random.Generator,
-    observer: Observer,
-    polishing: bool,
-) -> Solution:
-    """Run one machine until a rule fires (one of them should be a budget of updates)."""
-    stage = next_stage(rng)
-    if stage.finished is not None:
-        finished: Solution = stage.finished
-        solution_form(len(start))(finished, "the result")
-        return finished
-    problem = replace(problem, began=problem.began - stage.elapsed)
-    deadline = problem.began + stop.max_seconds()
-    pocket = Pocket(problem.training, machine, start)
-    state = State.begin(start[None], average=False, max_updates=stop.max_updates())
-    everything = replace(machine, members=pocket.everything)
-    running = Running(problem.training, [everything], state, settings)
-    log = Logbook(problem, machine, stop)
-    recorder = None
-    if settings.record:
-        recorder = Recorder(problem.training, machine, start, names=machine.members)
-    first, seen, saved = 1, 0, stage.saved
-    if saved is not None:
-        _check(saved, running, pocket)
-        rng.bit_generator.state = saved["rng"]
-        first, seen = saved["epoch"], saved["pieces"]
-        _go_on(saved, running, pocket, log, recorder)
-    orders = running.orders(rng)
-    for epoch in counting(first):
-        drawn = rng.bit_generator.state
-        if not seen:
-            running.begin_epoch()
-        for done, piece in enumerate(running.pieces(next(orders)), 1):
-            if done <= seen:
-                continue
-            for step, row in running.visit(piece):
-                pocket.offer(int(running.updates[0]), state.Z[0])
-                if recorder is not None:
-                    recorder.record(step, row, state.Z[0])
-                if time.perf_counter() >= deadline:
-                    break
-            if stage.due():
-                where = {"epoch": epoch, "pieces": done, "rng": drawn}
-                stage.keep({**where, **_kept(running, pocket, log, recorder)})
-            if time.perf_counter() >= deadline:
-                break
-        seen = 0
-        pocket.judge()
-        running.end_epoch()
-        if not running.mistakes[0]:  # nothing new will come from these weights
-            pocket.compare(state.Z[0])
-        asked = observer(epoch, running.mistakes[0], lambda: pocket.z[None])
-        (valid,) = problem.validation_errors([machine], lambda: pocket.z[None])
-        now = pocket.count(state.Z[0]) / pocket.total
-        close_epoch(log, epoch, 0, running, pocket, now, valid, asked)
-        if log.reason is not None:
-            break
-    errors = pocket.error
-    if polishing:
-        polish(pocket, rng, deadline)
-    return stage.finish(solved(log, 0, running, pocket, errors, recorder.trace if recorder else None))
-
-
-def close_epoch(
-    log: Logbook,
-    epoch: int,
-    k: int,
-    running: Runs,
-    pocket: Best,
-    running_error: float,
-    validation_error: float | None,
-    asked: bool,
-) -> None:
-    """Tell the logbook of machine k what happened in the epoch."""
-    progress = Progress(
-        epoch=epoch,
-        updates=int(running.updates[k]),
-        mistakes=running.mistakes[k],
-        all_correct=pocket.errors == 0,
-        seconds=time.perf_counter() - log.problem.began,
-        weights=running.state.Z[k],
-        before=running.before[k],
-        training_error=pocket.error,
-        validation_error=validation_error,
-        repeats=running.settings.order == "cyclic",
-        pocket=True,
-        verdict=log.verdict,
-    )
-    log.close_epoch(progress, pocket.z, asked=asked, running_error=running_error)
-
-
-def solved(
-    log: Logbook, k: int, running: Runs, pocket: Best, unpolished: float, trace: Trace | None = None
-) -> Solution:
-    """What the run of machine k leaves behind."""
-    assert log.reason is not None
-    return Solution(
-        z=pocket.z,
-        reason=log.reason,
-        history=log.history,
-        state=running.state.Z[k].copy(),
-        mistakes=int(running.updates[k]),
-        trace=trace,
-        steps=int(running.steps[k]),
-        best_update=pocket.found_at,
-        best_error=pocket.error,
-        unpolished_error=unpolished,
-    )
+# Rows that arrive: the errors of weights on rows that are gone cannot be counted. Rows that come
+# together judge the pocket and the candidates among themselves; for single ones Gallant (1990) counts
+# instead how long weights stay correct: those with a longer run than the pocket's replace it.
 
 
 @dataclass
@@ -404,27 +425,16 @@ def learn_rows(
     examples: Examples, machine: Machine, carried: Carried, settings: Settings, rng: np.random.Generator
 ) -> float:
     """Pass once over the machine's rows; return the pocket's error on them, nan if there is only one."""
-    state = carried.state
-    mine = examples.restricted(machine.members)
+    state, mine = carried.state, examples.restricted(machine.members)
     pocket = Pocket(mine, machine, carried.pocket) if mine.rows.n > 1 else None
-    everything = replace(machine, members=np.arange(mine.rows.n))
-    running = Running(mine, [everything], state, settings)
+    passes = LocalPasses(mine, [replace(machine, members=np.arange(mine.rows.n))], settings)
     recorder = None
-    if settings.record:
-        recorder = Recorder(mine, machine, state.Z[0], carried.trace, machine.members)
-    earlier = state.Z[0].copy()
-    for piece in running.pieces(next(running.orders(rng))):
-        for step, row in running.visit(piece):
-            if pocket is not None:
-                pocket.offer(int(running.updates[0]), state.Z[0])
-            if recorder is not None:
-                recorder.record(step, row, state.Z[0])
-    if recorder is not None:
-        carried.trace = recorder.trace
-    running.end_epoch()
+    if carried.trace is not None:
+        recorder = Recorder(mine, machine, carried.trace, machine.members)
+    earlier, made = state.Z[0].copy(), state.counts[0, MADE].copy()
+    _visit(passes, pocket, state, rng, math.inf, recorder)
     if pocket is None:
-        carried.count_run(earlier, mistake=bool(running.mistakes[0]))
+        carried.count_run(earlier, mistake=bool(state.counts[0, MADE] > made))
         return math.nan
-    pocket.judge()
     carried.pocket[:] = pocket.z
-    return pocket.error
+    return pocket.best.error(0)

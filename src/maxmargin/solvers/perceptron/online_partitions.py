@@ -1,4 +1,7 @@
-"""The online perceptron on partitions: exactly, or all partitions at once.
+"""Perceptrons on rows in partitions: handed from one to the next, or in all of them at once.
+
+Why not the passes of ``online`` and ``pocket``: the rows are elsewhere, and each question to them is a
+round over the partitions. What a partition does with a state is what these do with its rows.
 
 *Sequential*: the state goes from partition to partition, each of which visits its rows and hands it on.
 With the rows in their order these are the updates of a run in memory, one by one, and the same bits.
@@ -12,27 +15,25 @@ over the K partitions with rows of the machine. If a unit vector separates the r
 updates of all partitions together are at most K R²/γ² from z = 0: each raises z·z* by γ/K or more, and
 ‖z‖² by R²/K or less (the square of a mean is at most the mean of the squares). So there is an epoch in
 which no partition makes a mistake; then the common weights are correct on all rows.
-
-Training and validation rows of the perceptrons in partitions.
-
-What a partition is asked is answered by the same :class:`Examples` that serve rows in memory. Machines
-travel without their rows: which rows of a partition are theirs, the labels there say. Weights are copied
-where they arrive: those of a message may not be written, and kernels are compiled for those that may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
 from maxmargin.rows.partitions import Part, Partitions
 from maxmargin.solvers.examples import Examples, shares
-from maxmargin.solvers.perceptron.running import Runs, Settings, State, in_groups
+from maxmargin.solvers.perceptron.online import OnUpdate, Passes, Settings, State, grouped
 from maxmargin.solvers.problem import Machine
+
+MIN_PARTITIONS = 4  # in a graph: all of them may be in memory at once
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Form:
 
 
 def light(machines: Sequence[Machine]) -> list[Machine]:
-    """Machines as they travel."""
+    """Machines as they travel: which rows of a partition are theirs, the labels there say."""
     return [replace(machine, members=np.empty(0, dtype=np.int64)) for machine in machines]
 
 
@@ -74,7 +75,12 @@ def sizes(machines: Sequence[Machine], counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RemoteExamples:
-    """Rows in partitions on which planes are measured: one round for all machines together."""
+    """Rows in partitions on which planes are measured: one round for all machines together.
+
+    What a partition is asked is answered by the same :class:`Examples` that serve rows in memory.
+    Weights are copied where they arrive: those of a message may not be written, and kernels are compiled
+    for those that may.
+    """
 
     rows: Partitions
     form: Form
@@ -128,72 +134,80 @@ def _by_class(
     return found
 
 
-LEAST = 4  # partitions in a graph: all of them may be in memory at once
-
-Turn = tuple[int, int]  # a partition, and the seed of its order
-
-
 class Visit(NamedTuple):
     """What a partition has to know to go through its rows."""
 
     form: Form
     machines: list[Machine]
     settings: Settings
-    seed: int
+    seed: int  # of the order of its rows
 
 
-def partitions_in_turn(order: str, parts: int, rng: np.random.Generator) -> Iterator[list[Turn]]:
-    """Yield the partitions in turn for one epoch after the other, each with the seed of its order."""
-    while True:
-        if order == "cyclic":
-            yield [(k, 0) for k in range(parts)]
-        else:
-            seeds = rng.integers(2**31, size=parts).tolist()
-            yield [(k, seeds[k]) for k in rng.permutation(parts).tolist()]
+def partitions_in_turn(order: str, parts: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Return the partitions in turn for an epoch, each with the seed of its order."""
+    if order == "cyclic":
+        return [(k, 0) for k in range(parts)]
+    seeds = rng.integers(2**31, size=parts).tolist()
+    return [(k, seeds[k]) for k in rng.permutation(parts).tolist()]
 
 
-class Sequential(Runs):
-    """Machines whose state is handed from partition to partition."""
+class PartitionPasses(Passes):
+    """Machines whose rows are in partitions."""
 
     def __init__(
-        self,
-        rows: Partitions,
-        form: Form,
-        machines: Sequence[Machine],
-        state: State,
-        settings: Settings,
+        self, rows: Partitions, form: Form, machines: Sequence[Machine], settings: Settings
     ) -> None:
-        super().__init__(light(machines), state, settings)
+        super().__init__(light(machines), settings)
         self.rows, self.form = rows, form
 
-    def orders(self, rng: np.random.Generator) -> Iterator[list[Turn]]:
-        """Partitions in their order, or in a new one in each epoch."""
-        return partitions_in_turn(self.settings.order, self.rows.parts, rng)
+    def turns(self, going: np.ndarray, rng: np.random.Generator) -> tuple[list[int], list[Visit]]:
+        """Return the partitions in turn, and what each has to know to advance some of the machines."""
+        turns = partitions_in_turn(self.settings.order, self.rows.parts, rng)
+        machines = [self.machines[k] for k in going]
+        visits = [Visit(self.form, machines, self.settings, seed) for _, seed in turns]
+        return [number for number, _ in turns], visits
 
-    def make_ready(self) -> None:
-        """Nothing is kept where the rows are."""
+    def along(
+        self,
+        step: Callable[..., Any],
+        carried: Any,
+        turns: tuple[list[int], list[Visit]],
+        deadline: float,
+    ) -> tuple[Any, bool]:
+        """Hand ``carried`` from partition to partition: as many in a graph as are read at the same time.
 
-    def begin_epoch(self) -> None:
-        """Remember where the epoch starts: one more pass over all partitions."""
-        super().begin_epoch()
+        Return it, and whether the time was enough for all of them.
+        """
         self.rows.rounds += 1
-
-    def pieces(self, order: list[Turn]) -> Iterator[list[Turn]]:
-        """Cut an epoch into graphs of as many partitions as are read at the same time, or a few more."""
-        step = max(LEAST, self.rows.at_once)
-        for start in range(0, len(order), step):
-            yield order[start : start + step]
-
-    def visit_all(self, order: list[Turn]) -> None:
-        """Go through some partitions, one after the other."""
-        numbers, own = [number for number, _ in order], self._visits(order)
-        self.state = self.rows.along(_visited, self.state, numbers, own)
-
-    def _visits(self, order: list[Turn]) -> list[Visit]:
-        return [Visit(self.form, self.machines, self.settings, seed) for _, seed in order]
+        in_time, length = True, max(MIN_PARTITIONS, self.rows.at_once)
+        numbers, visits = turns
+        for start in range(0, len(numbers), length):
+            graph = np.s_[start : start + length]
+            carried = self.rows.along(step, carried, numbers[graph], visits[graph])
+            in_time = time.perf_counter() < deadline
+            if not in_time:
+                break
+        return carried, in_time
 
 
-class Mixing(Sequential):
+class Sequential(PartitionPasses):
+    """Machines whose state is handed from partition to partition."""
+
+    def epoch(
+        self,
+        state: State,
+        rng: np.random.Generator,
+        deadline: float = math.inf,
+        on_update: OnUpdate | None = None,
+    ) -> bool:
+        """Visit all rows once, one partition after the other."""
+        going = state.going()
+        found, in_time = self.along(_visited, state.part(going), self.turns(going, rng), deadline)
+        state.put(going, found)
+        return in_time
+
+
+class Mixing(PartitionPasses):
     """Machines that run in all partitions at once; ``shares`` says in how many each has rows."""
 
     def __init__(
@@ -201,56 +215,46 @@ class Mixing(Sequential):
         rows: Partitions,
         form: Form,
         machines: Sequence[Machine],
-        state: State,
         settings: Settings,
         shares: np.ndarray,
     ) -> None:
-        super().__init__(rows, form, machines, state, settings)
+        super().__init__(rows, form, machines, settings)
         self.shares = shares
 
-    def begin_epoch(self) -> None:
-        """Remember where the epoch starts."""
-        Runs.begin_epoch(self)
-
-    def orders(self, rng: np.random.Generator) -> Iterator[list[Turn]]:
-        """Each partition with the seed of its order."""
-        for order in super().orders(rng):
-            yield sorted(order)
-
-    def pieces(self, order: list[Turn]) -> Iterator[list[Turn]]:
-        """An epoch is one piece."""
-        yield order
-
-    def visit_all(self, order: list[Turn]) -> None:
+    def epoch(
+        self,
+        state: State,
+        rng: np.random.Generator,
+        deadline: float = math.inf,
+        on_update: OnUpdate | None = None,
+    ) -> bool:
         """One round: an epoch in every partition, and the mean."""
-        common = self.state
+        going = state.going()
+        common, (numbers, visits) = state.part(going), self.turns(going, rng)
         alone = State(common.Z, np.zeros_like(common.U), np.zeros_like(common.counts))
         alone.counts[:, LEFT] = common.counts[:, LEFT]
-        found: list[State] = self.rows.each(_apart, alone, own=self._visits(order))
+        own = [visits[k] for k in np.argsort(numbers)]
+        found: list[State] = self.rows.each(_apart, alone, own=own)
         counts, moved = common.counts.copy(), np.zeros_like(common.Z)
         for one in found:
             moved += one.Z - common.Z
             for column in (SEEN, MADE, READ):
                 counts[:, column] += one.counts[:, column]
-        Z = common.Z + moved / self.shares[:, None]  # exactly the same if nothing moved
+        Z = common.Z + moved / self.shares[going, None]  # exactly the same if nothing moved
         made = counts[:, MADE] - common.counts[:, MADE]
         counts[:, LEFT] = np.maximum(common.counts[:, LEFT] - made, 0)
-        self.state = State(Z, self._averaged(found, Z, counts[:, SEEN, None]), counts)
+        state.put(going, State(Z, _averaged(common, found, Z, counts[:, SEEN, None]), counts))
+        return time.perf_counter() < deadline
 
-    def _averaged(self, found: list[State], Z: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """U for which z − u/steps is the mean of the weights after each step, in all partitions."""
-        common = self.state
-        if not common.U.shape[1]:
-            return common.U
-        total = common.counts[:, SEEN, None] * common.Z - common.U
-        for one in found:
-            total = total + (one.counts[:, SEEN, None] * one.Z - one.U)
-        return np.asarray(steps * Z - total)
 
-    def keep(self, which: np.ndarray) -> None:
-        """Go on with some of the machines only."""
-        super().keep(which)
-        self.shares = self.shares[which]
+def _averaged(common: State, found: list[State], Z: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """U for which z − u/steps is the mean of the weights after each step, in all partitions."""
+    if not common.U.shape[1]:
+        return common.U
+    total = common.counts[:, SEEN, None] * common.Z - common.U
+    for one in found:
+        total = total + (one.counts[:, SEEN, None] * one.Z - one.U)
+    return np.asarray(steps * Z - total)
 
 
 def _visited(part: Part, visit: Visit, state: State) -> State:
@@ -258,11 +262,9 @@ def _visited(part: Part, visit: Visit, state: State) -> State:
     state = State(state.Z.copy(), state.U.copy(), state.counts.copy())
     examples, machines = visit.form.examples(part), seen(visit.machines, part.codes)
     rng = np.random.default_rng(visit.seed)
-    for running in in_groups(examples, machines, state, visit.settings):
-        if not len(running.machines[0].members):
-            continue
-        for piece in running.pieces(next(running.orders(rng))):
-            running.visit_all(piece)
+    for which, passes in grouped(examples, machines, visit.settings):
+        if len(passes.machines[0].members):
+            passes.epoch(state.part(which), rng)
     return state
 
 

@@ -1,11 +1,9 @@
-"""The perceptron risk on partitions: sums over the misclassified, and exact steps, in a few rounds.
+"""The perceptron risk on rows in partitions: the descent is that of ``batch``, in a few rounds a step.
 
 One round returns R(z), R(−z), |V| and −∇R(z) of every partition: d + 4 numbers for each machine. Another
 one finds an exact step, or two where a partition has more than 4,096 breakpoints; two are enough for a
 million breakpoints per partition. Up to the rounding of sums the step is the one that sorting all of
-them would find.
-
-The perceptron risk along a line, when its breakpoints are in partitions.
+them would find; why it is not found by sorting them: no n numbers come together in one place.
 
 R along a line is convex and piecewise linear, so its minimum is where the slope, which rises at every
 breakpoint, changes its sign. A partition returns its breakpoints with the jumps of the slope there. If
@@ -22,10 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.partitions import Part, Partitions
-from maxmargin.solvers.perceptron.line_search import Breaks, lowest
-from maxmargin.solvers.perceptron.risk import Risk, Slope
+from maxmargin.solvers.perceptron.batch import Breaks, Risk, Slope, lowest
+from maxmargin.solvers.perceptron.online_partitions import Form, light, seen
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote.online import Form, light, seen
 
 GROUPS = 1024  # of breakpoints, by number and by weight
 
@@ -96,8 +93,8 @@ def within(found: Breaks, low: float, high: float, most: int | None) -> Line:
     return Line(slope, t[begin], t[end], np.add.reduceat(jumps, begin), found.total, found.nonzero)
 
 
-POINTS = 4096  # breakpoints that a partition returns
-PATIENCE = 6  # rounds after which all breakpoints that are left are asked for
+BREAKPOINTS = 4096  # breakpoints that a partition returns
+MAX_ROUNDS = 6  # rounds after which all breakpoints that are left are asked for
 
 
 class RemoteRisk(Slope):
@@ -135,12 +132,12 @@ class RemoteRisk(Slope):
         steps = [0.0] * len(Z)
         searching = [k for k in range(len(Z)) if np.any(D[k])]
         brackets = dict.fromkeys(searching, (-1.0, math.inf))
-        for turn in range(PATIENCE + 1):
+        for turn in range(MAX_ROUNDS + 1):
             if not searching:
                 break
             asked = [self.machines[k] for k in searching]
             lines = Z[searching], D[searching], [brackets[k] for k in searching]
-            most = POINTS if turn < PATIENCE else None
+            most = BREAKPOINTS if turn < MAX_ROUNDS else None
             found = zip(*self.rows.each(_broken, self.form, asked, *lines, most), strict=True)
             wider = []
             for k, parts in zip(searching, found, strict=True):
