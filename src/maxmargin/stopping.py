@@ -373,13 +373,16 @@ class NeverStops(StoppingRule):
 class _ProofWatcher:
     rule: NeverStops
     waited: int = 0  # epochs with mistakes
-    proven: StopReason | None = None
+
+    def __post_init__(self) -> None:
+        self.proven: StopReason | None = None
+        self.asked = False  # a fit that goes on from a checkpoint asks again
 
     def __call__(self, p: Progress) -> StopReason | None:
         self.waited += p.mistakes > 0
-        if self.waited != self.rule.patience or p.mistakes == 0 or p.verdict is None:
+        if self.waited < self.rule.patience or self.asked or p.verdict is None:
             return self.proven
-        verdict = p.verdict()
+        verdict, self.asked = p.verdict(), True
         if not verdict.separable:
             text = Message(
                 f"No plane separates the classes ({verdict.kind}): {verdict.witness}. The run would "
