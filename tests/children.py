@@ -7,22 +7,16 @@ comes back. If the child dies, the failure names the case that it died of.
 import importlib
 import json
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
-PATIENCE = 300  # seconds
-HERE = Path(__file__).parent
+from forks import run_apart
 
 
 def run(module, function, *given, memory=None):
     """Return {case: outcome} of ``module.function(*given)``; ``memory``: bytes it may take above now."""
-    command = [sys.executable, __file__, module, function, json.dumps([memory, *map(str, given)])]
-    child = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    lines = [json.loads(line) for line in child.stdout.splitlines()]
-    assert child.returncode == 0, (
-        f"the child ended with {child.returncode} after {lines[-1:]}: {child.stderr[-2_000:]}"
-    )
+    code, out, err = run_apart(module, function, json.dumps([memory, *map(str, given)]))
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 0, f"the child ended with {code} after {lines[-1:]}: {err[-2_000:]}"
     return {case: outcome for case, outcome in lines if outcome is not None}
 
 
@@ -49,8 +43,3 @@ def main(module, function, given):
     for case, call in work(*arguments):
         print(json.dumps([case, None]), flush=True)
         print(json.dumps([case, outcome(call)]), flush=True)
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(HERE))
-    main(*sys.argv[1:])

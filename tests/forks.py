@@ -1,8 +1,9 @@
-"""Our program in processes of its own, forked from one that has imported all of it: milliseconds each.
+"""Our program, and functions of tests, in processes forked from one that has imported all of it.
 
 A test file imports the fixture ``programs``. The signals, pipes, limits and exit codes are real.
 """
 
+import atexit
 import contextlib
 import functools
 import itertools
@@ -13,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -68,8 +71,25 @@ class Programs:
         return program
 
 
+def run_apart(module, function, given):
+    """Let ``children.main`` work in a process of its own; return its exit code, output and errors."""
+    programs = Programs(forking())
+    with open(os.devnull) as silent, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        files = [silent.fileno(), out.fileno(), err.fileno()]
+        child = programs.ask("work", os.getcwd(), module, function, given, files=files)
+        guard = threading.Timer(PATIENCE - 10, os.kill, (child, signal.SIGKILL))
+        guard.start()
+        try:
+            code = programs.ask("wait", child)
+        finally:
+            guard.cancel()
+        out.seek(0)
+        err.seek(0)
+        return code, out.read().decode(), err.read().decode()
+
+
 @functools.cache
-def forking(config):
+def forking():
     """Start the process that forks others, once for all test files, and return our end of its socket."""
     ours, theirs = socket.socketpair()
     command = [sys.executable, __file__, str(theirs.fileno())]
@@ -81,14 +101,14 @@ def forking(config):
         with parent, ours:
             parent.kill()
 
-    config.add_cleanup(end)
+    atexit.register(end)
     return ours
 
 
 @pytest.fixture
-def programs(request):
+def programs():
     """Start programs, and ask for other things."""
-    found = Programs(forking(request.config))
+    found = Programs(forking())
     with found.opened:
         yield found
 
@@ -97,19 +117,46 @@ def start(files, folder, arguments, largest):
     """Fork, and run the program with three standard files; return its id."""
     from maxmargin.cli.main import main
 
-    child = os.fork()
+    child = fork(files, folder)
     if not child:
-        os.chdir(folder)
-        for number, file in enumerate(files):
-            os.dup2(file, number)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by a shell's background jobs
         if largest is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
         tell_of_fit()
+    return child or main(arguments)  # which ends the process as it ends the program
+
+
+def work(files, folder, module, function, given):
+    """Fork, and do the work of a test with three standard files; return the id of the process."""
+    import children
+
+    child = fork(files, folder)
+    if not child:
+        code = 1
+        try:
+            warnings.resetwarnings()
+            children.main(module, function, given)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    return child
+
+
+def fork(files, folder):
+    """Return the id of a new process; in it 0, and it is in a folder with three standard files."""
+    child = os.fork()
+    if not child:
+        os.chdir(folder)
+        for number, file in enumerate(files):
+            os.dup2(file, number)
     for file in files:
         os.close(file)
-    return child or main(arguments)  # which ends the process as it ends the program
+    return child
 
 
 def tell_of_fit():
@@ -135,6 +182,8 @@ def serve(asked):
         name, *given = json.loads(text)
         if name == "start":
             answer = start(files, *given)
+        elif name == "work":
+            answer = work(files, *given)
         elif name == "kill a stream":
             answer = keep_killing(*given)
         else:
