@@ -1,6 +1,10 @@
 """Bad data: a clear error (allowed, given, what to do), never a crash or a silent wrong answer."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -171,3 +175,57 @@ def test_labels_and_weights_of_another_number():
     for message, weight in bad.items():
         with pytest.raises(mm.InputError, match=message):
             mm.SoftMarginSVC().fit(X, Y, sample_weight=weight)
+
+
+THIRDS = [[Fraction(1, 3)], [Fraction(2, 3)], [Fraction(1, 3)], [Fraction(1)]]
+TENTHS = [[Decimal("0.1")], [Decimal("0.3")], [Decimal("0.1")], [Decimal("0.4")]]
+
+
+@pytest.mark.parametrize("X", [THIRDS, TENTHS, pd.DataFrame(THIRDS, columns=["a"])])
+def test_a_verdict_does_not_round_fractions_or_decimals(X):
+    with pytest.raises(mm.InputError, match="numbers that doubles hold exactly"):
+        mm.separability(X, [0, 1, 0, 1])
+    assert mm.SoftMarginSVC().fit(X, [0, 1, 0, 1]).coef_.shape == (1, 1)  # doubles all the same
+
+
+def test_fractions_that_doubles_hold_are_taken():
+    X = [[Fraction(1, 4)], [Decimal("0.5")], [Fraction(1, 4)], [2]]
+    assert mm.separability(X, [0, 1, 0, 1]).kind == "separable"
+
+
+def test_masked_entries_are_refused_everywhere():
+    X = np.ma.array([[1.0], [2.0], [1.0], [3.0]], mask=[[0], [1], [0], [0]])
+    y = [0, 1, 0, 1]
+    with pytest.raises(mm.InputError, match=r"no masked entries\. Got one in row 1"):
+        mm.separability(X, y)
+    with pytest.raises(mm.InputError, match=r"no masked entries\. Got one in row 1"):
+        mm.SoftMarginSVC().fit(X, y)
+    model = mm.SoftMarginSVC().fit(X.filled(2.0), y)
+    with pytest.raises(mm.InputError, match="no masked entries"):
+        model.predict(X)
+    assert mm.separability(np.ma.array(X.filled(2.0)), y).kind == "separable"  # nothing is masked
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "datetime64[D]", "timedelta64[s]"])
+def test_matrices_of_dates_are_refused(kind):
+    X = np.arange(4).astype(kind)[:, None]
+    for call in (mm.separability, mm.Perceptron().fit):
+        with pytest.raises(mm.InputError, match="dates or times"):
+            call(X, [0, 1, 0, 1])
+        with pytest.raises(mm.InputError, match="dates or times"):
+            call(pd.DataFrame(X, columns=["day"]), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 0, 1], [False, True, False, True]])
+def test_labels_that_are_whole_numbers_as_objects(labels):
+    X, y = [[1.0], [2.0], [1.0], [3.0]], np.array(labels, dtype=object)
+    assert mm.separability(X, y).kind == "separable"
+    model = mm.SoftMarginSVC().fit(X, y)
+    assert model.predict(X).tolist() == labels and model.score(X, y) == 1.0
+
+
+def test_names_of_columns_that_occur_twice_are_refused():
+    X = pd.DataFrame([[1.0, 2.0], [2.0, 3.0], [1.0, 4.0], [3.0, 1.0]], columns=["a", "a"])
+    for call in (mm.separability, mm.SoftMarginSVC().fit):
+        with pytest.raises(mm.InputError, match="Got 'a' twice"):
+            call(X, [0, 1, 0, 1])

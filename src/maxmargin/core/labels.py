@@ -38,6 +38,15 @@ def find_classes(y: Any) -> np.ndarray:
     return np.asarray(classes)
 
 
+def plain_labels(y: Any) -> Any:
+    """Return labels that are all integers or all booleans as such, where they came as objects."""
+    if getattr(y, "dtype", None) != np.dtype(object) or getattr(y, "ndim", 0) != 1:
+        return y
+    kinds = {type(label) for label in y}
+    whole = all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
+    return np.array(list(y)) if kinds and (whole or kinds <= {bool, np.bool_}) else y
+
+
 def unsortable(error: TypeError) -> InputError:
     """Return the error of labels that cannot be compared."""
     return InputError(

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.cluster.collections import is_remote
+from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.estimators.validation import read_X, remote
@@ -98,7 +99,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             check_is_fitted(self)
             return float(remote("blocks").score_blocks(self, X, y, sample_weight))
         given = getattr(X, "labels", None) if y is None else y
-        return float(super().score(X, given, sample_weight))
+        return float(super().score(X, plain_labels(given), sample_weight))
 
     def predict(self, X: Any) -> Any:
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""

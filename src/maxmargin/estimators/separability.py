@@ -189,9 +189,9 @@ class Labelled(NamedTuple):
 
 def read_labelled(X: Any, y: Any) -> Labelled:
     """Check X and y: finite numbers of any size that doubles hold, and labels that differ as text."""
-    check_exact(X)
     reader = BaseEstimator()
     rows, y = read_Xy(reader, X, y, check=False)
+    check_exact(X)
     check_finite(rows, names_of(reader))
     classes = find_classes(y)
     distinct_labels(classes.tolist())

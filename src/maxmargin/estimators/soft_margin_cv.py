@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
+from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
@@ -146,7 +147,7 @@ class SoftMarginSVCCV(MarginClassifier):
         machine = self._machine()
         machine._check_params()
         rows, labels = read_Xy(self, X, y)
-        X, y = indexable(X, labels if y is None else np.asarray(y))
+        X, y = indexable(X, labels if y is None else plain_labels(np.asarray(y)))
         weight = None
         if sample_weight is not None:
             weight = machine._read_weight(sample_weight, rows)

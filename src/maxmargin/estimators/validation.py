@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import is_remote, labelled
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import check_no_gaps, encode, find_classes, unlabelled
+from maxmargin.core.labels import check_no_gaps, encode, find_classes, plain_labels, unlabelled
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.dense import not_doubles
@@ -81,16 +81,13 @@ def read_weight(sample_weight: Any, n: int) -> np.ndarray:
     return np.array(np.broadcast_to(given, (n,)))
 
 
-def _check_numbers(X: Any, error: Exception) -> None:
+def _check_numbers(X: Any, error: Exception | None = None) -> None:
     """Refuse texts and dates, with their place."""
     for j, (name, column) in enumerate(_columns(X)):
         shown = f"column {j}" if name is None else column_name(0, [name])
         kind = getattr(column.dtype, "kind", "O")
         if kind in "mM":
-            raise InputError(
-                f"X must hold numbers. Got dates or times in {shown} instead (could not convert "
-                f"{column.dtype}). Turn them into numbers, such as days, or leave the column out."
-            ) from error
+            raise _no_dates(shown, column.dtype) from error
         if kind not in "OSUT":
             continue
         for i, value in enumerate(column.tolist()):
@@ -157,7 +154,7 @@ def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     _refuse_remote(X)
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
-    check_structure(X)
+    _check_kind(X)
     with in_our_words(X):
         X = validate_data(estimator, X, reset=reset, **FORMAT)
     return check_reach(as_rows(X), names=names_of(estimator))
@@ -176,9 +173,9 @@ def read_Xy(
         return check_reach(rows, training=True) if check else rows, y
     if y is None and not is_classifier(estimator):  # for a classifier scikit-learn says so
         raise InputError("y must hold a label for every row. Got None instead. Give the labels, too.")
-    check_structure(X)
+    _check_kind(X, y)
     with in_our_words(X, y):
-        X, y = validate_data(estimator, X, y, reset=reset, **FORMAT)
+        X, y = validate_data(estimator, X, plain_labels(y), reset=reset, **FORMAT)
     rows = as_rows(X)
     return check_reach(rows, training=True, names=names_of(estimator)) if check else rows, y
 
@@ -190,6 +187,36 @@ def read_partitions(X: Any, y: Any) -> Surveyed:
     rows, y = read_Xy(BaseEstimator(), X, y)
     classes = find_classes(y)
     return in_memory(rows, classes, encode(y, classes))
+
+
+def _check_kind(X: Any, y: Any = None) -> None:
+    """Refuse what readers would take without a word for something else."""
+    check_structure(X)
+    for name, part in (("X", X), ("y", y)):
+        if np.ma.is_masked(part):
+            masked = np.argwhere(np.ma.getmaskarray(part))[0]
+            raise InputError(
+                f"{name} must have no masked entries. Got one in row {masked[0]} instead. Leave the row "
+                "out, or fill the gap with X.filled(value)."
+            )
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InputError(
+            f"columns must have names of their own. Got {twice!r} twice instead. Rename one, or leave "
+            "it out."
+        )
+    for dtype in {getattr(X, "dtype", None), *(getattr(X, "dtypes", ()) if names else ())}:
+        if getattr(dtype, "kind", "f") in "mM":
+            _check_numbers(X)
+            raise _no_dates("all columns", dtype)
+
+
+def _no_dates(where: str, dtype: Any) -> InputError:
+    return InputError(
+        f"X must hold numbers. Got dates or times in {where} instead (could not convert {dtype}). Turn "
+        "them into numbers, such as days, or leave the column out."
+    )
 
 
 def names_of(estimator: Any) -> Sequence[str] | None:
@@ -259,7 +286,7 @@ def _labels(rows: Rows, y: Any) -> np.ndarray:
         y = getattr(rows, "labels", None)
     if y is None:
         raise unlabelled()
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(plain_labels(y), warn=True)
     if len(labels) != rows.n:
         raise InputError(f"y must hold one label per row, {rows.n} in all. Got {len(labels)} instead.")
     return np.asarray(labels)

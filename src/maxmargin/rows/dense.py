@@ -6,8 +6,10 @@ Which numbers of another type are no doubles.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -150,11 +152,17 @@ def rounded(values: np.ndarray) -> np.ndarray | None:
         with np.errstate(over="ignore"):
             wrong = (values.astype(np.float64) != values) & np.isfinite(values)
     elif kind == "O":
-        wrong = np.array([isinstance(v, int) and not _is_double(v) for v in values.ravel().tolist()])
+        wrong = np.array([not _is_double(v) for v in values.ravel().tolist()])
     else:
         return None
     return wrong.reshape(values.shape) if np.any(wrong) else None
 
 
-def _is_double(value: int) -> bool:
-    return abs(value) <= MAX_EXACT_INTEGER or (abs(value) < 2**1023 and int(float(value)) == value)
+def _is_double(value: Any) -> bool:
+    """Whether a double holds a number of Python exactly; what is no number is left to the reader."""
+    if isinstance(value, float) or not isinstance(value, Number | Decimal):
+        return True
+    try:
+        return bool(value == float(value) or value != value)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):  # complex; too large
+        return False
