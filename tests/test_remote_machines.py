@@ -15,7 +15,6 @@ from scipy import sparse
 import maxmargin as mm
 from maxmargin.cluster import dask as tree
 from maxmargin.cluster.simulated import Costs, Serial, Simulated
-from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.estimators.validation import check_survey
 from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
@@ -26,7 +25,7 @@ from partitions import blocks, noisy
 
 def fitted(model, X, y, cuts=(), parts=5):
     cuts = cuts or np.linspace(0, X.shape[0], parts + 1).astype(int)[1:-1].tolist()
-    fit_surveyed(model, survey(Serial(blocks(X, y, cuts))))
+    model._fit_data(survey(Serial(blocks(X, y, cuts))))
     return model
 
 
@@ -247,7 +246,7 @@ def test_a_simulated_cluster_reckons_rounds_reading_and_messages():
     for stand_for in (1.0, 1e6):
         executor = Simulated(blocks(X, y, cuts), costs, stand_for)
         model = mm.HardMarginSVC()
-        fit_surveyed(model, survey(executor))
+        model._fit_data(survey(executor))
         sent = executor.bytes_moved / 1e9
         read = model.n_passes_ * stand_for * X.nbytes / (26 * 1e8)
         # The parts of the certificate are added up in two levels, sixteen of less than 1 kB at a time.

@@ -11,7 +11,8 @@ import numpy as np
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.core.errors import InputError, Message, Remedy, count
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine, shortfall
+from maxmargin.estimators.margin_classifier import MarginClassifier, shortfall
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 

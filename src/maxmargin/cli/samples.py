@@ -18,7 +18,8 @@ from scipy import sparse
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.rows import Rows
 from maxmargin.rows.free_memory import room
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate, Certificates
 from maxmargin.certificates.measure import judge
@@ -22,11 +23,12 @@ from maxmargin.core.errors import InputError, NotSeparableError, Remedy
 from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.base import loss_of, scaling_of
-from maxmargin.estimators.remote.margin import exactly, summaries
-from maxmargin.estimators.validation import read_partitions
+from maxmargin.estimators.margin_fit import exactly
+from maxmargin.estimators.margin_machine import summaries
+from maxmargin.estimators.validation import read_training
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.survey import Surveyed
+from maxmargin.rows.survey import TrainingData
 from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
 from maxmargin.solvers.remote.rounds import Limits, Query, View, ask_all
@@ -49,7 +51,7 @@ class Reference:
 
     def __init__(
         self,
-        data: Surveyed,
+        data: TrainingData,
         task: RemoteTask,
         best: RemoteSolved,
         sides: Sides,
@@ -239,11 +241,11 @@ def certify(
         C = check_number("C", C, above=0, remedy=Remedy("give inf for the hard margin"))
     check_number("tol", tol, above=0, below=1)
     free = bool(getattr(model, "fit_intercept", True))
-    return audit(read_partitions(X, y), model, C, free, tol)
+    return audit(read_training(BaseEstimator(), X, y), model, C, free, tol)
 
 
 def audit(
-    data: Surveyed, model: Any, C: float, free: bool, tol: float
+    data: TrainingData, model: Any, C: float, free: bool, tol: float
 ) -> Certificate | dict[Hashable, Certificate]:
     """Audit a model on labelled rows, wherever they are; its machines share their passes."""
     classes = data.rows.classes
@@ -267,7 +269,9 @@ def audit(
     return results[None] if len(W) == 1 else results
 
 
-def _solved(data: Surveyed, tasks: Sequence[RemoteTask], pad: float, tol: float) -> list[RemoteSolved]:
+def _solved(
+    data: TrainingData, tasks: Sequence[RemoteTask], pad: float, tol: float
+) -> list[RemoteSolved]:
     return solve_remote(data, tasks, pad, [Limits(tol)] * len(tasks))
 
 

@@ -24,7 +24,7 @@ from maxmargin.estimators.separability import (
 )
 from maxmargin.estimators.validation import check_exact_survey
 from maxmargin.rows.partitions import Part, Partitions
-from maxmargin.rows.survey import Surveyed, survey
+from maxmargin.rows.survey import TrainingData, survey
 from maxmargin.solvers.exact.integer_rows import exponents_of
 from maxmargin.solvers.exact.objections import Columns, Decided, remote_verdict
 from maxmargin.solvers.margin.coordinates import Scene
@@ -50,7 +50,7 @@ def decide_remote(
 
 
 def decide_surveyed(
-    data: Surveyed,
+    data: TrainingData,
     names: Sequence[str] | None = None,
     fit_intercept: bool = True,
     tol: float = 0.05,
@@ -87,7 +87,7 @@ def decide_surveyed(
 
 
 def _verdict(
-    data: Surveyed,
+    data: TrainingData,
     machine: Machine,
     side: Side,
     count: int,

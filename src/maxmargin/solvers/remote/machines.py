@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import InMemory, Part, matrix_of, split, stacked
-from maxmargin.rows.survey import Surveyed
+from maxmargin.rows.survey import TrainingData
 from maxmargin.solvers.margin.coordinates import Scene, draw, set_scene
 from maxmargin.solvers.margin.hard_margin import pool_size
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
@@ -55,7 +55,7 @@ class Sample(NamedTuple):
     stands_for: np.ndarray  # by label code: how many rows each row of the sample stands for
 
 
-def sample(data: Surveyed, size: int) -> Sample:
+def sample(data: TrainingData, size: int) -> Sample:
     """Draw about ``size`` rows: one round."""
     rows, totals = data.rows, data.counts.sum(axis=0)
     least = max(1, size // (RARE * max(1, len(totals) - 1)))
@@ -113,7 +113,7 @@ class RemoteSolved(NamedTuple):
 
 
 def solve_remote(
-    data: Surveyed, tasks: Sequence[RemoteTask], pad: float, limits: Sequence[Limits]
+    data: TrainingData, tasks: Sequence[RemoteTask], pad: float, limits: Sequence[Limits]
 ) -> list[RemoteSolved]:
     """Solve machines on the same partitions together."""
     rows, hard = data.rows, tasks[0].C is None
