@@ -202,8 +202,8 @@ class PocketPerceptron(StreamPerceptron):
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
+        from maxmargin.rows.survey import sample
         from maxmargin.solvers.perceptron.pocket_partitions import PartitionSearch, Sample
-        from maxmargin.solvers.remote.machines import sample
 
         if start is None:
             start = np.zeros((len(machines), data.rows.d + 1))

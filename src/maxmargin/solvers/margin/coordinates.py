@@ -29,6 +29,7 @@ from scipy.linalg.lapack import dpstrf
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.margin import sign
 from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows.base import draw
 from maxmargin.rows.free_memory import room
 
 MAX_KEPT_ROWS = 2_500  # rows whose products are kept
@@ -104,6 +105,7 @@ SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, i
 SAMPLED = 1 << 22  # entries of these rows, at most
 DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
 UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
+ROW_ROUNDING = 1e-13  # relative precision of rows, and of sums of them
 TOO_WIDE = 1 << 24  # entries of sparse rows that are not made dense
 MEAN_SAMPLE = 1_000  # rows that tell how long rows are
 CHUNK = 4_096  # rows taken at a time
@@ -131,13 +133,6 @@ class Scene(NamedTuple):
         return w * self.scale, float(b + w @ self.centre)
 
 
-def draw(n: int, size: int) -> np.ndarray:
-    """Return some rows, in order; drawn at random, and always the same."""
-    if size >= n:
-        return np.arange(n)
-    return np.unique(np.random.default_rng(0).integers(n, size=size))
-
-
 def set_scene(rows: Rows, pad: float) -> Scene:
     """Choose centre and scale; through the origin (pad = 0) the centre has to stay where it is."""
     X = rows.take(draw(rows.n, max(1, min(SAMPLE, SAMPLED // rows.d))))
@@ -163,7 +158,7 @@ class Frame:
         pad: float,
         scene: Scene,
         ready: bool = False,
-        blur: float = 1e-13,
+        blur: float = ROW_ROUNDING,
         shared: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.rows = rows
@@ -261,7 +256,7 @@ class Frame:
             part = slice(start, start + self.chunk)
             A[part] = self.take(which[part])
         _check(A)
-        return Frame(DenseRows(A), y, pad, self.scene, ready=True)
+        return Frame(DenseRows(A), y, pad, self.scene, ready=True, blur=self.blur)
 
 
 class Frames(Sequence[Frame]):

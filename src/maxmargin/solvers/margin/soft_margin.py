@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.kernels.margin import hinge_slope
+from maxmargin.rows.base import draw
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
-from maxmargin.solvers.margin.coordinates import Frame, draw
+from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point, is_affordable
 from maxmargin.solvers.margin.tasks import (
     SMALL,
@@ -130,7 +131,7 @@ def soft_margin(
         for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
             machine.step(m)
     some = [machine for machine in machines if machine.has_free_bias()]
-    planes = [(machine.best.w, machine.best.b) for machine in some]
+    planes = [Plane(machine.best.w, machine.best.b) for machine in some]
     for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
         machine.centre_bias(m)
     return [machine.best for machine in machines]
@@ -155,7 +156,7 @@ class _Machine:
         few = frame.n * frame.d <= SETTINGS.max_entries_at_once
         at_once = few or frame.d > SETTINGS.max_sampled_features
         if start is not None:
-            self.first = start.w, start.b
+            self.first = Plane(start.w, start.b)
         elif not (frame.n <= 2 * self.base or (at_once and frame.rows.resident)):
             self.sampled = max(self.base, min(frame.n // SETTINGS.sample_thinning, frame.most))
             self.first = self._from_sample(self.sampled)
@@ -166,7 +167,7 @@ class _Machine:
         C = self.C[some] * (self.frame.n / len(some))
         quiet = Budget(deadline=self.budget.deadline, halt=self.budget.halt)
         (rough,) = soft_margin([self.frame.restricted(some)], [C], SETTINGS.sample_gap, [quiet], [None])
-        return rough.w, rough.b
+        return Plane(rough.w, rough.b)
 
     def begin(self, m: np.ndarray) -> None:
         """Go to the first plane, whose margins are given, and choose the rows to solve on."""
@@ -219,7 +220,7 @@ class _Machine:
         if copied:  # read once; further products are with the copy
             point.reads = int(whole)
         self.found, self.v = point, v0 + work.pull(point.alpha)
-        return point.w, point.b
+        return Plane(point.w, point.b)
 
     def step(self, new: np.ndarray) -> None:
         """Go towards the plane found, whose margins are given, as far as it is good for all rows."""

@@ -24,10 +24,11 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
+from maxmargin.rows.base import draw
 from maxmargin.solvers.margin.coordinate_descent import Approach, large_margin
-from maxmargin.solvers.margin.coordinates import Frame, Frames, draw, gram_frames, worth_gram
+from maxmargin.solvers.margin.coordinates import Frame, Frames, gram_frames, worth_gram
 from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
-from maxmargin.solvers.margin.hard_margin import hard_margin
+from maxmargin.solvers.margin.hard_margin import hard_margins
 from maxmargin.solvers.margin.interior_point import is_affordable
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
 from maxmargin.solvers.margin.soft_margin import soft_margin
@@ -133,7 +134,7 @@ def _on_rows(
     if bounds:
         points = soft_margin(frames, bounds, tol, budgets, starts)
     else:
-        points = hard_margin(frames, tol, budgets, starts)
+        points = hard_margins(frames, tol, budgets, starts)
     solved = zip(frames, tasks, points, strict=True)
     return [_outside(*one, combined=False) for one in solved]
 
@@ -148,7 +149,7 @@ def _by_gram(
     work = gram_frames(frames)
     own = [_reporting(budget, frame, False) for frame, budget in zip(frames, budgets, strict=True)]
     starts = [_inside(*one) for one in zip(work, frames, tasks, strict=True)]
-    solved = zip(frames, tasks, hard_margin(work, tol, own, starts), strict=True)
+    solved = zip(frames, tasks, hard_margins(work, tol, own, starts), strict=True)
     found = [_outside(*one, combined=True) for one in solved]
     rest = [k for k, one in enumerate(found) if one.meets or one.doubtful]
     if rest:

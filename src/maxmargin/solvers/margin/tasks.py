@@ -15,8 +15,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,13 @@ from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
 from maxmargin.solvers.threads import HaltedError
 
 SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
-Plane = tuple[np.ndarray, float]
+
+
+class Plane(NamedTuple):
+    """w·x + b = 0."""
+
+    w: np.ndarray
+    b: float
 
 
 class Way(NamedTuple):
@@ -63,32 +70,21 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Solved:
-    """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    passes: int
-    meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
-    doubtful: bool = False  # found in n coordinates, and not so on the rows
-    solver: str = "newton"  # or "descent" or "mixed": how it was found
-    log: tuple[Pass, ...] = ()  # primal and dual value after each pass
-
-
-@dataclass(frozen=True)
 class MarginPoint:
     """A plane and multipliers, and what they are worth; in the solver's coordinates, or the user's."""
 
     w: np.ndarray
     b: float
-    alpha: np.ndarray
-    v: np.ndarray  # Σ α_i a_i
+    alpha: Any  # an array; of rows in partitions their Multipliers
+    v: np.ndarray = field(default_factory=partial(np.empty, 0))  # Σ α_i a_i
     sigma: float = 0.0  # stiffness to go on with
     passes: int = 0
     primal: float = math.inf
     dual: float = -math.inf
     meets: bool = False  # no plane separates: the multipliers, scaled, are convex weights of a witness
+    pool: Any = None  # the rows of the witness, in the order of ``weights``, if it is of a pool
+    weights: np.ndarray | None = None
+    proof: list[Any] | None = None  # what partitions contribute to its certificate, if they were asked
 
     @property
     def gap(self) -> float:
@@ -101,6 +97,30 @@ class MarginPoint:
         bound = other if as_good_a_bound(other.dual, self.dual) else self
         best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
         return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
+
+    def with_plane(self, plane: Plane, primal: float) -> MarginPoint:
+        """The point with another plane, if that is as good."""
+        better = as_good_a_plane(primal, self.primal)
+        return replace(self, w=plane[0], b=plane[1], primal=primal) if better else self
+
+    def with_multipliers(self, alpha: Any, dual: float) -> MarginPoint:
+        """The point with other multipliers, if those are as good."""
+        better = as_good_a_bound(dual, self.dual)
+        return replace(self, alpha=alpha, dual=dual) if better else self
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    passes: int
+    meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
+    doubtful: bool = False  # found in n coordinates, and not so on the rows
+    solver: str = "newton"  # or "descent" or "mixed": how it was found
+    log: tuple[Pass, ...] = ()  # primal and dual value after each pass
 
 
 def ignore(machine: int, point: MarginPoint) -> bool:
