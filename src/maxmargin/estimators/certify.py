@@ -88,7 +88,7 @@ class Reference:
     @property
     def _unit(self) -> float:
         """How much larger C is in the coordinates of the solver."""
-        return float(self._best.task.scene.scale**2)
+        return float(self._best.task.scaling.scale**2)
 
     def mistakes(self, planes: Sequence[Plane]) -> list[tuple[int, float]]:
         """For each plane the number of rows with y f(x) ≤ 0, and the least y f(x)."""

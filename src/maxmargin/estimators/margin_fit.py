@@ -301,7 +301,7 @@ def exactly(
     verdict, other = second_opinion(question, first)
     if other is None:
         return verdict, found
-    scene = found.task.scene
-    alpha = few.multipliers(other.alpha * scene.scale**2, data.rows.parts)
-    point = MarginPoint(*scene.inside(other.w, other.b), alpha)
+    scaling = found.task.scaling
+    alpha = few.multipliers(other.alpha * scaling.scale**2, data.rows.parts)
+    point = MarginPoint(*scaling.inside(other.w, other.b), alpha)
     return verdict, SolvedOnPartitions(found.task, point, other.w, other.b)

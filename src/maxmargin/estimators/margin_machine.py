@@ -221,7 +221,7 @@ def closing_round(problem: Problem) -> Closing:
         return judging(solved(task, point))
 
     def values(task: BinaryTask, point: MarginPoint, answers: list[Any]) -> tuple[float, float]:
-        w, unit = solved(task, point).w, task.scene.scale**2
+        w, unit = solved(task, point).w, task.scaling.scale**2
         proof = judge(together(answers), w, False, problem.fit_intercept, problem.name, 0)
         return proof.primal * unit, proof.dual * unit
 
@@ -259,7 +259,7 @@ def gathered_values(rows: Partitions, machine: SolvedOnPartitions) -> RowValues:
 
 def _question(machine: SolvedOnPartitions, function: Any, edge: float = 1.0) -> Question:
     rule, given = machine.point.alpha
-    return Question(function, (machine.w, machine.b, edge, machine.task.scene.scale**2, rule), given)
+    return Question(function, (machine.w, machine.b, edge, machine.task.scaling.scale**2, rule), given)
 
 
 def _point(

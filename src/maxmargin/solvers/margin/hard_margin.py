@@ -27,7 +27,7 @@ from maxmargin.rows.base import draw
 from maxmargin.rows.partitions import InMemory, Part, matrix_of
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
-from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scene
+from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
 from maxmargin.solvers.margin.questions import Asking, Pool, Question, Sent, View, gathered, run_rounds
 from maxmargin.solvers.margin.tasks import SMALL, TIGHT, Budget, MarginPoint, Plane
 from maxmargin.solvers.margin.witness import meeting_weights
@@ -58,7 +58,7 @@ class Start(NamedTuple):
 
     pool: Pool
     pad: float
-    scene: Scene
+    scaling: Scaling
     whole: bool = False  # the pool holds all rows
     point: MarginPoint | None = None  # None: at zero; its multipliers are those of the pool
     passes: int = 0
@@ -96,7 +96,7 @@ def hard_margin(
 ) -> Asking[MarginPoint]:
     """Solve one machine; the pool is solved to the gap ``final`` in the end."""
     pool, zero, size = start.pool, np.zeros(start.pool.rows.d), start.pool.rows.n
-    work = pool.frame(start.pad, start.scene, start.blur)
+    work = pool.frame(start.pad, start.scaling, start.blur)
     point, passes, close = _begin(start, work), start.passes, start.whole
     meet = LAGRANGIAN.meeting_distance
     best = MarginPoint(zero, 0.0, pool.multipliers(np.zeros(size), parts), passes=passes)
@@ -141,7 +141,7 @@ def hard_margin(
             if len(m) > size:
                 fresh = fresh.some(np.sort(np.argpartition(m, size)[:size]))
             pool = pool.joined(fresh)
-            work = pool.frame(start.pad, start.scene, start.blur)
+            work = pool.frame(start.pad, start.scaling, start.blur)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         known = np.concatenate([point.alpha, np.zeros(work.n - len(point.alpha))])
         point = Iterate(point.w, point.b, known, SETTINGS.joining_stiffness * mean)
@@ -214,7 +214,7 @@ def _start(frame: Frame, start: MarginPoint | None) -> Start:
     bounds, part = np.broadcast_to(math.inf, len(which)), np.zeros(len(which), np.int64)
     pool = Pool(rows, frame.y[which], bounds, part, which)
     passes = int(whole) + (0 if start is None else start.passes)
-    return Start(pool, frame.pad, frame.scene, whole, start, passes, frame.blur)
+    return Start(pool, frame.pad, frame.scaling, whole, start, passes, frame.blur)
 
 
 def _first_pool(frame: Frame, size: int) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin.rows.partitions import InMemory
 from maxmargin.rows.survey import Sample, TrainingData, sample
-from maxmargin.solvers.margin.coordinates import set_scene
+from maxmargin.solvers.margin.coordinates import find_scaling
 from maxmargin.solvers.margin.hard_margin import Start, hard_margin, pool_size
 from maxmargin.solvers.margin.questions import (
     Asking,
@@ -84,14 +84,14 @@ def solve_on_partitions(
         least = min(SETTINGS.sample_rows_per_feature * (d + 1), SETTINGS.max_sample_numbers // dense)
         size = max(min(rows.n // SOFT.sample_thinning, carried), least)
     drawn = sample(data, size)
-    scene = set_scene(drawn.rows, tasks[0].pad)
-    inside = [task.inside(scene) for task in tasks]
+    scaling = find_scaling(drawn.rows, tasks[0].pad)
+    inside = [task.inside(scaling) for task in tasks]
     budgets = [_reporting(budget, task) for budget, task in zip(budgets, inside, strict=True)]
     machines: list[Asking[MarginPoint]] = []
     for task, own, budget in zip(tasks, inside, budgets, strict=True):
         if hard:
             whole = len(drawn.codes) == data.n
-            start = Start(pool_of(drawn, own), own.pad, scene, whole, passes=rows.rounds)
+            start = Start(pool_of(drawn, own), own.pad, scaling, whole, passes=rows.rounds)
             machines.append(hard_margin(start, rows.parts, tol, 0.1 * tol, budget))
         else:
             begin = _begin(drawn, task, own, rows.parts, carried, budget)
@@ -107,7 +107,7 @@ def solve_on_partitions(
 
 def _reporting(budget: Budget, task: BinaryTask) -> Budget:
     """The budget of a machine, with values in the user's coordinates."""
-    unit = task.scene.scale**2
+    unit = task.scaling.scale**2
 
     def outside(point: MarginPoint) -> MarginPoint:
         return replace(point, primal=point.primal / unit, dual=point.dual / unit)
@@ -152,14 +152,14 @@ def _begin(
     """Solve the sample roughly, with C in proportion; how far that may be off, and so how many rows."""
     pool = pool_of(drawn, inside)
     weight = drawn.stands_for[drawn.codes[inside.members(drawn.codes)]]
-    frame = pool.frame(inside.pad, inside.scene)
+    frame = pool.frame(inside.pad, inside.scaling)
     start = task.start
     if start is None:
-        C = pool.C / inside.scene.scale**2
+        C = pool.C / inside.scaling.scale**2
         asked, rough = [Task(pool.y, C * weight)], Budget(deadline=budget.deadline)
         (found,) = solve_margins(pool.rows, asked, task.pad, SOFT.sample_gap, rough)
         start = Plane(found.w, found.b)
-    plane = Plane(*inside.scene.inside(*start))
+    plane = Plane(*inside.scaling.inside(*start))
     few = min(carried, 2 * max(SOFT.min_working_rows, 4 * (frame.d + 1)))
     distinct = _distinct(pool, weight, parts)
     if float(weight.sum()) <= few or distinct <= SETTINGS.max_share_at_once * carried:

@@ -18,13 +18,13 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Part, Partitions, matrix_of, stacked
-from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scene
+from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
 from maxmargin.solvers.margin.tasks import Plane, measure
 
 T = TypeVar("T")
 BLOCK_NUMBERS = 1 << 17  # of a block that a processor keeps at hand: a megabyte
 BLOCK_ROWS = 32  # so many times the features, at least: a block gives sums over its rows
-USERS = Scene(np.zeros(1), 1.0)  # the coordinates of the user
+UNSCALED = Scaling(np.zeros(1), 1.0)  # the coordinates of the user
 
 
 class BinaryTask(NamedTuple):
@@ -34,17 +34,17 @@ class BinaryTask(NamedTuple):
     negative: int | None  # None: all others
     C: np.ndarray | None  # None: a hard margin
     pad: float
-    scene: Scene = USERS  # the coordinates in which it is solved, where C is larger
+    scaling: Scaling = UNSCALED  # the coordinates in which it is solved, where C is larger
     start: Plane | None = None  # in the user's coordinates
 
-    def inside(self, scene: Scene) -> BinaryTask:
+    def inside(self, scaling: Scaling) -> BinaryTask:
         """The same machine in other coordinates."""
-        C = None if self.C is None else self.C * scene.scale**2
-        return self._replace(C=C, scene=scene)
+        C = None if self.C is None else self.C * scaling.scale**2
+        return self._replace(C=C, scaling=scaling)
 
     def outside(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
         """A plane in the user's coordinates."""
-        w, b = self.scene.outside(w, b)
+        w, b = self.scaling.outside(w, b)
         return w, b if self.pad else 0.0
 
     def signs(self, codes: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class BinaryTask(NamedTuple):
         if len(which) < rows.n:
             rows, codes = rows.select(which), codes[which]
             weight = None if weight is None else weight[which]
-        frame = Frame(rows, self.signs(codes), self.pad, self.scene)
+        frame = Frame(rows, self.signs(codes), self.pad, self.scaling)
         return View(frame, self.bounds(codes, weight), which)
 
 
@@ -84,9 +84,9 @@ class View(NamedTuple):
 
     def blocks(self) -> Iterator[tuple[slice, View]]:
         """The same block by block, small enough for a processor to keep at hand."""
-        rows, y, pad, scene = self.frame.rows, self.frame.y, self.frame.pad, self.frame.scene
+        rows, y, pad, scaling = self.frame.rows, self.frame.y, self.frame.pad, self.frame.scaling
         for where, block in rows.blocks(max(BLOCK_NUMBERS, BLOCK_ROWS * rows.d)):
-            frame = Frame(block, y[where], pad, scene)
+            frame = Frame(block, y[where], pad, scaling)
             yield where, View(frame, self.C[where], self.numbers[where])
 
     def view(self, part: Part) -> View:
@@ -225,9 +225,9 @@ class Pool(NamedTuple):
     part: np.ndarray
     number: np.ndarray
 
-    def frame(self, pad: float, scene: Scene, blur: float = ROW_ROUNDING) -> Frame:
+    def frame(self, pad: float, scaling: Scaling, blur: float = ROW_ROUNDING) -> Frame:
         """The rows in the coordinates of the machine."""
-        frame = Frame(self.rows, self.y, pad, scene, blur=blur)
+        frame = Frame(self.rows, self.y, pad, scaling, blur=blur)
         return frame.restricted(np.arange(self.rows.n))
 
     def joined(self, other: Pool) -> Pool:

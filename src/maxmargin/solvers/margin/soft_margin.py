@@ -188,7 +188,7 @@ class _Machine:
                 self.which = band
             alpha = np.where(m < 1.0, C, 0.0)
             alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
-            now = MarginPoint(*self.first, alpha, frame.pull(alpha), passes=2)
+            now = MarginPoint(*self.first, alpha, frame.weighted_sum(alpha), passes=2)
         self.now = self.best = replace(now, sigma=1.0 / max(width, SETTINGS.min_width))
         self.m = m
 
@@ -204,7 +204,7 @@ class _Machine:
         before = now.alpha[which]
         v0, s0, fixed = np.zeros(frame.d), 0.0, 0.0
         if not whole:
-            v0 = now.v - work.pull(before)
+            v0 = now.v - work.weighted_sum(before)
             s0 = float(now.alpha @ frame.bias - before @ work.bias)
             fixed = float(now.alpha.sum() - before.sum())
         problem = Reduced(work, C[which], v0, s0, fixed)
@@ -219,7 +219,7 @@ class _Machine:
             point = replace(point, sigma=10.0 * now.sigma)
         if copied:  # read once; further products are with the copy
             point.reads = int(whole)
-        self.found, self.v = point, v0 + work.pull(point.alpha)
+        self.found, self.v = point, v0 + work.weighted_sum(point.alpha)
         return Plane(point.w, point.b)
 
     def step(self, new: np.ndarray) -> None:

@@ -49,9 +49,9 @@ from maxmargin.kernels.margin import BALANCE, GAP
 from maxmargin.rows import DenseRows
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinate_descent import Descent
-from maxmargin.solvers.margin.coordinates import Frame, Scene
-from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
-from maxmargin.solvers.margin.questions import Asking, BinaryTask, Given, Multipliers, Question
+from maxmargin.solvers.margin.coordinates import Frame
+from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
+from maxmargin.solvers.margin.questions import UNSCALED, Asking, BinaryTask, Given, Multipliers, Question
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.summaries import (
@@ -88,6 +88,16 @@ class Settings:
     near_times: tuple[float, float] = (0.125, 0.5)  # parts of a step for which the shorter one stands
     rough_gap: float = 1e-2  # a model is solved to this share of the gap
     sure_share: float = 0.2  # of the gap that is allowed: what a model may be wrong by at the end
+    max_shrinking: float = 0.1  # of the width from round to round
+    max_growth: float = 4.0
+    ample_width: float = 1.6  # so many times what seems enough, if there is room for the rows
+    valid_width: float = 1.0  # against the length of the last step
+    sent_shares: int = 2  # a partition may send so many times its share of the rows expected
+    planned_share: float = 0.7  # of the rows that may come
+    rows_per_feature: int = 3  # that a width has to hold
+    max_step: float = 5.0  # on the rows that came, against the width
+    shorter_step: float = 0.25  # a part of a step that is tried too
+    step_doubt: float = 1.25  # scales come from a few directions: steps may be longer than they seem
 
 
 SETTINGS = Settings()
@@ -108,7 +118,7 @@ def begin_with_all(plane: Plane) -> Beginning:
 
 def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
     """A plane that was solved on a sample, with the bounds C that stand for all rows."""
-    r = 1.0 - frame.values(*plane)
+    r = 1.0 - frame.margins(*plane)
     if frame.d > SETTINGS.max_newton_features:
         row_scales = row_lengths(frame.d)
         return Beginning(
@@ -138,17 +148,17 @@ def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
 
 def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
     """Return a plane, and α of the rows that came; all in the coordinates of their frame."""
-    frame, scene = problem.frame, problem.frame.scene
-    unit = scene.scale**2
+    frame, scaling = problem.frame, problem.frame.scaling
+    unit = scaling.scale**2
     if not problem.fixed:
         task = Task(frame.y, problem.C / unit)
         (alone,) = solve_margins(frame.rows, [task], frame.pad, goal, Budget(deadline=deadline))
-        return Plane(*scene.inside(alone.w, alone.b)), np.minimum(alone.alpha * unit, problem.C)
-    duel = Duel(frame.rows, frame.y, problem.C / unit, frame.pad, square_lengths(frame.rows))
+        return Plane(*scaling.inside(alone.w, alone.b)), np.minimum(alone.alpha * unit, problem.C)
+    duel = DualProblem(frame.rows, frame.y, problem.C / unit, frame.pad, square_lengths(frame.rows))
     alpha = 0.5 * duel.C
-    others = (scene.scale * problem.v0 + problem.s0 * scene.centre) / unit
+    others = (scaling.scale * problem.v0 + problem.s0 * scaling.centre) / unit
     descent = Descent(duel)
-    descent.start(alpha, others + duel.pull(alpha), scene.outside(*start)[1])
+    descent.start(alpha, others + duel.weighted_sum(alpha), scaling.outside(*start)[1])
     descent._state[BALANCE] += problem.s0 / unit
     for _ in range(SETTINGS.max_epochs):
         descent.epoch()
@@ -156,13 +166,10 @@ def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> 
         if float(descent._state[GAP]) <= goal * abs(dual) or time.perf_counter() > deadline:
             break
     alpha = np.minimum(descent.alpha * unit, problem.C)
-    w = problem.v0 + frame.pull(alpha)
+    w = problem.v0 + frame.weighted_sum(alpha)
     if frame.pad:
         alpha = balanced(alpha, frame.bias, problem.C, problem.s0)
-    return Plane(w, scene.inside(descent.w, descent.bias)[1]), alpha
-
-
-NOWHERE = Scene(np.zeros(1), 1.0)  # of coordinates that are no longer the user's
+    return Plane(w, scaling.inside(descent.w, descent.bias)[1]), alpha
 
 
 class Model(NamedTuple):
@@ -222,7 +229,7 @@ class Model(NamedTuple):
             fixed = self.seen.smooth + float(linear @ z0) + 0.5 * float(z0 @ H @ z0)
             A = linalg.solve_triangular(L, (_rows(self.band) / unit).T, lower=True).T
             rows = DenseRows(np.ascontiguousarray(A))
-            frame = Frame(rows, self.band.frame.y, 0.0, NOWHERE, ready=True)
+            frame = Frame(rows, self.band.frame.y, 0.0, UNSCALED, ready=True)
             problem = Reduced(frame, self.band.C, v0, 0.0, fixed, self._stiffness(self.band))
             begin = Iterate(L.T @ (unit * z0), 0.0, 0.5 * self.band.C, 1.0)
             found = minimise(problem, begin, goal, deadline)
@@ -250,7 +257,7 @@ class Model(NamedTuple):
             plus = self.band.frame.y > 0.0
             for k, mine in enumerate((plus, ~plus)):
                 sums[k] += float(alpha[mine].sum())
-                v[k] += self.band.frame.pull(np.where(mine, alpha, 0.0))
+                v[k] += self.band.frame.weighted_sum(np.where(mine, alpha, 0.0))
         factors = np.ones(2)
         if self.task.pad and abs(sums[0] - sums[1]) > SOFT.max_imbalance * float(sums.sum()):
             factors = np.array([float(sums.min()) / a if a > 0.0 else 0.0 for a in sums])
@@ -297,17 +304,6 @@ def _rows(band: Band) -> np.ndarray:
     return np.column_stack([A, band.frame.bias])
 
 
-SHRINK, GROW = 0.1, 4.0  # of the width, at most, from round to round
-AMPLE = 1.6  # and so many times what seems enough, if there is room for the rows
-VALID = 1.0  # widths against the length of the last step
-SPARE = 2  # a partition may send so many times its share of the rows that are expected
-FILL = 0.7  # of the rows that may come, so many are planned with
-ENOUGH = 3  # rows per feature that a width has to hold
-TRUST = 5.0  # a step on the rows that came may be so long against the width
-SHORTER = 0.25  # a part of a step that is tried too
-DOUBT = 1.25  # scales come from a few directions: steps may be longer than they seem
-
-
 @dataclass
 class TrustRegion:
     """Where a machine is: what it wants to know next, and how it came there."""
@@ -326,7 +322,7 @@ class TrustRegion:
         step = None
         if self.base is not None:
             step = Plane(self.plane.w - self.base.w, self.plane.b - self.base.b)
-        share = sys.maxsize if self.width == math.inf else -(-SPARE * most // parts)
+        share = sys.maxsize if self.width == math.inf else -(-SETTINGS.sent_shares * most // parts)
         return Wanted(
             self.plane,
             step,
@@ -365,17 +361,19 @@ class TrustRegion:
         if self.base is None or not self.doubtful:
             return None
         other = replace(self)
-        other.retreat(SHORTER)
+        other.retreat(SETTINGS.shorter_step)
         return other
 
     def widen(self, seen: Summary) -> None:
         """Summary again, and wider."""
-        self.width = max(GROW * self.width, seen.holding(self._enough()))
+        self.width = max(SETTINGS.max_growth * self.width, seen.holding(self._enough()))
         self.base = None
 
     def is_too_long(self, point: Plane, M: np.ndarray) -> bool:
         """Whether a step leaves the region in which its model is trusted."""
-        return bool(len(M)) and self._length(point, M) > TRUST * self.row_scales.change(M) * self.width
+        if not len(M):
+            return False
+        return self._length(point, M) > SETTINGS.max_step * self.row_scales.change(M) * self.width
 
     def expected_loss(self, model: Model, point: Plane, M: np.ndarray) -> float:
         """About how wrong a model is at its minimum, since rows beyond its width cross the margin.
@@ -390,7 +388,7 @@ class TrustRegion:
             return math.inf
         if not len(M):  # nothing is beyond an infinite width; of another nothing is known
             return 0.0 if self.width == math.inf else math.inf
-        length = DOUBT * self._length(point, M) / self.row_scales.change(M)
+        length = SETTINGS.step_doubt * self._length(point, M) / self.row_scales.change(M)
         if length == 0.0:
             return 0.0
         k = self.width / length
@@ -410,18 +408,21 @@ class TrustRegion:
         self.tried = factor * self.width
         if self.width == math.inf:
             return
-        shrink = 1.0 if held else SHRINK  # a step that was held back does not tell what is left
-        width = min(max(VALID * self.length, shrink * self.tried), GROW * self.tried)
+        # A step that was held back does not tell what is left.
+        shrink = 1.0 if held else SETTINGS.max_shrinking
+        width = max(SETTINGS.valid_width * self.length, shrink * self.tried)
+        width = min(width, SETTINGS.max_growth * self.tried)
         width = max(width, min(self.tried, factor * seen.holding(self._enough())))
-        full = factor * seen.holding(FILL * most * max(seen.inside, 1) / max(seen.distinct, 1)) / 2.0
-        self.width = max(width, min(full, AMPLE * width))
+        planned = SETTINGS.planned_share * most * max(seen.inside, 1) / max(seen.distinct, 1)
+        full = factor * seen.holding(planned) / 2.0
+        self.width = max(width, min(full, SETTINGS.ample_width * width))
 
     def _length(self, point: Plane, M: np.ndarray) -> float:
         step = np.append(point.w - self.plane.w, point.b - self.plane.b)
         return math.sqrt(max(float(step @ M @ step), 0.0) / len(M))
 
     def _enough(self) -> float:
-        return float(ENOUGH * (len(self.plane.w) + 1))
+        return float(SETTINGS.rows_per_feature * (len(self.plane.w) + 1))
 
 
 def best_time(values: np.ndarray) -> float:

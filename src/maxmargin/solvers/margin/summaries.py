@@ -44,6 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,9 +59,21 @@ from maxmargin.solvers.margin.questions import BLOCK_NUMBERS, BinaryTask, Given,
 from maxmargin.solvers.margin.tasks import Plane
 from maxmargin.solvers.threads import one_thread
 
-DIRECTIONS = 6  # with the plane and its step eight columns of a product
-FAINT = 1e-13  # of the diagonal: what is added to a matrix that rounding made singular
-SMALLEST = 1e-300
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    least_exponent: int = -60  # of the powers of two by which distances |r_i|/s_i are told apart,
+    largest_exponent: int = 30
+    directions: int = 6  # of row scales: with the plane and its step eight columns of a product
+    singular_shift: float = 1e-13  # of the diagonal, for a matrix that rounding made singular
+    least_diagonal: float = 1e-300
+    min_rows_at_a_time: int = 256  # with fewer, adding up matrices is the work
+    heavy_share: float = 0.02  # of a row in the curvature, C_i s_i²/2δ_i, from which on it travels
+
+
+SETTINGS = Settings()
 
 
 class RowScales(NamedTuple):
@@ -73,11 +86,11 @@ class RowScales(NamedTuple):
         """s_i of every row: the root mean square along the directions, or ‖(a_i, y_i)‖."""
         if not len(self.b):
             lengths = frame.rows.square_lengths()
-            return np.sqrt((lengths if frame.ready else lengths / frame.scene.scale**2) + frame.pad)
+            return np.sqrt((lengths if frame.ready else lengths / frame.scaling.scale**2) + frame.pad)
         if frame.ready:
             return root_mean_square(frame.rows.times(self.W) + frame.bias[:, None] * self.b)
-        V = self.W / frame.scene.scale
-        shift = frame.pad * self.b - frame.scene.centre @ V
+        V = self.W / frame.scaling.scale
+        shift = frame.pad * self.b - frame.scaling.centre @ V
         return root_mean_square(frame.rows.times(V) + shift)
 
     def change(self, M: np.ndarray) -> float:
@@ -94,7 +107,7 @@ def root_mean_square(F: np.ndarray) -> np.ndarray:
 def scales_for(M: np.ndarray, pad: float) -> RowScales:
     """Random directions with covariance M⁻¹, always the same draw."""
     unit, L = factor(M)
-    normal = np.random.default_rng(0).normal(size=(len(M), DIRECTIONS))
+    normal = np.random.default_rng(0).normal(size=(len(M), SETTINGS.directions))
     Z = linalg.solve_triangular(L, normal, lower=True, trans="T") / unit[:, None]
     return RowScales(np.ascontiguousarray(Z[:-1]), Z[-1] * pad)
 
@@ -113,14 +126,14 @@ def row_lengths(d: int) -> RowScales:
 
 def factor(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """M = (U L)(U L)ᵀ with a diagonal U and a triangular L; M is positive definite up to rounding."""
-    unit = np.sqrt(np.maximum(M.diagonal(), SMALLEST))
+    unit = np.sqrt(np.maximum(M.diagonal(), SETTINGS.least_diagonal))
     K = M / unit / unit[:, None]
     faint = 0.0
     while True:
         try:
             return unit, linalg.cholesky(K + faint * np.eye(len(K)), lower=True)
         except linalg.LinAlgError:
-            faint = max(10.0 * faint, FAINT)
+            faint = max(10.0 * faint, SETTINGS.singular_shift)
 
 
 class Rule(NamedTuple):
@@ -140,7 +153,7 @@ def multipliers_of(
     if rule is None:
         alpha, bounds = np.zeros(frame.n), np.ones(frame.n)
     else:
-        r = 1.0 - frame.values(*rule.plane)
+        r = 1.0 - frame.margins(*rule.plane)
         share = r > 0.0
         if rule.width:
             share = ramp(r, widths_of(rule.width, rule.row_scales.of(frame)))
@@ -162,9 +175,6 @@ def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.clip(0.5 + r / (2.0 * widths), 0.0, 1.0)
     return np.where(r > widths, 1.0, np.where(r < -widths, 0.0, share))
-
-
-FEWEST = 256  # rows that are taken at a time: with fewer, adding up matrices is the work
 
 
 class Near(NamedTuple):
@@ -222,11 +232,11 @@ def pull(view: View, near: Near, bends: bool) -> Pulled:
     sides = np.array([np.where(side, alpha, 0.0) for side in (y > 0.0, y < 0.0)])
     smooth = float(C[near.rows] @ _smooth(near.r, near.widths))
     if not bends or not len(near.rows):
-        v = np.array([frame.pull_of(near.rows, side) for side in sides])
+        v = np.array([frame.weighted_sum_of(near.rows, side) for side in sides])
         return Pulled(smooth, sides.sum(axis=1), v, None)
     weight = near.bend(C)
     v, H = np.zeros((2, d)), np.zeros((d + 1, d + 1))
-    length = max(FEWEST, BLOCK_NUMBERS // (d + 1))
+    length = max(SETTINGS.min_rows_at_a_time, BLOCK_NUMBERS // (d + 1))
     for start in range(0, len(near.rows), length):
         part = slice(start, start + length)
         A = np.column_stack([frame.take(near.rows[part]), frame.bias[near.rows[part]]])
@@ -279,7 +289,6 @@ def key_of(rows: Rows) -> np.ndarray:
 
 
 TIMES = (1.0, 0.5, 0.25, 0.125, 0.03125, 0.0078125, 0.0)  # t
-FINEST, WIDEST = -60, 30  # powers of two of the distances |r_i|/s_i that are told apart
 
 
 class Wanted(NamedTuple):
@@ -307,13 +316,14 @@ def sorted_out(view: View, wanted: Wanted) -> tuple[Clear, Near]:
     """Tell rows near the margin from those that are not."""
     product = _Product(view.frame, wanted)
     steps = 1.0 - np.array(TIMES if wanted.step is not None else TIMES[:1])
-    hinge, counts = np.zeros(len(steps)), np.zeros(WIDEST - FINEST + 1, np.int64)
+    least, largest = SETTINGS.least_exponent, SETTINGS.largest_exponent
+    hinge, counts = np.zeros(len(steps)), np.zeros(largest - least + 1, np.int64)
     smooth, signed, v = 0.0, np.zeros(2), np.zeros((2, view.frame.d))
     found = []
     for where, (frame, C, _) in view.blocks():
         r, u, scales, key = product.of(frame)
         inside = np.empty(frame.n, np.int64)
-        size = sort_out(r, u, scales, C, wanted.width, steps, FINEST, hinge, counts, inside)
+        size = sort_out(r, u, scales, C, wanted.width, steps, least, hinge, counts, inside)
         rows = inside[:size]
         widths = widths_of(wanted.width, scales[rows])
         found.append(Near(where.start + rows, r[rows], widths, scales[rows], key[rows]))
@@ -321,8 +331,8 @@ def sorted_out(view: View, wanted: Wanted) -> tuple[Clear, Near]:
         smooth += weigh(r, C, frame.y, rows, sides)
         signed += sides.sum(axis=1)
         v += frame.rows.combine(sides)
-    scene = view.frame.scene
-    v = (v - signed[:, None] * scene.centre) / scene.scale
+    scaling = view.frame.scaling
+    v = (v - signed[:, None] * scaling.centre) / scaling.scale
     return Clear(hinge, np.cumsum(counts), smooth, np.abs(signed), v), Near.joined(found)
 
 
@@ -333,9 +343,9 @@ class _Product:
         (w, b), scales = wanted.plane, wanted.row_scales
         step = wanted.step or Plane(np.zeros(frame.d), 0.0)
         self.row_scales = scales
-        self.V = np.column_stack([w, step.w, scales.W]) / frame.scene.scale
+        self.V = np.column_stack([w, step.w, scales.W]) / frame.scaling.scale
         biases = np.concatenate([[b, step.b], scales.b])
-        self.shift = frame.pad * biases - frame.scene.centre @ self.V
+        self.shift = frame.pad * biases - frame.scaling.centre @ self.V
 
     def of(self, frame: Frame) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """r_i, how much it shrinks by the step, the scale of the row, and a key of it."""
@@ -385,11 +395,8 @@ def gathered_band(sent: Sequence[Grouped], task: BinaryTask) -> Band | None:
         (one.part, one.numbers, groups.group[start + one.group])
         for one, start in zip(sent, starts[:-1].tolist(), strict=True)
     ]
-    frame = Frame(rows, y, task.pad, task.scene).restricted(groups.first)
+    frame = Frame(rows, y, task.pad, task.scaling).restricted(groups.first)
     return Band(frame, np.bincount(groups.group, C, len(groups.first)), members)
-
-
-HEAVY = 0.02  # C_i s_i²/2δ_i, the share of a row in the curvature, from which on it travels
 
 
 class Summary(NamedTuple):
@@ -408,17 +415,17 @@ class Summary(NamedTuple):
 
     def within(self, width: float) -> float:
         """About how many rows have |r_i| ≤ δ s_i: exact at powers of two."""
-        if not width < 2.0**WIDEST:
+        if not width < 2.0**SETTINGS.largest_exponent:
             return float(self.near[-1])
         mantissa, k = math.frexp(width)
-        k = min(max(k, FINEST + 1), WIDEST) - FINEST
+        k = min(max(k, SETTINGS.least_exponent + 1), SETTINGS.largest_exponent) - SETTINGS.least_exponent
         low, high = float(self.near[k - 1]), float(self.near[k])
         return low + (high - low) * (2.0 * mantissa - 1.0)
 
     def holding(self, rows: float) -> float:
         """A power of two δ within which so many rows lie, or all of them."""
         k = int(np.searchsorted(self.near, min(rows, float(self.near[-1]))))
-        return float(2.0 ** (k + FINEST))
+        return float(2.0 ** (k + SETTINGS.least_exponent))
 
 
 def summary_of(view: View, wanted: Sequence[Wanted], number: int) -> list[Summary]:
@@ -476,7 +483,7 @@ def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
     if size <= most:
         return np.ones(size, bool)
     heavy = np.bincount(groups.group, shares, size)
-    chosen = heavy >= HEAVY
+    chosen = heavy >= SETTINGS.heavy_share
     if np.count_nonzero(chosen) > most:
         chosen[:] = False
         chosen[np.argpartition(-heavy, most)[:most]] = True
