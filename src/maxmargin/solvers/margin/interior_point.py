@@ -145,7 +145,7 @@ class _Run:
         _, _, da, ds, dxi = predictor
         t = self._longest(da, ds, dxi)
         after = (self.alpha + t * da) @ (self.s + t * ds) + (self.beta - t * da) @ (self.xi + t * dxi)
-        aim = mu * (after / (2 * len(self.m)) / mu) ** 3  # Mehrotra's choice
+        aim = float(mu * (after / (2 * len(self.m)) / mu) ** 3)  # Mehrotra's choice
         to_alpha, to_beta = aim - self.alpha * self.s - da * ds, aim - self.beta * self.xi + da * dxi
         step = self._direction(factor, to_alpha, to_beta)
         longest = self._longest(*step[2:])
