@@ -297,7 +297,7 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD, ids=repr)
 def test_bad_lines_are_refused_with_their_place(text):
-    from maxmargin.cli.commands import stream
+    from maxmargin.cli.stream import stream
 
     with pytest.raises(InputError, match=BAD[text]) as found:
         command(text)
