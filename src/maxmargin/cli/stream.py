@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -16,8 +14,7 @@ import maxmargin as mm
 from maxmargin.cli import options
 
 if TYPE_CHECKING:
-    from maxmargin.stream.session import Session, StreamState
-    from maxmargin.stream.text_input import Lines
+    from maxmargin.stream.session import StreamState
 
 
 @click.command()
@@ -77,8 +74,7 @@ def run(
 ) -> int:
     """Learn from standard input until it ends, or Ctrl-C; return 0."""
     from maxmargin.saving.model_file import check_model_name
-    from maxmargin.stream.hashing import check_bits
-    from maxmargin.stream.learner import Learner
+    from maxmargin.stream.learner import Learner, check_bits
     from maxmargin.stream.session import Session, open_predictions
     from maxmargin.stream.text_input import Lines
 
@@ -94,12 +90,11 @@ def run(
     announced = fixed_labels(labels) if labels else None
     state = _state(model, bits, announced, checkpoint, resume)
     lines = Lines(source, checked=checkpoint is not None)
-    skipped = state.read if resume == "skip" else 0
     learner = Learner(state.model, bits, announced)
     with open_predictions(out, target, as_json, state.written or 0) as predictions:
         session = Session(state, learner, lines, predictions, _say, report, checkpoint, seconds)
         try:
-            _learn(session, skipped)
+            session.run(skip=state.read if resume == "skip" else 0)
         except BrokenPipeError:  # nobody reads on: what was not read is not in the checkpoint either
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
@@ -121,23 +116,6 @@ def fixed_labels(texts: Sequence[str]) -> dict[str, Any]:
             f"Got {','.join(texts)!r} instead."
         )
     return dict(zip(names, typed_labels(names).tolist(), strict=True))
-
-
-def _learn(session: Session, skipped: int) -> None:
-    """Take lines until there are no more, and write the last checkpoint."""
-    try:
-        with _gentle_end(session.lines):
-            text = session.lines.skip(skipped, session.state.checksum) if skipped else b""
-            while text or (text := session.lines.take()):
-                session.take(text)
-                text = b""
-    except mm.InputError:
-        with contextlib.suppress(mm.InputError):  # the error at hand is the one to tell
-            if session.lines.consumed > skipped:
-                session.save()
-        raise
-    if session.lines.consumed >= skipped:  # else it ended while it skipped: the checkpoint stands
-        session.save()
 
 
 def _say(text: str) -> None:
@@ -189,30 +167,3 @@ def _check_parameters(saved: Any, asked: Any, where: str) -> None:
                 f"{where}: the checkpoint was made with {name}={before[name]!r}, and {option} asks for "
                 f"{value!r}. Use the same options, or --resume never to begin anew."
             )
-
-
-@contextlib.contextmanager
-def _gentle_end(lines: Lines) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the input instead of the work: nothing is left half learned.
-
-    A signal need not interrupt the wait for input: another thread may receive it, or it comes just
-    before the wait. So it rings an alarm that is waited for as well.
-    """
-    from maxmargin.stream.text_input import ENDING
-
-    alarm, bell = socket.socketpair()
-    with alarm, bell:
-        bell.setblocking(False)
-        before, fd = {}, -1
-        with contextlib.suppress(ValueError):  # signals are for the main thread
-            fd = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
-            before = {number: signal.signal(number, lambda *_: None) for number in ENDING}
-            lines.alarm = alarm
-        try:
-            yield
-        finally:
-            lines.alarm = None
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            if before:
-                signal.set_wakeup_fd(fd)
