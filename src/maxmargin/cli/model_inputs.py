@@ -16,8 +16,8 @@ from maxmargin.cli.options import Source
 from maxmargin.cli.output import SOME
 from maxmargin.core.errors import InputError, some
 from maxmargin.files.numpy_files import check_matrix, read_header
-from maxmargin.files.open import guess_kind, make_reader, os_errors_as_input_errors, spooled
-from maxmargin.files.reader import find_kind, read_options
+from maxmargin.files.open import make_reader, opened
+from maxmargin.files.reader import read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.saving import read_any
 from maxmargin.saving.model_file import is_model
@@ -87,31 +87,29 @@ def read_validation(path: str, file: Source, table: Table, labels: list[Any]) ->
 def _at_rest(file: Source) -> Iterator[tuple[Source, str]]:
     """The file, and what it is; standard input is kept in a file meanwhile."""
     shown = file.path
-    with os_errors_as_input_errors(shown), spooled(file.path) as (source, temporary):
+    with opened(file.path) as (source, kind, temporary):
         try:
-            kind = find_kind(source) if temporary is None else guess_kind(source)
             yield file._replace(path=str(source)), kind
         except InputError as error:
             if temporary is None:
                 raise
             raise error.retold(lambda facts: facts.replace(str(source), shown)) from error
-        finally:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _columns(file: Source, kind: str) -> tuple[list[str], bool]:
     """The names of the columns of a table, and whether the file gives them."""
     if kind == "npy":
-        with Path(file.path).open("rb") as opened:
-            header = read_header(opened, file.path)
+        with Path(file.path).open("rb") as matrix:
+            header = read_header(matrix, file.path)
         check_matrix(header, file.path)
         return list(map(str, range(header.shape[1]))), False
     label: bool | None
     for label in (False, None):  # a label that is text is no header
         try:
             options = read_options(file.path, kind, label=label, header=file.header, one_hot=True)
-            reader = make_reader(Path(file.path), options, file.path)()
+            reader = make_reader(Path(file.path), options, file.path)
             assert isinstance(reader, TableReader)
             layout = reader.open_layout()
             return layout.names, layout.named
