@@ -361,7 +361,7 @@ class CsvReader(TableReader):
             return found
 
     def parts(self, layout: Layout, texts: list[int], searching: bool = False) -> Iterator[Part]:
-        """Yield some megabytes of rows at a time; ``searching`` raises at a text in place of a number."""
+        """Yield some megabytes of rows at a time; ``searching`` stops at a text in place of a number."""
         numeric = [k for k in layout.features_at if k not in texts]
         kept = texts if layout.label_at is None else [layout.label_at, *texts]
         roles = np.full(len(layout.names), SKIP, dtype=np.int64)
