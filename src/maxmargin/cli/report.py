@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from maxmargin.cli.drawing import Sample
-    from maxmargin.cli.inputs import Table
 
 MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
 MAX_MACHINES = 20  # whose certificates are written out
@@ -55,21 +53,20 @@ def report(
     The page is one HTML file that asks for nothing from outside. Its path is printed.
     """
     options.check_model_options(model, MODELS_OF)
-    from maxmargin.cli import drawing, inputs
     from maxmargin.plots.report.writing import write_report
 
-    inputs.check_target(out, "--out")
-    table, labels = inputs.open_labelled(file)
-    small = drawing.is_drawable(table)
-    table = drawing.in_memory(table, "report") if small else table
+    cli.inputs.check_target(out, "--out")
+    table, labels = cli.inputs.open_labelled(file)
+    small = cli.drawing.is_drawable(table)
+    table = cli.drawing.in_memory(table, "report") if small else table
     X, y, X_val, y_val = table.X, table.y, None, None
     if validate is not None:
-        other = inputs.open_validation(validate, file, table, labels)
+        other = cli.inputs.open_validation(validate, file, table, labels)
         X_val, y_val = other.X, other.y
     elif share > 0:
-        train, test = inputs.hold_out(y, share, f"--share {share:g}", OTHER_SHARE)
+        train, test = cli.inputs.hold_out(y, share, f"--share {share:g}", OTHER_SHARE)
         X, y, X_val, y_val = X[train], y[train], X[test], y[test]
-    estimator, note = drawing.fit_to_draw(model, C, not no_intercept, X, y)
+    estimator, note = cli.drawing.fit_to_draw(model, C, not no_intercept, X, y)
     notes = [note] if note else []
     notes += [ENCODED] if table.encoding else []
     for text in notes:
@@ -117,8 +114,8 @@ def _recipe(model: str) -> str:
 def _write_large_report(
     path: str,
     model: Any,
-    trained: Table,
-    whole: Table,
+    trained: cli.inputs.Table,
+    whole: cli.inputs.Table,
     *,
     X_val: Any,
     y_val: np.ndarray | None,
@@ -127,14 +124,13 @@ def _write_large_report(
     notes: Sequence[str],
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
-    from maxmargin.cli import drawing
     from maxmargin.estimators.separability import decide
     from maxmargin.plots.report.page import sentences
     from maxmargin.plots.report.writing import data_section, errors_section, write_page
     from maxmargin.rows import Rows, as_rows
 
     verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
-    sample = drawing.draw(trained, wanted=drawing.model_rows(model))
+    sample = cli.drawing.draw(trained, wanted=cli.drawing.model_rows(model))
     click.echo(sample.note, err=True)
     X, y = (trained.X, trained.y) if y_val is None else (X_val, y_val)
     predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
@@ -149,7 +145,7 @@ def _write_large_report(
     return write_page(path, title, sections)
 
 
-def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ranges(table: cli.inputs.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the least, mean and largest value of every feature, in one pass."""
     import numpy as np
 
@@ -165,8 +161,7 @@ def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return low, total / n, high
 
 
-def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: Table) -> str:
-    from maxmargin.cli import drawing
+def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: cli.inputs.Table) -> str:
     from maxmargin.plots.report.gallery import verdict_picture
     from maxmargin.plots.report.page import Proofs, badge, chips, gallery, sentences
 
@@ -174,15 +169,15 @@ def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: Table) -> str:
         rest = {str(label): v.kind for label, v in verdict.rest.items()}
         pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
         return "\n".join([sentences(str(verdict)), chips(rest), chips(pairs)])
-    sample = drawing.draw(whole, *drawing.verdict_rows(verdict, whole))
-    drawn = drawing.verdict_among(verdict, sample.rows)
+    sample = cli.drawing.draw(whole, *cli.drawing.verdict_rows(verdict, whole))
+    drawn = cli.drawing.verdict_among(verdict, sample.rows)
     shown = gallery([verdict_picture(drawn, sample.X, sample.y)])
     proof = Proofs(whole.source).block(verdict)
     text = f"<p>{badge(verdict.kind)}</p>\n{sentences(str(verdict))}\n{proof}"
     return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
 
 
-def _model(model: Any, trained: Table, sample: Sample) -> str:
+def _model(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> str:
     from maxmargin.plots.report.gallery import machine_text
     from maxmargin.plots.report.page import gallery
 
@@ -195,12 +190,11 @@ def _model(model: Any, trained: Table, sample: Sample) -> str:
     return "\n".join([*parts, gallery(list(_pictures(model, trained, sample)))])
 
 
-def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
-    from maxmargin.cli import drawing
+def _pictures(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> Iterator[str]:
     from maxmargin.plots.report.gallery import certificate_pictures, learning_pictures
     from maxmargin.plots.report.page import picture
 
-    drawn = drawing.model_among(model, sample.rows)
+    drawn = cli.drawing.model_among(model, sample.rows)
     yield picture(
         lambda ax: mm.plots.XSpaceDisplay.from_estimator(
             drawn, sample.X, sample.y, names=trained.names, ax=ax
