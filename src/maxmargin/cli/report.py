@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,8 +125,7 @@ def _write_large_report(
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
     from maxmargin.estimators.separability import decide
-    from maxmargin.plots.report.page import sentences
-    from maxmargin.plots.report.writing import data_section, errors_section, write_page
+    from maxmargin.plots.report import writing
     from maxmargin.rows import Rows, as_rows
 
     verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
@@ -136,13 +135,13 @@ def _write_large_report(
     predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
     classes = model.classes_.tolist()
     sections = [
-        ("The data", data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
+        ("The data", writing.data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
         ("Is it separable?", _verdict(verdict, whole)),
-        ("The model", sentences("\n".join([*notes, sample.note])) + _model(model, trained, sample)),
-        ("How good is it?", errors_section(predicted, y, classes, held_out=y_val is not None)),
+        ("The model", _model(model, trained, sample, [*notes, sample.note])),
+        ("How good is it?", writing.errors_section(predicted, y, classes, held_out=y_val is not None)),
         ("Make it again", f"<pre>{html.escape(recipe)}</pre>"),
     ]
-    return write_page(path, title, sections)
+    return writing.write_page(path, title, sections)
 
 
 def _ranges(table: cli.inputs.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -162,40 +161,37 @@ def _ranges(table: cli.inputs.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: cli.inputs.Table) -> str:
-    from maxmargin.plots.report.gallery import verdict_picture
-    from maxmargin.plots.report.page import Proofs, badge, chips, gallery, sentences
+    from maxmargin.plots.report import gallery, page
 
     if isinstance(verdict, mm.MulticlassVerdict):
         rest = {str(label): v.kind for label, v in verdict.rest.items()}
         pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
-        return "\n".join([sentences(str(verdict)), chips(rest), chips(pairs)])
+        return "\n".join([page.sentences(str(verdict)), page.chips(rest), page.chips(pairs)])
     sample = cli.drawing.draw(whole, *cli.drawing.verdict_rows(verdict, whole))
     drawn = cli.drawing.verdict_among(verdict, sample.rows)
-    shown = gallery([verdict_picture(drawn, sample.X, sample.y)])
-    proof = Proofs(whole.source).block(verdict)
-    text = f"<p>{badge(verdict.kind)}</p>\n{sentences(str(verdict))}\n{proof}"
+    shown = page.gallery([gallery.verdict_picture(drawn, sample.X, sample.y)])
+    proof = page.Proofs(whole.source).block(verdict)
+    text = f"<p>{page.badge(verdict.kind)}</p>\n{page.sentences(str(verdict))}\n{proof}"
     return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
 
 
-def _model(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> str:
-    from maxmargin.plots.report.gallery import machine_text
-    from maxmargin.plots.report.page import gallery
+def _model(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample, notes: list[str]) -> str:
+    from maxmargin.plots.report import gallery, page
 
-    parts = [f"<pre>{html.escape(repr(model))}</pre>"]
+    parts = [page.sentences("\n".join(notes)) + f"<pre>{html.escape(repr(model))}</pre>"]
     for label, machine in list(model.machines_.items())[:MAX_MACHINES]:
         alone = len(model.machines_) == 1
-        text = machine_text(machine)
+        text = gallery.machine_text(machine)
         summary = f"<summary>{html.escape(str(label))}</summary>"
         parts.append(text if alone else f"<details>\n{summary}\n{text}\n</details>")
-    return "\n".join([*parts, gallery(list(_pictures(model, trained, sample)))])
+    return "\n".join([*parts, page.gallery(_pictures(model, trained, sample))])
 
 
-def _pictures(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> Iterator[str]:
-    from maxmargin.plots.report.gallery import certificate_pictures, learning_pictures
-    from maxmargin.plots.report.page import picture
+def _pictures(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> list[str]:
+    from maxmargin.plots.report import gallery, page
 
     drawn = cli.drawing.model_among(model, sample.rows)
-    yield picture(
+    shown = page.picture(
         lambda ax: mm.plots.XSpaceDisplay.from_estimator(
             drawn, sample.X, sample.y, names=trained.names, ax=ax
         ),
@@ -203,8 +199,7 @@ def _pictures(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample)
         "What it says where, and a sample of the rows it was trained on.",
     )
     if len(model.machines_) > 1:
-        return
+        return [shown]
     if hasattr(model, "certificate_"):
-        yield from certificate_pictures(drawn, sample.X, sample.y)
-    else:
-        yield from learning_pictures(model, trained.X, trained.y)
+        return [shown, *gallery.certificate_pictures(drawn, sample.X, sample.y)]
+    return [shown, *gallery.learning_pictures(model, trained.X, trained.y)]
