@@ -23,7 +23,8 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.options import MODELS
 from maxmargin.core.errors import Message, Remedy, count
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine, shortfall
+from maxmargin.estimators.margin_classifier import MarginClassifier, shortfall
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
