@@ -12,7 +12,6 @@ same shapes, so that no damaged or forged file leads compiled loops astray. Noth
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 import time
 from collections.abc import Mapping
@@ -41,32 +40,29 @@ from maxmargin.saving.codec import (
     TEXT,
     Form,
     Parts,
-    Reader,
     arrays,
-    bad,
     checked,
     counts,
+    entries,
     listed,
+    mapped,
     maybe,
     pack,
     plain,
     row,
 )
 from maxmargin.saving.model_file import describe, restore, seal, unseal
-from maxmargin.saving.model_state import (
-    REASON,
-    encode_parameters,
-    read_history,
-    read_trace,
-    write_history,
-    write_trace,
-)
+from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
 from maxmargin.stopping import StopReason
 
 FORMAT, VERSION = "maxmargin-fit", 5
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 REMEDY = "Remove the file, and fit anew."
-OBJECT = checked(ANYTHING, lambda v: type(v) is dict, "an object")
+TASK = {"task": checked(ANYTHING, lambda v: type(v) is dict, "an object")}
+FINISHED = entries({**TASK, "model": ANYTHING})
+RUNNING = entries(
+    {**TASK, "seed": maybe(counts(0, 2**31 - 1)), "elapsed": NUMBER, "states": listed(ANYTHING)}
+)
 
 
 def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) -> CheckpointedFit:
@@ -170,14 +166,9 @@ def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     content = read_sealed(path, FORMAT, VERSION, oldest=VERSION)
     if content is None:
         return None
-    entries = {"model": ANYTHING}
-    if "model" not in content:
-        seed = maybe(counts(0, 2**31 - 1))
-        entries = {"seed": seed, "elapsed": NUMBER, "states": listed(ANYTHING)}
+    form = FINISHED if "model" in content else RUNNING
     try:
-        reader = Reader(content, "the checkpoint")
-        found = {name: reader.take(name, form) for name, form in {"task": OBJECT, **entries}.items()}
-        reader.done()
+        found: dict[str, Any] = form.read(content, "the checkpoint", Parts())
     except InputError as error:
         raise InputError(f"{path}: {error} {REMEDY}") from error
     return found
@@ -234,36 +225,23 @@ def _form_of(state: Any) -> Form:
     if state is None or isinstance(state, StopReason):
         return maybe(REASON)
     if isinstance(state, History):
-        return Form(write_history, lambda v, name, parts: read_history(Reader(v, name, parts)))
+        return HISTORY
     if isinstance(state, Trace):
-        d = len(state.start) - 1
-        return Form(write_trace, lambda v, name, parts: read_trace(Reader(v, name, parts), d))
+        return trace_form(len(state.start) - 1)
     if isinstance(state, np.ndarray):
         return arrays(float if state.dtype.kind == "f" else int, *state.shape)
     if isinstance(state, list):
-        return row([_form_of(one) for one in state], list)
+        return row([_form_of(one) for one in state])
     if isinstance(state, dict):
-        return _object({name: _form_of(value) for name, value in state.items()})
+        return entries({name: _form_of(value) for name, value in state.items()})
     return SCALARS[type(state)]
 
 
-def _object(forms: dict[str, Form]) -> Form:
-    """Return the form of a dict with these entries."""
-
-    def read(value: Any, name: str, parts: Parts) -> dict[str, Any]:
-        reader = Reader(value, name, parts)
-        found = {key: reader.take(key, form) for key, form in forms.items()}
-        reader.done()
-        return found
-
-    return Form(lambda state: {key: form.write(state[key]) for key, form in forms.items()}, read)
-
-
-def _read_bytes(value: Any, name: str, _: Parts) -> bytes:
+def _is_base64(text: str) -> bool:
     try:
-        return base64.b64decode(TEXT.read(value, name, _), validate=True)
-    except binascii.Error:
-        raise bad(name, "bytes in base64", value) from None
+        return base64.b64decode(text, validate=True) is not None
+    except ValueError:
+        return False
 
 
 SCALARS = {
@@ -271,7 +249,11 @@ SCALARS = {
     int: counts(0, 2**128 - 1),  # states of random generators are that long
     float: NUMBER,
     str: TEXT,
-    bytes: Form(lambda v: base64.b64encode(v).decode("ascii"), _read_bytes),
+    bytes: mapped(
+        checked(TEXT, _is_base64, "bytes in base64"),
+        lambda raw: base64.b64encode(raw).decode("ascii"),
+        base64.b64decode,
+    ),
 }
 
 

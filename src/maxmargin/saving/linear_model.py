@@ -100,6 +100,11 @@ class LinearModel:
         return self.multi_class == "ovo"
 
     @property
+    def Z_(self) -> np.ndarray:
+        """The weights and the bias: a row (w, b) for each machine."""
+        return np.column_stack([self.coef_, self.intercept_])
+
+    @property
     def n_features_in_(self) -> int:
         """The number of features."""
         return int(self.coef_.shape[1])
@@ -134,8 +139,7 @@ class LinearModel:
         shell.n_features_in_ = model.n_features_in_
         if model.feature_names_in_ is not None and (hasattr(X, "columns") or isinstance(X, Rows)):
             shell.feature_names_in_ = model.feature_names_in_
-        Z = np.column_stack([model.coef_, model.intercept_])
-        F = Examples(read_X(shell, X), np.empty(0), 1.0).decisions(Z)
+        F = Examples(read_X(shell, X), np.empty(0), 1.0).decisions(model.Z_)
         if len(F) == 1:
             return np.asarray(F[0])
         k = len(F) if self.classes_ is None else len(self.classes_)
