@@ -1,9 +1,9 @@
 """JSON values and back, each checked for what it must be: numbers, labels, arrays, records.
 
 A :class:`Form` writes one kind of value and reads it back. :func:`entries` makes the form of an object
-of its entries, :func:`record` of the fields of a class. JSON has no number for nan, ∞ and −∞: where a float
-must stand they are null, "inf" and "-inf". Where any value may stand, it has its type: None, True, whole
-numbers, finite floats, texts and lists are themselves, all others an object with one tag,
+of its entries, :func:`record` of the fields of a class. JSON has no number for nan, ∞ and −∞: where a
+float must stand they are null, "inf" and "-inf". Where any value may stand, it has its type: None, True,
+whole numbers, finite floats, texts and lists are themselves, all others an object with one tag,
 ``{"tuple": […]}``, ``{"float": "inf"}``.
 
 Arrays are nested lists. Large and sparse ones are bytes in base64, the lowest byte first:
@@ -67,7 +67,7 @@ def encode(value: Any, name: str = "the value") -> Any:
         return {"array": encode_labels(value, name)}
     for tag, (kind, write, _) in TAGS.items():
         if type(value) is kind or (kind is dict and isinstance(value, Mapping)):
-            return {tag: write(value, name)}
+            return {tag: encode(write(value), name)}
     raise InputError(
         f"{name} must be made of numbers, texts, dates, tuples, lists or dicts to be saved. "
         f"Got {value!r} instead."
@@ -84,21 +84,21 @@ def decode(value: Any, name: str = "the value") -> Any:
         return decode_labels({"dtype": value["numpy"], "values": [value["value"]]}, name)[0]
     try:
         ((tag, content),) = value.items()
-        return decode_labels(content, name) if tag == "array" else TAGS[tag][2](content, name)
+        return decode_labels(content, name) if tag == "array" else TAGS[tag][2](decode(content, name))
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         raise bad(name, "a value with a known tag", value) from None
 
 
-def _decoded_list(content: Any, name: str) -> list[Any]:
+def _tuple(content: Any) -> tuple[Any, ...]:
     if type(content) is not list:
-        raise bad(name, "a list", content)
-    return [decode(v, name) for v in content]
+        raise TypeError
+    return tuple(content)
 
 
-def _decoded_dict(content: Any, name: str) -> dict[Any, Any]:
-    found = dict(_decoded_list(content, name))
+def _dict(content: Any) -> dict[Any, Any]:
+    found = dict(_tuple(content))
     if len(found) < len(content):
-        raise bad(name, "a dict with distinct keys", content)
+        raise ValueError
     return found
 
 
@@ -115,28 +115,15 @@ def from_fraction(text: Any) -> Fraction:
     return Fraction(int(found[1], 16), int(found[2], 16))
 
 
-# By tag: the type, and how what stands beside the tag is written and read. Errors of reading say that
-# the value is none.
-TAGS: dict[str, tuple[type, Callable[[Any, str], Any], Callable[[Any, str], Any]]] = {
-    "float": (float, lambda v, _: repr(v), lambda text, _: FLOATS[text]),
-    "tuple": (
-        tuple,
-        lambda v, name: encode(list(v), name),
-        lambda v, name: tuple(_decoded_list(v, name)),
-    ),
-    "dict": (dict, lambda v, name: encode([list(pair) for pair in v.items()], name), _decoded_dict),
-    "bytes": (bytes, lambda v, _: v.hex(), lambda text, _: bytes.fromhex(text)),
-    "datetime": (
-        datetime.datetime,
-        lambda v, _: v.isoformat(),
-        lambda text, _: datetime.datetime.fromisoformat(text),
-    ),
-    "date": (
-        datetime.date,
-        lambda v, _: v.isoformat(),
-        lambda text, _: datetime.date.fromisoformat(text),
-    ),
-    "fraction": (Fraction, lambda v, _: to_fraction(v), lambda text, _: from_fraction(text)),
+# By tag: the type, what is written instead of a value, and the way back; errors on it are expected.
+TAGS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "float": (float, repr, FLOATS.__getitem__),
+    "tuple": (tuple, list, _tuple),
+    "dict": (dict, lambda value: [list(pair) for pair in value.items()], _dict),
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+    "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
+    "fraction": (Fraction, to_fraction, from_fraction),
 }
 
 
@@ -562,19 +549,9 @@ def record(
 ) -> Form:
     """Return the form of the objects of a class: an entry for each of their fields.
 
-    Parameters
-    ----------
-    kind : type
-        The class, with annotated fields.
-    names : mapping, optional
-        The fields that are written, and what their entries are called; else all of a dataclass, by
-        their own names.
-    optional : tuple of str
-        Fields without an entry where they are None; one that is not there has its default.
-    make : callable, optional
-        What makes the value of the fields read; else the class.
-    **forms : Form
-        The forms of fields whose types do not tell.
+    ``names`` says which fields are written, and what their entries are called; else it is all fields of
+    a dataclass, by their own names. Optional ones have no entry where they are None. ``make`` makes a
+    value of the fields read; ``forms`` are those of fields whose types do not tell.
     """
     hints = get_type_hints(kind)
     called = names or {f.name: f.name for f in fields(kind)}

@@ -60,8 +60,7 @@ from maxmargin.saving.codec import (
     record,
 )
 from maxmargin.saving.coef_table import from_coef_csv
-from maxmargin.saving.liblinear import from_liblinear, read_bytes
-from maxmargin.saving.libsvm import from_libsvm
+from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, read_bytes
 from maxmargin.saving.linear_model import LinearModel
 from maxmargin.saving.model_state import (
     decode_parameters,
