@@ -20,7 +20,7 @@ import math
 import re
 import reprlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -540,28 +540,31 @@ def entries(forms: Mapping[str, Form], optional: Collection[str] = ()) -> Form:
 
 def record(
     kind: type,
-    names: Mapping[str, str] | None = None,
     /,
     *,
+    called: Mapping[str, str] | None = None,
+    omit: Collection[str] = (),
     optional: Collection[str] = (),
     make: Callable[..., Any] | None = None,
     **forms: Form,
 ) -> Form:
-    """Return the form of the objects of a class: an entry for each of their fields.
+    """Return the form of the objects of a class: an entry for each field of a dataclass, or named here.
 
-    ``names`` says which fields are written, and what their entries are called; else it is all fields of
-    a dataclass, by their own names. Optional ones have no entry where they are None. ``make`` makes a
-    value of the fields read; ``forms`` are those of fields whose types do not tell.
+    An entry is called as its field without a last underscore, unless ``called`` says how. Optional
+    fields have no entry where they are None. ``make`` makes a value of the fields read; else the class
+    does. ``forms`` are those of fields whose types do not tell.
     """
     hints = get_type_hints(kind)
-    called = names or {f.name: f.name for f in fields(kind)}
-    known = {key: forms[name] if name in forms else form_of(hints[name]) for name, key in called.items()}
+    known = {f.name for f in fields(kind)} if is_dataclass(kind) else set()
+    keys = {name: (called or {}).get(name, name.rstrip("_")) for name in [*hints, *forms]}
+    keys = {name: key for name, key in keys.items() if name in known | forms.keys() and name not in omit}
+    inside = {key: forms[name] if name in forms else form_of(hints[name]) for name, key in keys.items()}
 
     def before(value: Any) -> dict[str, Any]:
-        found = {name: getattr(value, name) for name in called}
-        return {called[n]: v for n, v in found.items() if v is not None or n not in optional}
+        found = {name: getattr(value, name) for name in keys}
+        return {keys[name]: v for name, v in found.items() if v is not None or name not in optional}
 
     def after(found: dict[str, Any]) -> Any:
-        return (make or kind)(**{name: found[key] for name, key in called.items() if key in found})
+        return (make or kind)(**{name: found[key] for name, key in keys.items() if key in found})
 
-    return mapped(entries(known, {called[name] for name in optional}), before, after)
+    return mapped(entries(inside, {keys[name] for name in optional}), before, after)

@@ -25,14 +25,7 @@ from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
-from maxmargin.estimators.batch_perceptron import BatchPerceptron
-from maxmargin.estimators.fitting import PerceptronBase
-from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.multiclass import machine_count, machine_labels
-from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
-from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.files.numpy_files import read_array
 from maxmargin.saving.codec import (
     ANYTHING,
@@ -63,6 +56,9 @@ from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, read_bytes
 from maxmargin.saving.linear_model import LinearModel
 from maxmargin.saving.model_state import (
+    KINDS,
+    PERCEPTRONS,
+    check_parameters,
     decode_parameters,
     encode_parameters,
     restore_state,
@@ -226,19 +222,6 @@ def _stored_arrays(data: bytes) -> dict[str, np.ndarray]:
     return found
 
 
-KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        Perceptron,
-        BatchPerceptron,
-        PocketPerceptron,
-        HardMarginSVC,
-        SoftMarginSVC,
-        SoftMarginSVCCV,
-    )
-}
-
-
 POSITIVE = maybe(checked(FINITE, lambda v: v > 0, "a number > 0"))
 CLASSES = Form(
     lambda labels: encode_labels(labels, free=GRANTED_BYTES),
@@ -251,19 +234,8 @@ NAMES = Form(
 HEAD = {"format": TEXT, "version": COUNT, "library": TEXT, "model": TEXT}
 LINEAR = record(
     LinearModel,
-    {
-        "multi_class": "multi_class",
-        "loss": "loss",
-        "C": "C",
-        "class_weight": "class_weight",
-        "fit_intercept": "fit_intercept",
-        "intercept_scaling": "intercept_scaling",
-        "grows": "grows",
-        "source": "source",
-        "classes_": "classes",
-        "feature_names_in_": "names",
-        "Z_": "weights",
-    },
+    called={"feature_names_in_": "names", "Z_": "weights"},
+    omit=("coef_", "intercept_"),
     optional=("classes_", "feature_names_in_"),
     make=lambda Z_, **known: LinearModel(Z_[:, :-1], Z_[:, -1], **known),
     multi_class=one_of("ovr", "ovo"),
@@ -342,7 +314,7 @@ def describe(model: Any) -> dict[str, Any]:
             f"model must be an estimator of maxmargin ({', '.join(KINDS)}) to be saved. Got {name} "
             "instead. Of a pipeline save the last step, or use joblib."
         )
-    _check(model)
+    check_parameters(model)
     head["parameters"] = encode_parameters(model)
     if "encoding_" in vars(model):
         head["encoding"] = model.encoding_
@@ -399,7 +371,7 @@ def _restore(content: Any, parts: Parts) -> Any:
     known = UNFITTED | FITTED if "classes" in body else UNFITTED
     found = entries(known, ["encoding"]).read(body, "", parts)
     model = decode_parameters(found["parameters"], KINDS[kind], "parameters")
-    _check(model)
+    check_parameters(model)
     if "encoding" in found:
         model.encoding_ = found["encoding"]
     if "classes" in found:
@@ -410,7 +382,7 @@ def _restore(content: Any, parts: Parts) -> Any:
 def _restore_fitted(model: LinearClassifier, found: dict[str, Any], parts: Parts) -> None:
     model.classes_, model.n_features_in_ = found["classes"], found["features"]["count"]
     values, d = model.classes_.tolist(), model.n_features_in_
-    least = 1 if isinstance(model, PerceptronBase) else 2
+    least = 1 if isinstance(model, PERCEPTRONS) else 2
     if len(values) < least or not all(a < b for a, b in pairwise(values)):
         raise bad("classes", "distinct labels in ascending order", values)
     if "names" in found["features"]:
@@ -435,15 +407,6 @@ def _scheme(model: Any, value: Any) -> dict[str, Any]:
         if v not in ("ovr", "ovo") if key == "multi_class" else type(v) is not bool:
             raise bad(f"scheme.{key}", "as it was fitted", v)
     return dict(value)
-
-
-def _check(model: Any) -> None:
-    """Parameters that ``fit`` would refuse are refused here too."""
-    if isinstance(model, SoftMarginSVCCV):
-        model._machine()._check_params()
-        read_Cs(model.Cs)
-    else:
-        model._check_params()
 
 
 # Sealed texts.
@@ -527,8 +490,9 @@ def _refuse(word: str) -> NoReturn:
 
 
 PICKLES = (b"\x80", b"\x78\x9c", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
-BEGINNING = 1 << 16
+BEGINNING = 1 << 16  # bytes of a file that tell what it is
 OURS = b'"format": "maxmargin-model"'
+OF_OTHERS = re.compile(rb"^(solver|svm)_type ", re.MULTILINE)
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
@@ -541,13 +505,10 @@ def is_model(path: str | os.PathLike[str]) -> bool:
     False
     """
     try:
-        if not Path(path).is_file():  # what is read from a pipe is gone
-            return False
-        with Path(path).open("rb") as file:
-            start = file.read(BEGINNING)
-    except (OSError, ValueError):
+        start = read_bytes(path, BEGINNING) if Path(path).is_file() else b""  # pipes are read once
+    except (InputError, ValueError):
         return False
-    return OURS in start or bool(re.search(rb"^(solver_type|svm_type) ", start, re.MULTILINE))
+    return OURS in start or OF_OTHERS.search(start) is not None
 
 
 def read_any(path: str | os.PathLike[str]) -> Any:
@@ -581,10 +542,8 @@ def read_any(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{path}: a model file is not empty. This one is.")
     if text.startswith(b"{"):
         return load(path)
-    if re.search(rb"^solver_type ", text, re.MULTILINE):
-        return from_liblinear(path)
-    if re.search(rb"^svm_type ", text, re.MULTILINE):
-        return from_libsvm(path)
+    if found := OF_OTHERS.search(text):
+        return from_liblinear(path) if found[1] == b"solver" else from_libsvm(path)
     if start.startswith(PICKLES):
         raise InputError(
             f"{path}: a model must be text: JSON of maxmargin, LIBLINEAR, LIBSVM or a table. Got a "

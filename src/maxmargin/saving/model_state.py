@@ -26,14 +26,13 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
-from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.hard_margin import HardMarginSVC
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginMachine
 from maxmargin.estimators.multiclass import Log
 from maxmargin.estimators.online import LEAST_ROOM
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.soft_margin import SoftMarginSVC
+from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.saving.codec import (
@@ -339,17 +338,13 @@ def _fits(machine: dict[str, Any]) -> bool:
 MACHINE = checked(
     record(
         MarginMachine,
-        {
+        called={
             "n_rows": "rows",
-            "support_": "support",
             "support_dual_": "dual",
             "support_bound_": "bound",
-            "late_": "late",
             "late_slack_": "slack",
-            "certificate_": "certificate",
-            "progress_": "progress",
-            "solver_": "solver",
         },
+        omit=("label", "coef_", "intercept_", "n_passes_"),
         optional=("solver_",),  # files of earlier versions do not say, and there was one way then
         make=dict,
         n_rows=counts(1),
@@ -370,17 +365,27 @@ C_OF_FIT = {"fitted_C": ("_fitted_C", FINITE)}
 SCORES = mapped(
     listed(listed(NUMBER)), np.ndarray.tolist, lambda table: np.array(table, dtype=np.float64)
 )
+CHOICE_OF_C = {
+    "chosen_C": ("C_", FINITE),
+    "Cs": ("Cs_", arrays(float, None)),
+    "scores": ("scores_", checked(SCORES, lambda scores: scores.ndim == 2, "a table of scores")),
+}
 MARGIN_ATTRIBUTES: dict[type, dict[str, tuple[str, Form]]] = {
     HardMarginSVC: {},
     SoftMarginSVC: C_OF_FIT,
-    SoftMarginSVCCV: {
-        **C_OF_FIT,
-        "chosen_C": ("C_", FINITE),
-        "Cs": ("Cs_", arrays(float, None)),
-        "scores": ("scores_", checked(SCORES, lambda scores: scores.ndim == 2, "a table of scores")),
-    },
+    SoftMarginSVCCV: C_OF_FIT | CHOICE_OF_C,
 }
-LOG = ("mistakes", "best_error", "reason", "history", "trace")
+PERCEPTRONS = (Perceptron, BatchPerceptron, PocketPerceptron)
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*PERCEPTRONS, *MARGIN_ATTRIBUTES)}
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters that ``fit`` would refuse."""
+    if isinstance(model, SoftMarginSVCCV):
+        model._machine()._check_params()
+        read_Cs(model.Cs)
+    else:
+        model._check_params()
 
 
 def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, tuple[str, Form]]:
@@ -395,7 +400,6 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
         return {"machines": ("machines_", machines), **MARGIN_ATTRIBUTES[kind]}
     log = record(
         Log,
-        {name: name for name in LOG},
         optional=["trace"],
         make=lambda **found: Solution(z=nothing, state=nothing, **found),
         mistakes=COUNT,
@@ -462,7 +466,7 @@ def state_of(model: Any, labels: list[Hashable], Z: np.ndarray) -> dict[str, Any
     """Return what a fitted estimator holds beside classes and weights, by entry."""
     known, held, d = attributes(type(model), labels, Z), vars(model), Z.shape[1] - 1
     found = {entry: held[name] for entry, (name, _) in known.items() if name in held}
-    if isinstance(model, PerceptronBase) and (room := model._wide().shape[1] - 1) != d:
+    if isinstance(model, PERCEPTRONS) and (room := model._wide().shape[1] - 1) != d:
         found["room"] = room
     if "_state" in held:
         state = model._state
@@ -477,7 +481,7 @@ def restore_state(model: Any, found: dict[str, Any], labels: list[Hashable], Z: 
     for entry, (name, _) in attributes(type(model), labels, Z).items():
         if entry in found:
             setattr(model, name, found[entry])
-    if isinstance(model, MarginClassifier):
+    if type(model) in MARGIN_ATTRIBUTES:
         model._Z = Z
         model.n_iter_ = model.n_passes_ = max(m.n_passes_ for m in model.machines_.values())
         return
