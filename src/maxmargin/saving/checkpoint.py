@@ -11,7 +11,6 @@ same shapes, so that no damaged or forged file leads compiled loops astray. Noth
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 from collections.abc import Mapping
@@ -38,6 +37,7 @@ from maxmargin.saving.codec import (
     FLAG,
     NUMBER,
     TEXT,
+    VALUE,
     Form,
     Parts,
     arrays,
@@ -45,7 +45,6 @@ from maxmargin.saving.codec import (
     counts,
     entries,
     listed,
-    mapped,
     maybe,
     pack,
     plain,
@@ -55,7 +54,7 @@ from maxmargin.saving.model_file import describe, restore, seal, unseal
 from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
 from maxmargin.stopping import StopReason
 
-FORMAT, VERSION = "maxmargin-fit", 5
+FORMAT, VERSION = "maxmargin-fit", 6
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 REMEDY = "Remove the file, and fit anew."
 TASK = {"task": checked(ANYTHING, lambda v: type(v) is dict, "an object")}
@@ -163,7 +162,7 @@ class CheckpointedFit:
 
 def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the entries of a checkpoint, whose states nobody has looked at yet; None without a file."""
-    content = read_sealed(path, FORMAT, VERSION, oldest=VERSION)
+    content = read_sealed(path, FORMAT, VERSION)
     if content is None:
         return None
     form = FINISHED if "model" in content else RUNNING
@@ -237,23 +236,12 @@ def _form_of(state: Any) -> Form:
     return SCALARS[type(state)]
 
 
-def _is_base64(text: str) -> bool:
-    try:
-        return base64.b64decode(text, validate=True) is not None
-    except ValueError:
-        return False
-
-
 SCALARS = {
     bool: FLAG,
     int: counts(0, 2**128 - 1),  # states of random generators are that long
     float: NUMBER,
     str: TEXT,
-    bytes: mapped(
-        checked(TEXT, _is_base64, "bytes in base64"),
-        lambda raw: base64.b64encode(raw).decode("ascii"),
-        base64.b64decode,
-    ),
+    bytes: checked(VALUE, lambda value: type(value) is bytes, "bytes"),
 }
 
 
@@ -263,9 +251,7 @@ def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content:
     write_atomically(path, seal({**head, **content}))
 
 
-def read_sealed(
-    path: str | os.PathLike[str], kind: str, version: int, oldest: int = 1
-) -> dict[str, Any] | None:
+def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any] | None:
     """Return the content of a file of this kind; None if there is no file."""
     target = Path(os.path.realpath(path))
     sweep(target.parent, target.name)
@@ -280,11 +266,10 @@ def read_sealed(
     content.pop("library", None)
     if found[0] != kind:
         raise InputError(f"{path}: must be a file of format {kind!r}. Got {found[0]!r} instead.")
-    if type(found[1]) is not int or not oldest <= found[1] <= version:
-        known = f"{oldest} to {version}" if oldest < version else f"{version}"
-        old = type(found[1]) is int and found[1] < oldest
+    if type(found[1]) is not int or found[1] != version:
+        old = type(found[1]) is int and found[1] < version
         raise InputError(
-            f"{path}: maxmargin {__version__} reads format version {known}. Got {found[1]!r} instead. "
+            f"{path}: maxmargin {__version__} reads format version {version}. Got {found[1]!r} instead. "
             f"{'Remove the file to begin anew.' if old else 'Update maxmargin.'}"
         )
     return content

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -229,24 +229,17 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
         lines.fail(f"nr_sv must hold {k} numbers that add to {total}. Got {head['nr_sv'][:40]} instead.")
     if len(rho) != k * (k - 1) // 2:
         lines.fail(f"rho must hold {k * (k - 1) // 2} numbers. Got {len(rho)} instead.")
-    pairs = list(combinations(range(k), 2))
-    place = {pair: row for row, pair in enumerate(pairs)}
     coefficients, vectors = _vectors(lines, total, k)
-    weights = len(pairs) * vectors.shape[1]
+    weights = len(rho) * vectors.shape[1]
     if not in_proportion(NUMBER_BYTES * weights, len(text)):
         lines.fail(
             "a model may have two million weights, or eight for each byte of its file. Got "
             f"{weights:,} instead. Number the features without gaps, and train again."
         )
     starts = np.cumsum([0, *counts])
-    W, b = np.empty((len(pairs), vectors.shape[1])), np.empty(len(pairs))
+    support = [(coefficients[a:b], vectors[a:b]) for a, b in pairwise(starts)]
     order = np.argsort(labels).tolist()
-    for row, (low, high) in enumerate(pairs):
-        i, j = sorted((order[low], order[high]))
-        ours, theirs = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
-        w = coefficients[ours, j - 1] @ vectors[ours] + coefficients[theirs, i] @ vectors[theirs]
-        sign = 1.0 if i == order[high] else -1.0  # positive on the larger label
-        W[row], b[row] = sign * w, -sign * rho[place[i, j]]
+    W, b = _pair_planes(support, rho, order)
     return LinearModel(
         coef_=W,
         intercept_=b,
@@ -255,6 +248,22 @@ def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
         grows=True,
         source=f"LIBSVM {head['svm_type']}",
     )
+
+
+def _pair_planes(
+    support: list[tuple[np.ndarray, sparse.csr_array]], rho: list[float], order: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return w and b of each pair of sorted classes, of which ``order`` has the places in the file."""
+    pairs = list(combinations(range(len(order)), 2))
+    offset = dict(zip(pairs, rho, strict=True))
+    W, b = np.empty((len(pairs), support[0][1].shape[1])), np.empty(len(pairs))
+    for row, (low, high) in enumerate(pairs):
+        i, j = sorted((order[low], order[high]))
+        (ours, x), (theirs, z) = support[i], support[j]
+        sign = 1.0 if i == order[high] else -1.0  # positive on the larger label
+        W[row] = sign * (ours[:, j - 1] @ x + theirs[:, i] @ z)
+        b[row] = -sign * offset[i, j]
+    return W, b
 
 
 def _vectors(lines: Lines, total: int, k: int) -> tuple[np.ndarray, sparse.csr_array]:

@@ -220,7 +220,7 @@ def write_state(state: StreamState, path: str | os.PathLike[str]) -> None:
 
 def read_state(path: str | os.PathLike[str]) -> StreamState | None:
     """Return the state in a file; None if there is no file, :class:`InputError` if it is not whole."""
-    content = read_sealed(path, FORMAT, VERSION, oldest=VERSION)
+    content = read_sealed(path, FORMAT, VERSION)
     if content is None:
         return None
     try:
