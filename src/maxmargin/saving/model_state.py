@@ -447,6 +447,12 @@ def _by_label(kind: type, labels: list[Hashable]) -> Form:
 def state_form(kind: type, labels: list[Hashable], Z: np.ndarray) -> Form:
     """Return the form of what a fitted estimator holds beside classes and weights."""
     forms = {entry: form for entry, (_, form) in attributes(kind, labels, Z).items()}
+    if kind is SoftMarginSVCCV:
+        return checked(
+            entries(forms),
+            lambda found: found["scores"].shape[1] == len(found["Cs"]),
+            "a state with scores for every C",
+        )
     if kind in MARGIN_ATTRIBUTES:
         return entries(forms)
     k, width = Z.shape
