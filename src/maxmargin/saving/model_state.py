@@ -27,7 +27,7 @@ from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
-from maxmargin.estimators.margin_classifier import MarginMachine
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import Log
 from maxmargin.estimators.online import LEAST_ROOM
 from maxmargin.estimators.perceptron import Perceptron
