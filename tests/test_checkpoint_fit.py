@@ -24,7 +24,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.saving import checkpoint as fit
 from maxmargin.saving import to_dict
 from maxmargin.saving.checkpoint import checkpoint, read_sealed, write_sealed
-from maxmargin.solvers.margin import hard_margin, soft_margin, solve
+from maxmargin.solvers.margin import hard_margin, questions, soft_margin, solve
 from maxmargin.solvers.perceptron import online
 from thorough import THOROUGH
 
@@ -83,7 +83,7 @@ def no_plug(monkeypatch):
 def many_passes(monkeypatch):
     """Let margin machines take several passes on little data, and count them."""
     made = []
-    for module in (hard_margin, soft_margin):
+    for module in (questions, soft_margin):
         measure = module.measure
 
         def counted(frames, planes, measure=measure):
@@ -387,8 +387,8 @@ def test_labels_weights_names_and_validation_rows_belong_to_the_data(tmp_path):
 
 def test_a_checkpoint_of_an_older_version_is_refused(tmp_path):
     path = tmp_path / "fit.json"
-    write_sealed(path, fit.FORMAT, 4, {"task": {}})
-    with pytest.raises(InputError, match=r"version 5\. Got 4 instead\. Remove the file to begin anew"):
+    write_sealed(path, fit.FORMAT, 5, {"task": {}})
+    with pytest.raises(InputError, match=r"version 6\. Got 5 instead\. Remove the file to begin anew"):
         checkpoint(mm.SoftMarginSVC(), path).fit(A, b)
 
 
