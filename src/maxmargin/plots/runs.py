@@ -83,6 +83,7 @@ def _with_bias(given: str) -> InputError:
 
 # Arrows in the space of weights: the path of w, step by step, and w itself.
 
+LINE_STYLES = ("-", "--")  # of the class +1, and of the other
 ARROW_STEPS = 60  # of a path, up to which each is an arrow
 DRAWN_STEPS = 500  # at most: more would cover the picture
 

@@ -17,6 +17,7 @@ from maxmargin.core.history import Trace
 from maxmargin.plots.data import Points
 from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
 from maxmargin.plots.runs import (
+    LINE_STYLES,
     draw_arrow,
     draw_arrows,
     draw_path,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 COLOURED_POINTS = 8  # up to which each has its own colour
 DRAWN_LINES = 120  # at most
-LINE_STYLES = ("-", "--")  # of the class +1, and of the other
 
 
 @dataclass(repr=False)
