@@ -73,6 +73,12 @@ def weight_names(points: Points) -> tuple[str, ...]:
     )
 
 
+def set_square(ax: Axes, r: float, names: Sequence[str]) -> None:
+    """Show the square of half width r around the origin, with these names of the axes."""
+    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=names[0], ylabel=names[1])
+    ax.set_aspect("equal", adjustable="box")
+
+
 def _with_bias(given: str) -> InputError:
     return InputError(
         "w-space is drawn for planes through the origin in two features. "

@@ -24,6 +24,7 @@ from maxmargin.plots.runs import (
     read_flat,
     read_path,
     read_run,
+    set_square,
     trace_path,
     weight_names,
 )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 COLOURED_POINTS = 8  # up to which each has its own colour
 DRAWN_LINES = 120  # at most
+ORIGIN: dict[str, Any] = {"marker": "+", "color": BLACK, "ms": 9, "mew": 1.2, "zorder": 3}
 
 
 @dataclass(repr=False)
@@ -161,13 +163,14 @@ class WSpaceDisplay:
         self.weights_: Any = None
         if self.w is not None and np.any(self.w):
             self.weights_ = draw_arrow(ax, (0, 0), self.w, "w")
-        _draw_square(ax, r, weight_names(self.points))
+        ax.plot(0, 0, **ORIGIN)
+        set_square(ax, r, weight_names(self.points))
         title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
         key(ax)
         return self
 
     def _draw_lines(self, ax: Axes, box: np.ndarray) -> None:
-        few = len(self.points.X) <= COLOURED_POINTS
+        few, colours = len(self.points.X) <= COLOURED_POINTS, point_colours(self.points)
         bold: list[Any] = []
         self.lines_ = bold if few else self._draw_bundles(ax, box)
         for i in range(len(self.points.X)) if few else bounding_rows(self.normals):
@@ -175,7 +178,7 @@ class WSpaceDisplay:
             if ends is None:  # x = 0 is no line: no w has it right
                 continue
             code = self.points.codes[i]
-            (line,) = ax.plot(*ends, color=point_colours(self.points)[i], ls=LINE_STYLES[1 - code])
+            (line,) = ax.plot(*ends, color=colours[i], ls=LINE_STYLES[1 - code])
             line.set(lw=1.8, label=f"row {i}: {self.points.labels[code]}", zorder=2.5)
             bold.append(line)
         self.bounds_ = [] if few else bold
@@ -216,13 +219,6 @@ def point_colours(points: Points) -> list[str]:
     if len(points.codes) <= COLOURED_POINTS:
         return list(COLOURS[: len(points.codes)])
     return [COLOURS[code] for code in points.codes]
-
-
-def _draw_square(ax: Axes, r: float, names: Sequence[str]) -> None:
-    """Show the square of half width r around the origin, which is marked."""
-    ax.plot(0, 0, marker="+", color=BLACK, ms=9, mew=1.2, zorder=3)
-    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=names[0], ylabel=names[1])
-    ax.set_aspect("equal", adjustable="box")
 
 
 # x-space and w-space side by side.
@@ -284,7 +280,8 @@ class BothSpaces:
             assert ends is not None  # it goes through the middle
             (self.boundary_,) = ax.plot(*ends, color=BLACK, lw=1.8, label="w·x = 0", zorder=2)
             self.normal_ = draw_arrow(ax, (0, 0), 0.35 * r * w / np.linalg.norm(w), "direction of w")
-        _draw_square(ax, r, points.names)
+        ax.plot(0, 0, **ORIGIN)
+        set_square(ax, r, points.names)
         ax.set_title("x-space")
         key_beside(ax)
 
