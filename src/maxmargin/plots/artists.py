@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plots.data import Points, View
-from maxmargin.plots.geometry import Frame, box_line, box_strip, one_step
-from maxmargin.plots.style import BLACK, ClassStyle, class_styles, plain, point_size, scatter, wrapped
+from maxmargin.plots.geometry import Frame, box_line, box_strip, frame_points, one_step
+from maxmargin.plots.style import (
+    BLACK,
+    ClassStyle,
+    axes,
+    caption,
+    class_styles,
+    key,
+    plain,
+    point_size,
+    scatter,
+    settle,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,13 +195,14 @@ def cut_words(view: View, machine: Hashable = None) -> tuple[str, str]:
 
 
 THIN_SLAB = 0.02  # of the picture: not seen
-ZOOM_ASPECT = (
-    1.5  # a longer picture with a thin slab has unequal units, so that there is room for the zoom
-)
+ZOOM_ASPECT = 1.5  # a longer picture with a zoom has unequal units, so that there is room for it
 ZOOM_SIZE = 0.36, 0.32  # of the picture
 ZOOM_RIM = ((0.03, 0.03), (0.10, 0.08))  # free to the left and right, below and above it, for its words
 ROOM_STEPS = (0.0, 0.08, 0.16, 0.25, 0.4, 0.6, 0.75)  # of the picture: room that is made for it
 ZOOM_REACH = 3.0  # it shows |f(x)| up to this
+
+
+Line = tuple[np.ndarray, float]  # v and c of v·u + c = 0
 
 
 @dataclass(frozen=True)
@@ -230,12 +243,51 @@ def along_boundary(flat: np.ndarray, v: np.ndarray, c: float, box: np.ndarray) -
     return np.stack([flat @ v + c, flat / size @ along / np.linalg.norm(along)], axis=1)
 
 
-def zoom_if_thin(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom | None]:
-    """Make room for a zoom if the slab |v·u + c| ≤ 1 is in the picture and too thin to be seen."""
-    if not np.any(v) or box_line(v, c, frame.box) is None:
-        return frame, None
-    thin = 2.0 / float(np.linalg.norm(v * np.ptp(frame.box, axis=1))) < THIN_SLAB
-    return make_room(flat, v, c, frame) if thin else (frame, None)
+class PlanePicture:
+    """What displays of points and a plane share: the box, the zoom, and the words around them."""
+
+    flat: np.ndarray  # where the points are drawn
+    view: View
+
+    def _open(self, ax: Axes | None, shown: np.ndarray, largest: np.ndarray, slab: Line | None) -> Axes:
+        """Return axes for the places ``shown``, with room for a zoom if the slab is not to be seen."""
+        frame, self._zoom = frame_points(shown, self.view, largest), None
+        if slab is not None and _is_thin(*slab, frame.box):
+            frame, self._zoom = make_room(self.flat, *slab, frame)
+        self.frame, self.box, self._slab, self._new = frame, frame.box, slab, ax is None
+        self.ax_ = axes(ax)
+        self.inset_ax_: Any = None
+        self.caption_: Any = None
+        return self.ax_
+
+    def _close(
+        self,
+        heading: str,
+        across: str,
+        words: str,
+        codes: np.ndarray,
+        styles: Sequence[ClassStyle],
+        **rows: Any,
+    ) -> None:
+        """Name the axes, explain the artists, draw the zoom and lay out the figure."""
+        ax = self.ax_
+        self.frame.apply(ax, (across, self.view.names[1]))
+        ax.set_title(heading)
+        if words:
+            self.caption_ = caption(ax, plain(words))
+        key(ax)
+        if self._zoom is not None:
+            assert self._slab is not None
+            place = along_boundary(self.flat, *self._slab, self.box)
+            self.inset_ax_ = draw_zoom(ax, self._zoom, place, codes, styles, **rows)
+        self.frame.fit(ax) if self._new else settle(ax)
+
+
+def _is_thin(v: np.ndarray, c: float, box: np.ndarray) -> bool:
+    """Whether the slab |v·u + c| ≤ 1 is in the picture and too thin to be seen."""
+    if not np.any(v) or box_line(v, c, box) is None:
+        return False
+    return 2.0 / float(np.linalg.norm(v * np.ptp(box, axis=1))) < THIN_SLAB
 
 
 def make_room(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom]:

@@ -144,6 +144,14 @@ def _slice_words(names: Sequence[str], centre: np.ndarray, shown: tuple[int, int
     return f"Slice at {values} ({mean if means else 'the given point'})"
 
 
+def place_points(view: View, X: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
+    """Where points are drawn; those of one feature in a lane for each of ``count`` classes."""
+    flat = view.flat(X)
+    if X.shape[1] == 1:
+        flat[:, 1] = lanes(codes, count)
+    return flat
+
+
 def lanes(codes: np.ndarray, count: int) -> np.ndarray:
     """Heights between −1 and 1 for points of one feature: a lane for each class, from below."""
     centre = (2.0 * codes + 1.0) / count - 1.0

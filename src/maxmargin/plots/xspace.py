@@ -9,26 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.plots.artists import (
-    Zoom,
-    along_boundary,
-    cut_words,
-    draw_crosses,
-    draw_points,
-    draw_regions,
-    draw_rings,
-    draw_slab,
-    draw_slack,
-    draw_zoom,
-    faded_key,
-    off_cut,
-    zoom_if_thin,
-)
-from maxmargin.plots.data import Points, View, choose_view, lanes, not_linear, read_points
-from maxmargin.plots.geometry import Frame, box_line, frame_points, one_step
+from maxmargin.plots import artists
+from maxmargin.plots.data import Points, View, choose_view, not_linear, place_points, read_points
+from maxmargin.plots.geometry import Frame, box_line, one_step
 from maxmargin.plots.machine import machine_name
 from maxmargin.plots.runs import draw_arrow
-from maxmargin.plots.style import BLACK, axes, caption, class_styles, key, plain, settle
+from maxmargin.plots.style import BLACK, class_styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +113,7 @@ def _inside(path: np.ndarray, box: np.ndarray, rim: np.ndarray) -> np.ndarray:
 
 
 @dataclass(repr=False)
-class XSpaceDisplay:
+class XSpaceDisplay(artists.PlanePicture):
     """Points, boundary, normal and slab of a linear classifier.
 
     Made by :meth:`from_estimator`; ``plot`` draws. Of more than two features it shows two, with the
@@ -220,64 +206,44 @@ class XSpaceDisplay:
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         points, view = self.points, self.view
-        self.flat = view.flat(points.X)
-        if points.X.shape[1] == 1:
-            self.flat[:, 1] = lanes(points.codes, len(points.labels))
-        self.frame, zoom = self._frame()
-        self.box = self.frame.box
-        new = ax is None
-        self.ax_ = ax = axes(ax)
+        self.flat = place_points(view, points.X, points.codes, len(points.labels))
+        thin = self.binary and self.margins and not view.sliced
+        slab = self._plane() if thin else None
+        ax = self._open(ax, self.flat, np.abs(points.X).max(axis=0), slab)
         nothing: Any = None
-        self.normal_ = self.regions_ = self.boundary_ = self.slab_ = nothing
-        self.slack_ = self.inset_ax_ = self.faded_ = self.caption_ = nothing
+        self.normal_ = self.regions_ = self.boundary_ = self.slab_ = self.slack_ = nothing
         self.edges_: list[Any] = []
         said = self.predict(points.given)
         wrong = points.classes[points.codes] != said
-        faded = off_cut(self.predict, view, points, said)
+        faded = artists.off_cut(self.predict, view, points, said)
         styles = class_styles(points.labels)
         if self.binary:
-            self._draw_plane(ax, zoom)
+            self._draw_plane(ax)
         else:
-            self.regions_ = draw_regions(ax, self.predict, view, points, self.box)
+            self.regions_ = artists.draw_regions(ax, self.predict, view, points, self.box)
         some = faded if np.any(faded) else None
-        self.points_ = draw_points(ax, self.flat, points.codes, styles, faded=some)
+        self.points_ = artists.draw_points(ax, self.flat, points.codes, styles, faded=some)
         # the edges of other slices are elsewhere
         if self.binary and len(self.slack) and not view.sliced:
-            self.slack_ = draw_slack(ax, self.flat, self.slack, points.signs, self._plane()[0])
-        self.support_: Any = draw_rings(ax, self.flat, self.alpha)
-        self.wrong_: Any = draw_crosses(ax, self.flat, wrong)
-        if some is not None:
-            self.faded_ = faded_key(ax, int(np.count_nonzero(faded)))
-        machine = None if self.binary else next(iter(self.planes))
-        across, words = cut_words(view, machine)
-        self.frame.apply(ax, (across, view.names[1]))
-        ax.set_title(self.title)
-        if words:
-            self.caption_ = caption(ax, plain(words))
-        key(ax)
-        if zoom is not None:
-            rows = {"alpha": self.alpha, "slack": self.slack, "wrong": wrong}
-            place = along_boundary(self.flat, *self._plane(), self.box)
-            self.inset_ax_ = draw_zoom(ax, zoom, place, points.codes, styles, **rows)
-        self.frame.fit(ax) if new else settle(ax)
+            self.slack_ = artists.draw_slack(ax, self.flat, self.slack, points.signs, self._plane()[0])
+        self.support_: Any = artists.draw_rings(ax, self.flat, self.alpha)
+        self.wrong_: Any = artists.draw_crosses(ax, self.flat, wrong)
+        self.faded_: Any = None if some is None else artists.faded_key(ax, int(np.count_nonzero(faded)))
+        across, words = artists.cut_words(view, None if self.binary else next(iter(self.planes)))
+        rows = {"alpha": self.alpha, "slack": self.slack, "wrong": wrong}
+        self._close(self.title, across, words, points.codes, styles, **rows)
         return self
 
     def _plane(self) -> tuple[np.ndarray, float]:
         (plane,) = self.planes.values()
         return self.view.plane(*plane)
 
-    def _frame(self) -> tuple[Frame, Zoom | None]:
-        frame = frame_points(self.flat, self.view, np.abs(self.points.X).max(axis=0))
-        if self.binary and self.margins and not self.view.sliced:
-            return zoom_if_thin(self.flat, *self._plane(), frame)
-        return frame, None
-
-    def _draw_plane(self, ax: Axes, zoom: Zoom | None) -> None:
+    def _draw_plane(self, ax: Axes) -> None:
         v, c = self._plane()
         if not np.any(v):
             return
         names = ("f(x) = 0", "f(x) = ±1")
-        parts = draw_slab(ax, v, c, self.box, names, edges=self.margins)
+        parts = artists.draw_slab(ax, v, c, self.box, names, edges=self.margins)
         self.boundary_, self.edges_, self.slab_ = parts
         (plane,) = self.planes.values()
         self.normal_ = draw_normal(
@@ -288,8 +254,8 @@ class XSpaceDisplay:
             self.flat,
             margin=1.0 / float(np.linalg.norm(plane[0])) if self.margins else None,
             near=self.flat[self.alpha > 0] if len(self.alpha) and not self.frame.lanes else None,
-            taken=None if zoom is None else zoom.taken,
-            thin=zoom is not None,
+            taken=None if self._zoom is None else self._zoom.taken,
+            thin=self._zoom is not None,
             sliced=self.view.sliced,
         )
 
