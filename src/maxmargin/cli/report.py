@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import click
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table, check_columns, check_target, labels_of, open_table
 from maxmargin.cli.model_inputs import read_validation
 from maxmargin.cli.models import fit_by_name
@@ -31,14 +31,16 @@ from maxmargin.cli.samples import (
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import decide
 from maxmargin.plots import XSpaceDisplay
-from maxmargin.plots.report.gallery import (
-    certificate_pictures,
-    learning_pictures,
+from maxmargin.plots.report.gallery import certificate_pictures, learning_pictures
+from maxmargin.plots.report.page import Proofs, gallery, picture, sentences
+from maxmargin.plots.report.writing import (
+    data_section,
+    errors_section,
     machine_text,
-    verdict_picture,
+    verdict_section,
+    write_page,
+    write_report,
 )
-from maxmargin.plots.report.page import Proofs, badge, chips, gallery, picture, sentences
-from maxmargin.plots.report.writing import data_section, errors_section, write_page, write_report
 from maxmargin.rows import Rows, as_rows
 
 MACHINES = 20  # whose certificates are written out
@@ -160,20 +162,23 @@ def _write_large_report(
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
     verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
+    drawn: Any = (verdict, None, None)
+    if isinstance(verdict, Verdict):
+        rows = draw(whole, *verdict_rows(verdict, whole))
+        drawn = verdict_among(verdict, rows.rows), rows.X, rows.y
     sample = draw(trained, wanted=model_rows(model))
-    said = "\n".join([*notes, sample.note])
     click.echo(sample.note, err=True)
     X, y = (trained.X, trained.y) if y_val is None else (X_val, y_val)
     predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
     classes = model.classes_.tolist()
+    said = sentences("\n".join([*notes, sample.note]))
     sections = [
         ("The data", data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
-        ("Is it separable?", _verdict(verdict, whole)),
-        ("The model", sentences(said) + _model(model, trained, sample)),
+        ("Is it separable?", verdict_section(verdict, Proofs(whole.source), drawn)),
+        ("The model", f"{said}{_model(model)}\n{gallery(_pictures(model, trained, sample))}"),
         ("How good is it?", errors_section(predicted, y, classes, held_out=y_val is not None)),
-        ("Make it again", f"<pre>{html.escape(recipe)}</pre>"),
     ]
-    return write_page(path, title, sections)
+    return write_page(path, title, sections, recipe)
 
 
 def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -190,38 +195,21 @@ def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return low, total / n, high
 
 
-def _verdict(verdict: Verdict | MulticlassVerdict, whole: Table) -> str:
-    if isinstance(verdict, MulticlassVerdict):
-        rest = {str(label): v.kind for label, v in verdict.rest.items()}
-        pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
-        return "\n".join([sentences(str(verdict)), chips(rest), chips(pairs)])
-    sample = draw(whole, *verdict_rows(verdict, whole))
-    shown = gallery([verdict_picture(verdict_among(verdict, sample.rows), sample.X, sample.y)])
-    proof = Proofs(whole.source).block(verdict)
-    text = f"<p>{badge(verdict.kind)}</p>\n{sentences(str(verdict))}\n{proof}"
-    return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
-
-
-def _model(model: Any, trained: Table, sample: Sample) -> str:
+def _model(model: Any) -> str:
     parts = [f"<pre>{html.escape(repr(model))}</pre>"]
     for label, machine in list(model.machines_.items())[:MACHINES]:
+        text, summary = machine_text(machine), f"<summary>{html.escape(str(label))}</summary>"
         alone = len(model.machines_) == 1
-        text = machine_text(machine)
-        summary = f"<summary>{html.escape(str(label))}</summary>"
         parts.append(text if alone else f"<details>\n{summary}\n{text}\n</details>")
-    return "\n".join([*parts, gallery(list(_pictures(model, trained, sample)))])
+    return "\n".join(parts)
 
 
-def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
-    drawn = model_among(model, sample.rows)
-    yield picture(
-        lambda ax: XSpaceDisplay.from_estimator(drawn, sample.X, sample.y, names=trained.names, ax=ax),
-        "The model",
-        "What it says where, and a sample of the rows it was trained on.",
-    )
+def _pictures(model: Any, trained: Table, sample: Sample) -> list[str]:
+    drawn, seen = model_among(model, sample.rows), "The classes it predicts, and a sample of its rows."
+    data = drawn, sample.X, sample.y
+    plane = picture("The model", seen, XSpaceDisplay.from_estimator, *data, names=trained.names)
     if len(model.machines_) > 1:
-        return
+        return [plane]
     if hasattr(model, "certificate_"):
-        yield from certificate_pictures(drawn, sample.X, sample.y)
-    else:
-        yield from learning_pictures(model, trained.X, trained.y)
+        return [plane, *certificate_pictures(*data)]
+    return [plane, *learning_pictures(model, trained.X, trained.y)]

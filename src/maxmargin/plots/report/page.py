@@ -145,27 +145,28 @@ LETTERS = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "l
 
 
 def picture(
-    draw: Callable[[Axes], Any],
     name: str,
     seen: str,
-    *,
+    draw: Callable[..., Any],
+    *data: Any,
     height: float = HEIGHT,
     projection: str | None = None,
+    **options: Any,
 ) -> str:
-    """Return what ``draw`` draws on axes as a figure of the page, with a name and what is seen."""
+    """Return what ``draw(*data, ax=ax, **options)`` draws as a figure, with a name and what is seen."""
     pyplot()  # or a sentence on how to get it
     from matplotlib import style
     from matplotlib.figure import Figure
 
     with style.context(["default", LETTERS]):  # the page looks the same everywhere
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
-        draw(figure.add_subplot(projection=projection))
+        draw(*data, ax=figure.add_subplot(projection=projection), **options)
         _fit(figure, height)
-        data = base64.b64encode(_png(figure)).decode()
+        png = base64.b64encode(_png(figure)).decode()
     seen = seen.replace(" = ", "\u00a0=\u00a0")  # a formula is not broken
     alt, caption = html.escape(f"{name}: {seen}"), f"<b>{html.escape(name)}.</b> {html.escape(seen)}"
     return (
-        f'<figure><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{caption}'
+        f'<figure><img alt="{alt}" src="data:image/png;base64,{png}"><figcaption>{caption}'
         "</figcaption></figure>"
     )
 
