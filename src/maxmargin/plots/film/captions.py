@@ -131,7 +131,7 @@ class Still:
     after: np.ndarray
     lines: tuple[str, ...]
     update: bool = False  # or the start, or the end
-    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # in hand
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # current
     wrong: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # afterwards
 
 
@@ -174,7 +174,7 @@ class _Teller:
         return Still(before, update.weights, lines, True, held, left)
 
     def _row(self, update: Update, before: np.ndarray) -> tuple[np.ndarray, str, list[str]]:
-        """One row in hand."""
+        """One current row."""
         points = self.points
         row, y = points.X[update.row], float(points.signs[update.row])
         check_step(before, update, row, y)

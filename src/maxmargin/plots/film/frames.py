@@ -4,31 +4,121 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from maxmargin.plots.data import Points, View
-from maxmargin.plots.film.brushes import (
-    CONE,
-    STEP,
-    aim,
-    arrow,
-    inches,
-    legend_above,
-    line,
-    palette,
-    place,
-    put_words,
-)
 from maxmargin.plots.film.captions import Still, plain_sign, short
 from maxmargin.plots.geometry import box_line, find_cone
 from maxmargin.plots.runs import weight_names
-from maxmargin.plots.style import BLACK, GREY, class_styles, plain, point_size
+from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from PIL import Image
+
+STEP, CONE = COLOURS[2], "#F8F3AA"  # what is added to w; where w has all rows right, as in w-space
+UPDATE = {False: "update y·x", True: "update"}  # of one row, or of a batch
+
+
+def inches(ax: Axes) -> np.ndarray:
+    """Width and height of the axes."""
+    frame, figure = ax.get_position(), cast("Figure", ax.figure)
+    return np.asarray([frame.width, frame.height] * figure.get_size_inches())
+
+
+def place(ax: Axes, box: np.ndarray, equal: bool) -> np.ndarray:
+    """Set the limits; with ``equal`` the box is widened until lengths are true both ways."""
+    size = np.ptp(box, axis=1)
+    if equal:
+        wide, high = inches(ax)
+        size = np.maximum(size, [size[1] * wide / high, size[0] * high / wide])
+    middle = box.mean(axis=1)
+    box = np.stack([middle - 0.5 * size, middle + 0.5 * size], axis=1)
+    ax.set_xlim(*box[0])
+    ax.set_ylim(*box[1])
+    return box
+
+
+def line(ax: Axes, **style: Any) -> Any:
+    """A line or markers, moved by ``set_data``."""
+    (made,) = ax.plot([], [], animated=True, scalex=False, scaley=False, **style)
+    return made
+
+
+def move_line(artist: Any, ends: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """Show a line between its ends, or no line."""
+    artist.set_data(*(([], []) if ends is None else ends))
+
+
+def arrow(ax: Axes, colour: str, width: float) -> Any:
+    """An arrow, moved by :func:`aim`."""
+    from matplotlib.patches import FancyArrowPatch
+
+    made: Any = FancyArrowPatch(
+        (0, 0), (1, 1), arrowstyle="-|>", color=colour, lw=width, shrinkA=0, shrinkB=0, animated=True,
+    )  # fmt: skip
+    made.width, made.head = width, 9.0 + 2.0 * width
+    ax.add_patch(made)
+    return made
+
+
+def aim(arrow: Any, tail: np.ndarray, tip: np.ndarray, visible: bool = True) -> None:
+    """Point an arrow; one too short to be seen is not drawn."""
+    pixels = arrow.axes.transData.transform([tail, tip])
+    points = float(np.linalg.norm(pixels[1] - pixels[0])) * 72.0 / arrow.figure.dpi
+    arrow.set_visible(visible and points > 2.0)
+    arrow.set_mutation_scale(min(arrow.head, 1.2 * points))
+    arrow.set_linewidth(min(arrow.width, 0.2 * points))
+    arrow.set_positions(tuple(tail), tuple(tip))
+
+
+def put_words(text: Any, towards: np.ndarray, points: np.ndarray) -> None:
+    """Move words to the edge that lies ``towards``, or to another where they cover no points."""
+    places = [np.array([x, y]) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
+    places.sort(key=lambda at: -float(at @ towards) / float(np.linalg.norm(at)))
+    free = None
+    for at in places:
+        text.set(position=tuple(0.5 + 0.48 * at), ha=("left", "center", "right")[at[0] + 1])
+        text.set(va=("bottom", "center", "top")[at[1] + 1])
+        (x0, y0), (x1, y1) = text.get_window_extent().padded(12).get_points()
+        x, y = points.T
+        covered = int(np.count_nonzero((x0 < x) & (x < x1) & (y0 < y) & (y < y1)))
+        if free is None or covered < free[0]:
+            free = covered, text.get_position(), text.get_ha(), text.get_va()
+        if not covered:
+            return
+    assert free is not None
+    text.set(position=free[1], ha=free[2], va=free[3])
+
+
+def legend_above(ax: Axes, handles: list[Any], columns: int) -> None:
+    """A legend above the panel, where it covers nothing; smaller if it would be wider."""
+    for size in (8.0, 7.5, 7.0, 6.5, 6.0):
+        shown = ax.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False,
+            fontsize=size, handlelength=1.6, columnspacing=1.2, borderaxespad=0.2, labelspacing=0.25,
+        )  # fmt: skip
+        if shown.get_window_extent().x1 <= ax.get_window_extent().x1 + 0.05 * shown.figure.dpi:
+            return
+
+
+def palette() -> list[int]:
+    """Every colour of the pictures in steps towards white, and towards black on the lines that cross."""
+
+    def mix(a: str, b: str, share: float) -> list[int]:
+        pair = [[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in (a, b)]
+        return [round((1 - share) * p + share * q) for p, q in zip(*pair, strict=True)]
+
+    shades = [[255, 255, 255], mix(CONE, CONE, 0)]
+    shades += [mix(c, "#FFFFFF", k / 24) for c in (BLACK, GREY, *COLOURS[:3]) for k in range(23)]
+    shades += [mix(c, d, k / 8) for c in COLOURS[:3] for d in (BLACK, CONE) for k in range(1, 8)]
+    shades += [mix(BLACK, CONE, k / 12) for k in range(12)]
+    flat = [v for shade in shades[:256] for v in shade]
+    return flat + [255] * (768 - len(flat))
+
 
 # w-space in a film: rows are lines; w walks among them into the cone where all rows are right.
 
@@ -42,10 +132,10 @@ class WPanel:
     Attributes
     ----------
     moving : dict of str to artist
-        "line", of the row in hand; "path", "w now" and "w step".
+        "line", of the current row; "path", "w now" and "w step".
     """
 
-    def __init__(self, ax: Axes, points: Points, view: View, batch: bool = False) -> None:
+    def __init__(self, ax: Axes, points: Points, view: View, batch: bool) -> None:
         self.ax, self.points = ax, points
         self.flat = view.flat(points.X)
         self.colours = [style.colour for style in class_styles(points.labels)]
@@ -93,11 +183,11 @@ class WPanel:
         self.ax.add_collection(self.lines, autolim=False)
         self.ax.plot(0, 0, marker="+", color=GREY, ms=7)
         share = "" if n <= LINES else f", {len(some)} drawn"
-        bold = [Line2D([], [], color=BLACK, lw=2.6, label="… of the row in hand")]
+        bold = [Line2D([], [], color=BLACK, lw=2.6, label="… of the current row")]
         return [
             Line2D([], [], color=BLACK, lw=0.9, label=f"x·w = 0 of a row{share}"),
-            *([] if batch else bold),  # where all wrong rows are in hand, none is
-            Line2D([], [], color=STEP, lw=3.4, label="added to w"),
+            *([] if batch else bold),  # a batch has no current row
+            Line2D([], [], color=STEP, lw=3.4, label=UPDATE[batch]),
             Line2D([], [], color=BLACK, ls="", marker="o", ms=6, label="w"),
             Line2D([], [], color=BLACK, lw=0.9, marker=".", ms=4, alpha=0.6, label="its path"),
         ]
@@ -122,10 +212,10 @@ class WPanel:
             box = np.array([[-4 * self.side, 4 * self.side], [-2 * self.side, 2 * self.side]])
             ends = box_line(self.flat[frame.rows[0]], 0.0, box)
             self.moving["line"].set_color(self.colours[self.points.codes[frame.rows[0]]])
-        self.moving["line"].set_data(*(([], []) if ends is None else ends))
+        move_line(self.moving["line"], ends)
 
 
-# x-space in a film: the points stay; the boundary, the arrows and the row in hand move.
+# x-space in a film: the points stay; the boundary, the arrows and the current row move.
 
 FAR = 2.5  # times its size that the picture may grow to show zero
 UNLIKE = 20.0  # ratio of the features' ranges beyond which lengths cannot be true both ways
@@ -137,7 +227,7 @@ WAYS = "→↗↑↖←↙↓↘"  # by eighths of a turn
 
 
 class XPanel:
-    """x-space: points, boundary before and after, w with what is added to it, rows in hand.
+    """x-space: points, boundary before and after, w with what is added to it, current rows.
 
     Attributes
     ----------
@@ -146,7 +236,7 @@ class XPanel:
         say where the boundary is if it is not to be seen.
     """
 
-    def __init__(self, ax: Axes, points: Points, view: View, bias: bool) -> None:
+    def __init__(self, ax: Axes, points: Points, view: View, bias: bool, batch: bool) -> None:
         self.ax, self.points, self.view = ax, points, view
         self.flat = view.flat(points.X)
         self.box = self._choose_box(bias)
@@ -155,7 +245,7 @@ class XPanel:
         self.moving: dict[str, Any] = {}
         self.crosses = len(self.flat) <= CROSSES
         handles = self._draw_points()
-        handles += self._make_moving()
+        handles += self._make_moving(batch)
         legend_above(ax, handles, columns=4)
         ax.set_xlabel(plain(short(view.names[0], 40)), labelpad=2)
         ax.set_ylabel(plain(short(view.names[1], 28)), labelpad=2)
@@ -191,15 +281,14 @@ class XPanel:
             handles.append(Line2D([], [], ls="", marker=style.marker, color=style.colour, label=name))
         return handles
 
-    def _make_moving(self) -> list[Any]:
+    def _make_moving(self, batch: bool) -> list[Any]:
         from matplotlib.lines import Line2D
         from matplotlib.patheffects import withStroke
 
         ax, side = self.ax, point_size(len(self.flat))[0] ** 0.5
-        dashed: Any = (0, (4, 3))
         self.moving = {
-            "old boundary": line(ax, color=GREY, lw=1.3, ls=dashed),
-            "boundary": line(ax, color=BLACK, lw=1.8),
+            "old boundary": line(ax, color=GREY, lw=1.3, ls=(0, (4, 3)), label="previous boundary"),
+            "boundary": line(ax, color=BLACK, lw=1.8, label="boundary"),
             "wrong": line(ax, color=BLACK, ls="", marker="x", ms=max(2.0, 0.8 * side), mew=0.9),
             "ring": line(ax, color=BLACK, ls="", marker="o", mfc="none"),
             "old w": arrow(ax, GREY, 1.6),
@@ -211,16 +300,16 @@ class XPanel:
             ),
         }  # fmt: skip
         self.moving["ring"].set_path_effects([withStroke(linewidth=3.4, foreground="white")])
-        ring: dict[str, Any] = {"marker": "o", "ms": 9, "mfc": "none", "mew": 1.6}
+        current = "current points" if batch else "current point"
         handles = [
-            Line2D([], [], ls="", color=BLACK, label="in hand", **ring),
-            Line2D([], [], color=BLACK, lw=1.8, label="boundary"),
-            Line2D([], [], color=GREY, lw=1.3, ls=dashed, label="before"),
+            Line2D([], [], ls="", color=BLACK, marker="o", ms=9, mfc="none", mew=1.6, label=current),
+            self.moving["boundary"],
+            self.moving["old boundary"],
             Line2D([], [], color=BLACK, lw=1.8, marker=">", ms=5, markevery=[1], label="w"),
-            Line2D([], [], color=STEP, lw=3.0, label="added to w"),
+            Line2D([], [], color=STEP, lw=3.0, label=UPDATE[batch]),
         ]
         if self.crosses:
-            cross = Line2D([], [], ls="", marker="x", ms=5, color=BLACK, label="wrong now")
+            cross = Line2D([], [], ls="", marker="x", ms=5, color=BLACK, label="misclassified")
             handles.insert(1, cross)
         return handles
 
@@ -232,8 +321,7 @@ class XPanel:
         """Show a frame; a w of length ``reach`` is as long as arrows may be."""
         moving = self.moving
         for name, z in (("old boundary", frame.before), ("boundary", frame.after)):
-            ends = self._ends(z)
-            moving[name].set_data(*(([], []) if ends is None else ends))
+            move_line(moving[name], self._ends(z))
         moving["old boundary"].set_visible(frame.update)
         self._say_where(frame.after)
         moving["wrong"].set_data(*self.flat[frame.wrong if self.crosses else []].T)
@@ -315,7 +403,7 @@ class Painter:
         self.figure = Figure(figsize=self.size, dpi=dpi, facecolor="white")
         self.canvas: Any = FigureCanvasAgg(self.figure)
         self.axes = [self._panel(k, 1 + both) for k in range(1 + both)]
-        self.x_panel = XPanel(self.axes[0], points, view, bias)
+        self.x_panel = XPanel(self.axes[0], points, view, bias, batch)
         self.w_panel = WPanel(self.axes[1], points, view, batch) if both else None
         self.moving = self.x_panel.moving | (self.w_panel.moving if self.w_panel else {})
         self.texts = [self._text(k) for k in range(3 + bias)]
