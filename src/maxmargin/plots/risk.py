@@ -16,29 +16,10 @@ import numpy as np
 
 from maxmargin.core.history import Trace
 from maxmargin.core.parameters import check_choice
+from maxmargin.plots import runs, style
 from maxmargin.plots.data import Points
 from maxmargin.plots.geometry import CONE, draw_cone, find_cone
-from maxmargin.plots.runs import (
-    draw_path,
-    read_flat,
-    read_path,
-    read_run,
-    set_square,
-    thin_path,
-    trace_path,
-    weight_names,
-)
-from maxmargin.plots.style import (
-    BLACK,
-    axes,
-    is_narrow,
-    key,
-    key_below,
-    name_axes,
-    solid_axes,
-    solids,
-    title,
-)
+from maxmargin.plots.style import BLACK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +105,7 @@ class RiskDisplay:
             Where to draw, with ``projection="3d"`` for a surface; default a new figure.
         """
         check_choice("kind", kind, KINDS)
-        return cls(read_flat(X, y, names=names), kind, read_path(path)).plot(ax)
+        return cls(runs.read_flat(X, y, names=names), kind, runs.read_path(path)).plot(ax)
 
     @classmethod
     def from_trace(
@@ -138,7 +119,7 @@ class RiskDisplay:
         ax: Axes | None = None,
     ) -> Self:
         """Draw R with the path of a recorded run."""
-        return cls.from_points(X, y, kind=kind, path=trace_path(trace), names=names, ax=ax)
+        return cls.from_points(X, y, kind=kind, path=runs.trace_path(trace), names=names, ax=ax)
 
     @classmethod
     def from_estimator(
@@ -156,7 +137,7 @@ class RiskDisplay:
         Without a record, only the weights it ended with are shown.
         """
         check_choice("kind", kind, KINDS)
-        points, path, w = read_run(estimator, X, y, names)
+        points, path, w = runs.read_run(estimator, X, y, names)
         heading = f"Perceptron risk R(w), {type(estimator).__name__}"
         return cls(points, kind, path if len(path) else w[None], heading).plot(ax)
 
@@ -190,15 +171,15 @@ class RiskDisplay:
         nothing: Any = None
         self.surface_ = self.contours_ = self.cone_ = self.path_ = nothing
         if self.kind == "surface":
-            self.ax_ = ax = solid_axes(ax, "surface", (7.0, 6.0))
+            self.ax_ = ax = style.solid_axes(ax, "surface", (7.0, 6.0))
             self._draw_surface(ax)
-            title(ax, self.title)
-            key_below(ax, drop=0.1)
+            style.title(ax, self.title)
+            style.key_below(ax, drop=0.1)
         else:
-            self.ax_ = ax = axes(ax)
+            self.ax_ = ax = style.axes(ax)
             self._draw_contours(ax)
-            title(ax, self.title)
-            key(ax)
+            style.title(ax, self.title)
+            style.key(ax)
         return self
 
     def _draw_contours(self, ax: Axes) -> None:
@@ -215,13 +196,13 @@ class RiskDisplay:
         if self.cone_ is not None:
             self.cone_.set(alpha=0.9, zorder=1.5, label=ALL_RIGHT)
         self._draw_creases(ax, 3.0 * r)
-        self.path_ = draw_path(ax, self.path, ROUTE)
+        self.path_ = runs.draw_path(ax, self.path, ROUTE)
         if len(self.path):
             ax.plot(*self.path[-1], "*", color=ROUTE, mec=BLACK, ms=13, label="last w", zorder=6)
         some = list(self.contours_.levels)[1::3]
         if some:
             ax.clabel(self.contours_, levels=some, fmt="%g", fontsize=8)
-        set_square(ax, r, weight_names(self.points))
+        runs.set_square(ax, r, runs.weight_names(self.points))
         ax.locator_params(nbins=6)
 
     def _draw_surface(self, ax: Any) -> None:
@@ -235,19 +216,19 @@ class RiskDisplay:
         if self.cone is not None:
             floor = r * np.vstack([np.zeros(2), _on_circle(np.linspace(*self.cone, 24))])
             corners = np.column_stack([floor, np.zeros(len(floor))])
-            self.cone_ = solids().Poly3DCollection([corners], facecolors=CONE, alpha=0.9, zorder=5)
+            self.cone_ = style.solids().Poly3DCollection([corners], facecolors=CONE, alpha=0.9, zorder=5)
             ax.add_collection3d(self.cone_)
             ax.plot([], [], [], "s", color=CONE, ms=9, label=ALL_RIGHT)
         self._draw_creases(ax, r)
         if len(self.path):
-            some, label = thin_path(self.path) if len(self.path) > 1 else (self.path, "w")
+            some, label = runs.thin_path(self.path) if len(self.path) > 1 else (self.path, "w")
             few = len(some) <= MARKED_STEPS
             (self.path_,) = ax.plot(*some.T, self.risk(some), color=ROUTE, marker=".", label=label)
             self.path_.set(zorder=10, lw=1.6 if few else 0.7)
             self.path_.set_markevery(1 if few else [0, len(some) - 1])
         ax.computed_zorder = False
-        name_axes(ax, (*weight_names(self.points), "R"))
-        ax.set_box_aspect(None, zoom=0.76 if is_narrow(ax) else 0.93)
+        style.name_axes(ax, (*runs.weight_names(self.points), "R"))
+        ax.set_box_aspect(None, zoom=0.76 if style.is_narrow(ax) else 0.93)
         ax.view_init(elev=32, azim=float(np.degrees(self._valley())) + 25.0)  # into the valley
 
     def _draw_creases(self, ax: Any, r: float) -> None:
@@ -264,7 +245,7 @@ class RiskDisplay:
             self.creases_ = LineCollection(segments, linestyles="--", zorder=2, **look)
             ax.add_collection(self.creases_)
         else:
-            self.creases_ = solids().Line3DCollection(segments, zorder=6, **look)
+            self.creases_ = style.solids().Line3DCollection(segments, zorder=6, **look)
             ax.add_collection3d(self.creases_)
         many = len(self.points.X) > CREASES
         shown = f"{CREASES} of the creases" if many else "creases x·w = 0"

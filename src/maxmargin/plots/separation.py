@@ -11,16 +11,9 @@ import numpy as np
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.witness import Witness
-from maxmargin.plots import artists
+from maxmargin.plots import artists, style
 from maxmargin.plots.data import View, choose_view, place_points, read_points
-from maxmargin.plots.style import (
-    BLACK,
-    COLOURS,
-    ClassStyle,
-    class_styles,
-    point_size,
-    scatter,
-)
+from maxmargin.plots.style import BLACK, COLOURS, ClassStyle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,12 +46,12 @@ def through_origin(witness: Witness | None) -> bool:
     return bool(sum(witness.positive_weights) != 1 or sum(witness.negative_weights) != 1)
 
 
-def draw_hull(ax: Axes, corners: np.ndarray, style: ClassStyle, line: str) -> Any:
+def draw_hull(ax: Axes, corners: np.ndarray, look: ClassStyle, line: str) -> Any:
     """Outline a hull and shade it."""
     closed = np.vstack([corners, corners[:1]])
-    (outline,) = ax.plot(*closed.T, color=style.colour, lw=1.5, ls=line, zorder=1)
+    (outline,) = ax.plot(*closed.T, color=look.colour, lw=1.5, ls=line, zorder=1)
     if len(corners) > 2:
-        ax.fill(*corners.T, color=style.colour, alpha=0.10, lw=0, zorder=0)
+        ax.fill(*corners.T, color=look.colour, alpha=0.10, lw=0, zorder=0)
     return outline
 
 
@@ -213,7 +206,7 @@ class SeparabilityDisplay(artists.PlanePicture):
             shown = np.vstack([shown, self._origin()])
         slab = None if verdict.margin is None or view.sliced else self._plane()
         ax = self._open(ax, shown, self.largest, slab)
-        styles = class_styles([self._name(-1), self._name(1)])
+        styles = style.class_styles([self._name(-1), self._name(1)])
         codes = (self.signs > 0).astype(np.intp)
         faint = 0.55 if verdict.witness is not None and len(self.flat) > 30 else 1.0
         self.points_ = artists.draw_points(ax, self.flat, codes, styles, opacity=faint)
@@ -269,7 +262,7 @@ class SeparabilityDisplay(artists.PlanePicture):
             self.on_plane_ = self._ring(ax, on, f"rows on the plane: {len(on):,}")
 
     def _ring(self, ax: Axes, rows: np.ndarray, label: str) -> Any:
-        area = point_size(len(self.flat))[0] + 1.6 * RING_AREA * min(1.0, 12.0 / len(rows)) ** 0.5
+        area = style.point_size(len(self.flat))[0] + 1.6 * RING_AREA * min(1.0, 12.0 / len(rows)) ** 0.5
         rings = artists.draw_circles(ax, self._where(rows), area, label)
         rings.set(linewidths=1.3, zorder=5)
         return rings
@@ -290,21 +283,21 @@ class SeparabilityDisplay(artists.PlanePicture):
             (-1, "--", witness.negative, witness.negative_weights),
             (1, "-", witness.positive, witness.positive_weights),
         )
-        for style, (side, way, rows, weights) in zip(styles, sides, strict=True):
+        for look, (side, way, rows, weights) in zip(styles, sides, strict=True):
             if not sums:
-                self.hulls_[style.label] = draw_hull(ax, self._hull(side), style, way)
+                self.hulls_[look.label] = draw_hull(ax, self._hull(side), look, way)
             if len(rows):
                 shares = np.array([float(weight) for weight in weights])
                 centre = origin if sums else self.common
-                self._draw_rows(ax, self._where(rows), shares, style, centre)
+                self._draw_rows(ax, self._where(rows), shares, look, centre)
         if sums:
             ax.plot(*origin, "+", color=BLACK, ms=12, mew=1.6, label="origin", zorder=6)
-        self.common_ = scatter(ax, self.common[None], s=260, marker="*", c=COLOURS[4], zorder=7)
+        self.common_ = style.scatter(ax, self.common[None], s=260, marker="*", c=COLOURS[4], zorder=7)
         self.common_.set(edgecolors=BLACK, linewidths=1.0)
         self.common_.set_label("equal weighted sums" if sums else "common point of the hulls")
 
     def _draw_rows(
-        self, ax: Axes, places: np.ndarray, weights: np.ndarray, style: ClassStyle, centre: np.ndarray
+        self, ax: Axes, places: np.ndarray, weights: np.ndarray, look: ClassStyle, centre: np.ndarray
     ) -> None:
         """Draw the witness of one side, its areas in proportion to the weights, joined to a centre."""
         from matplotlib.collections import LineCollection
@@ -313,13 +306,13 @@ class SeparabilityDisplay(artists.PlanePicture):
         # rows of touching classes have a ring around them
         largest = WITNESS_AREA if self.verdict.kind == "overlapping" else RING_AREA
         areas = SMALLEST_WITNESS + largest * weights
-        shown = scatter(ax, places, s=areas, c=style.colour, marker=style.marker, zorder=4)
+        shown = style.scatter(ax, places, s=areas, c=look.colour, marker=look.marker, zorder=4)
         shown.set(alpha=0.8, edgecolors=BLACK, linewidths=1.3)  # the same row may stand in both classes
-        shown.set_label(artists.label_words(f"witness of {style.label}") + "\n(area ∝ weight)")
-        self.witness_[style.label] = shown
+        shown.set_label(artists.label_words(f"witness of {look.label}") + "\n(area ∝ weight)")
+        self.witness_[look.label] = shown
         if len(places) <= WITNESS_LINES:
             segments = [np.array([place, centre]) for place in places]
-            bundle = LineCollection(segments, colors=style.colour, linewidths=1.6, zorder=3.5)
+            bundle = LineCollection(segments, colors=look.colour, linewidths=1.6, zorder=3.5)
             bundle.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
             self.lines_.append(ax.add_collection(bundle))
 

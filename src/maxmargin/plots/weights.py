@@ -17,22 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_choice, check_number
 from maxmargin.estimators.hard_margin import HardMarginSVC
+from maxmargin.plots import style
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.geometry import CONE, NEAR, Face, box_line, cut_body, cut_polygon, least_first
 from maxmargin.plots.runs import LINE_STYLES, weight_names
-from maxmargin.plots.style import (
-    BLACK,
-    COLOURS,
-    GREY,
-    axes,
-    is_narrow,
-    key,
-    key_below,
-    name_axes,
-    solid_axes,
-    solids,
-    title,
-)
+from maxmargin.plots.style import BLACK, COLOURS, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,22 +158,22 @@ class WeightSpaceDisplay:
         self.region_ = self.optimum_ = self.nearest_ = self.rim_ = nothing
         self.planes_: dict[int, Any] = {}
         if kind == "section":
-            self.ax_ = ax = axes(ax)
+            self.ax_ = ax = style.axes(ax)
             self._draw_section(ax, float(self.w[0]) if w1 is None else check_number("w1", w1))
-            key(ax)
+            style.key(ax)
             return self
         if w1 is not None:
             raise InputError(
                 f'w1 must be left out for kind="3d". Got {w1!r} instead. Use kind="section".'
             )
-        self.ax_ = ax = solid_axes(ax, "3d", (7.0, 6.5))
+        self.ax_ = ax = style.solid_axes(ax, "3d", (7.0, 6.5))
         self._draw_solid(ax)
-        key_below(ax, drop=0.1)
+        style.key_below(ax, drop=0.1)
         return self
 
     def _draw_solid(self, ax: Any) -> None:
         """Each row a plane, the feasible region behind them, the optimum nearest to the axis w = 0."""
-        shape, box = solids().Poly3DCollection, self.box
+        shape, box = style.solids().Poly3DCollection, self.box
         for row in sorted(self.rows[:DRAWN_PLANES].tolist()):
             sheet = [corners for face, corners in cut_body(self.constraints[[row]], box) if face == 0]
             if not sheet:  # it passes by the picture
@@ -202,10 +191,10 @@ class WeightSpaceDisplay:
             ax.plot([], [], [], "s", color=CONE, ms=9, label="feasible")
         self._draw_optimum(ax)
         ax.set(xlim=box[0], ylim=box[1], zlim=box[2])
-        name_axes(ax, (*weight_names(self.points), "b"))
+        style.name_axes(ax, (*weight_names(self.points), "b"))
         at = ", ".join(f"{v:.3g}" for v in self._tidy).replace("-", "−")
-        title(ax, f"Weight space\noptimum ({at})")
-        ax.set_box_aspect((1, 1, 1), zoom=0.85 if is_narrow(ax) else 0.95)
+        style.title(ax, f"Weight space\noptimum ({at})")
+        ax.set_box_aspect((1, 1, 1), zoom=0.85 if style.is_narrow(ax) else 0.95)
         ax.view_init(elev=18, azim=_azimuth(self.w))
 
     def _draw_optimum(self, ax: Any) -> None:
@@ -245,7 +234,7 @@ class WeightSpaceDisplay:
         ax.set(xlim=box[0], ylim=box[1], xlabel=across_name, ylabel="b")
         at = float(self._tidy[0]) if w1 == self.w[0] else w1
         heading = f"Section at {first} = {at:.4g}".replace("-", "−")
-        title(ax, heading if len(corners) else f"{heading}: nothing feasible here")
+        style.title(ax, heading if len(corners) else f"{heading}: nothing feasible here")
 
     def _draw_lines(self, ax: Axes, A: np.ndarray, c: np.ndarray, box: np.ndarray) -> None:
         """The lines by row; rows of a class that are the same line here share it, and its entry."""
@@ -263,8 +252,8 @@ class WeightSpaceDisplay:
             else:
                 shared.append((np.array(ends), [row]))
         for line_ends, rows in shared:
-            colour, style = self._look(rows[0])
-            (line,) = ax.plot(*line_ends, color=colour, ls=style, lw=1.8, zorder=2)
+            colour, dashes = self._look(rows[0])
+            (line,) = ax.plot(*line_ends, color=colour, ls=dashes, lw=1.8, zorder=2)
             line.set_label(self._row_name(*rows))
             self.planes_.update(dict.fromkeys(rows, line))
 
