@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.validation import read_Xy
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
-from maxmargin.plots.style import BLACK, COLOURS, GREY, axes, key_below, point_size, pyplot
+from maxmargin.plots.style import BLACK, COLOURS, GREY, axes, count_axis, key_below, point_size, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,8 +183,6 @@ class CertificateDisplay:
 
     def _draw_gap(self, ax: Axes) -> None:
         """Draw primal and dual value against passes, and the relative gap on an axis of its own."""
-        from matplotlib.ticker import MaxNLocator
-
         passes, primal, dual = self.progress.T
         few, finite = len(passes) <= MARKED_PASSES, np.isfinite(primal)
         (self.primal_,) = ax.plot(passes[finite], primal[finite], color=COLOURS[0], lw=1.8)
@@ -198,7 +196,7 @@ class CertificateDisplay:
         self._draw_relative_gap(self.gap_ax_, passes[finite], primal[finite], dual[finite])
         if len(passes) == 1:
             ax.set_xlim(passes[0] - 1, passes[0] + 1)
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+        count_axis(ax.xaxis)
         ax.set(xlabel="passes over the data", ylabel="value", title="Primal and dual value")
         lines = (self.primal_, self.dual_, self.gap_, self.closed_)
         key_below(ax, [line for line in lines if line is not None], columns=1)

@@ -263,7 +263,7 @@ class BothSpaces:
         ax.plot(0, 0, **ORIGIN)
         runs.set_square(ax, r, points.names)
         ax.set_title("x-space")
-        style.key_beside(ax)
+        style.key(ax)
 
 
 def both_spaces(

@@ -8,7 +8,6 @@ import io
 import json
 import math
 import re
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,9 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.plots.style import key_below, pyplot
+from maxmargin.plots.style import pyplot
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ROOM = 1 << 21  # bytes of proofs on a page, all together
@@ -138,7 +136,6 @@ DPI = 200
 PAD = 0.08  # inches of paper around it
 SPARE = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
 WHITE = 250  # what is darker is ink
-LONG, SHORT = 12, 18  # entries of a long key, and letters in a line of it
 TICKS = 5  # intervals between them, at most
 SHADES = 96  # colours of a picture
 LETTERS = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
@@ -177,10 +174,10 @@ def gallery(pictures: list[str]) -> str:
 
 
 def _fit(figure: Figure, height: float) -> None:
-    """Put keys below, make room for them, and take names as they are: a dollar is no formula."""
+    """Make room for keys, which are below, and take names as they are: a dollar is no formula."""
     lines = 0
     for ax in figure.axes:
-        key = _key(ax)
+        key: Any = ax.get_legend()
         entries = [] if key is None else key.get_texts()
         if key is not None:
             lines = max(lines, _lines([text.get_text() for text in entries], key._ncols))
@@ -206,21 +203,6 @@ def _thin(axis: Any) -> None:
 
     if type(axis.get_major_locator()) is AutoLocator:
         axis.set_major_locator(MaxNLocator(TICKS, steps=(1, 2, 5, 10)))
-
-
-def _key(ax: Axes) -> Any:
-    """The key of a picture, brought below it; a long one stands in three columns."""
-    key: Any = ax.get_legend()
-    if key is None:
-        return None
-    corner = ax.transAxes.inverted().transform(key.get_bbox_to_anchor().p0)
-    many = len(key.get_texts()) > LONG
-    if many or corner[0] >= 1.0:
-        key_below(ax, columns=3 if many else None)
-        key = ax.get_legend()
-    for text in key.get_texts() if many else ():
-        text.set_text(textwrap.fill(text.get_text(), SHORT))
-    return key
 
 
 def _png(figure: Figure) -> bytes:
