@@ -161,14 +161,6 @@ class SeparabilityDisplay(artists.PlanePicture):
                 f"Got {type(verdict).__name__} instead. Choose one: verdict.rest[label] or "
                 "verdict.pairs[label, label]."
             )
-        return cls._read(verdict, X, y, features, at).plot(ax)
-
-    @classmethod
-    def _read(cls, verdict: Verdict, X: Any, y: Any, features: Any, at: Any) -> Self:
-        """Read the data of a verdict and choose the view.
-
-        Without a plane the projection is on the line between the means of the sides.
-        """
         points = read_points(X, y)
         if points.X.shape[1] != len(verdict.features):
             raise InputError(
@@ -178,7 +170,7 @@ class SeparabilityDisplay(artists.PlanePicture):
         rows, signs = _find_sides(verdict, points.classes[points.codes])
         part = points.X[rows]
         w = verdict.w
-        if w is None:
+        if w is None:  # the projection is on the line between the means
             w = part[signs > 0].mean(axis=0) - part[signs < 0].mean(axis=0)
         view = choose_view(part, w, features, at, verdict.features)
         flat = place_points(view, part, (signs > 0).astype(np.intp), 2)
@@ -189,7 +181,8 @@ class SeparabilityDisplay(artists.PlanePicture):
         if verdict.margin is not None and verdict.b is not None:
             f = signs * (part @ w + verdict.b)
             near = rows[[int(np.argmin(np.where(signs == side, f, np.inf))) for side in (-1, 1)]]
-        return cls(verdict, flat, rows, signs, view, near, common, np.abs(part).max(axis=0))
+        largest = np.abs(part).max(axis=0)
+        return cls(verdict, flat, rows, signs, view, near, common, largest).plot(ax)
 
     @np.errstate(over="ignore")  # an end that is infinitely far is not in the picture
     def plot(self, ax: Axes | None = None) -> Self:

@@ -71,39 +71,6 @@ def place_normal(
     return best
 
 
-def draw_normal(
-    ax: Axes,
-    v: np.ndarray,
-    c: float,
-    frame: Frame,
-    flat: np.ndarray,
-    *,
-    margin: float | None = None,
-    near: np.ndarray | None = None,
-    taken: np.ndarray | None = None,
-    thin: bool = False,
-    sliced: bool = False,
-) -> Any:
-    """Draw w from the boundary to f(x) = 1 where that is in the picture, or else its direction."""
-    options: dict[str, Any] = {"near": near, "taken": taken}
-    found = None
-    if margin is not None and not thin:
-        found = place_normal(v, c, frame, flat, to_edge=True, **options)
-    whole = found is not None or margin is None
-    if found is None:
-        found = place_normal(v, c, frame, flat, **options)
-    if found is None:  # the boundary is outside, or in a corner
-        step, middle = _short(v, frame), frame.box.mean(axis=1)
-        found = middle - 0.5 * step, middle + 0.5 * step
-    arrow = draw_arrow(ax, *found, width=1.6, zorder=7)
-    name = "w" if whole else "direction of w"
-    name += " in this slice" if sliced else ""
-    name += "" if margin is None else f", 1/‖w‖ = {margin:.3g}"
-    name += "" if frame.equal or frame.lanes else "\n(axes not to scale)"
-    ax.plot([], [], color=BLACK, marker=">", lw=1.6, ms=5, label=name)
-    return arrow
-
-
 def _short(v: np.ndarray, frame: Frame) -> np.ndarray:
     return np.asarray(ARROW_LENGTH * v / float(np.linalg.norm(v / frame.scale)))
 
@@ -243,21 +210,32 @@ class XSpaceDisplay(artists.PlanePicture):
         if not np.any(v):
             return
         names = ("f(x) = 0", "f(x) = ±1")
-        parts = artists.draw_slab(ax, v, c, self.box, names, edges=self.margins)
-        self.boundary_, self.edges_, self.slab_ = parts
-        (plane,) = self.planes.values()
-        self.normal_ = draw_normal(
-            ax,
-            v,
-            c,
-            self.frame,
-            self.flat,
-            margin=1.0 / float(np.linalg.norm(plane[0])) if self.margins else None,
-            near=self.flat[self.alpha > 0] if len(self.alpha) and not self.frame.lanes else None,
-            taken=None if self._zoom is None else self._zoom.taken,
-            thin=self._zoom is not None,
-            sliced=self.view.sliced,
-        )
+        shown = artists.draw_slab(ax, v, c, self.box, names, edges=self.margins)
+        self.boundary_, self.edges_, self.slab_ = shown
+        self._draw_normal(ax, v, c)
+
+    def _draw_normal(self, ax: Axes, v: np.ndarray, c: float) -> None:
+        """The arrow of w from the boundary to f(x) = 1 where that is seen, or else its direction."""
+        frame, flat, thin = self.frame, self.flat, self._zoom is not None
+        options: dict[str, Any] = {"taken": None if self._zoom is None else self._zoom.taken}
+        if len(self.alpha) and not frame.lanes:
+            options["near"] = flat[self.alpha > 0]
+        found = None
+        if self.margins and not thin:
+            found = place_normal(v, c, frame, flat, to_edge=True, **options)
+        name = "direction of w" if self.margins and found is None else "w"
+        if found is None:
+            found = place_normal(v, c, frame, flat, **options)
+        if found is None:  # the boundary is outside, or in a corner
+            step, middle = _short(v, frame), frame.box.mean(axis=1)
+            found = middle - 0.5 * step, middle + 0.5 * step
+        self.normal_ = draw_arrow(ax, *found, width=1.6, zorder=7)
+        name += " in this slice" if self.view.sliced else ""
+        if self.margins:
+            ((w, _),) = self.planes.values()
+            name += f", 1/‖w‖ = {1.0 / float(np.linalg.norm(w)):.3g}"
+        name += "" if frame.equal or frame.lanes else "\n(axes not to scale)"
+        ax.plot([], [], color=BLACK, marker=">", lw=1.6, ms=5, label=name)
 
 
 def _planes(estimator: Any) -> dict[Hashable, tuple[np.ndarray, float]]:
