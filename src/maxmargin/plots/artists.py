@@ -24,8 +24,8 @@ RING_AREA = 260.0  # of the ring around the support vector of largest α, if the
 LARGE_RINGS = 12  # of them
 SLACK_SEGMENTS = 400  # that are drawn, at most
 MARKED_ROWS = 400  # crosses and rings that are drawn, about
-PALE = "#D2D2D2"
-FADED = 0.25  # opacity of a point that is not where it is seen, against another
+FADED_MARK = "#D2D2D2"
+FADED_OPACITY = 0.25  # opacity of a point that is not where it is seen, against another
 
 
 def label_words(label: Hashable) -> str:
@@ -49,7 +49,7 @@ def draw_points(
     area, alpha = style.point_size(len(flat))
     alphas = np.full(len(flat), alpha * opacity)
     if faded is not None:
-        alphas[faded] *= FADED
+        alphas[faded] *= FADED_OPACITY
     drawn: dict[Hashable, Any] = {}
     for code, look in enumerate(styles):
         mine = codes == code
@@ -128,7 +128,7 @@ def draw_slack(ax: Axes, flat: np.ndarray, slack: np.ndarray, signs: np.ndarray,
 
 def faded_key(ax: Axes, count: int) -> Any:
     """Say in the key what faded points are."""
-    (mark,) = ax.plot([], [], "o", color=PALE, ms=6, mew=0)
+    (mark,) = ax.plot([], [], "o", color=FADED_MARK, ms=6, mew=0)
     mark.set_label(style.wrapped(f"faded: {count:,} off this cut, where the model decides otherwise"))
     return mark
 
@@ -141,19 +141,19 @@ def faded_key(ax: Axes, count: int) -> Any:
 REGION_GRID = 300  # points along a side where regions are told apart
 
 
-def said_in_cut(predict: Any, view: View, u: np.ndarray) -> np.ndarray:
+def predict_in_cut(predict: Any, view: View, u: np.ndarray) -> np.ndarray:
     """What the model says at places of the picture."""
     with warnings.catch_warnings():  # these rows are made here: they have no names
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return np.asarray(predict(view.whole(u)))
 
 
-def off_cut(predict: Any, view: View, points: Points, said: np.ndarray) -> np.ndarray:
+def off_cut(predict: Any, view: View, points: Points, predicted: np.ndarray) -> np.ndarray:
     """Which points lie in the region of another class than the model says of them."""
     flat = view.flat(points.X)
     if points.X.shape[1] <= 2:
         return np.zeros(len(flat), dtype=bool)
-    return np.asarray(said_in_cut(predict, view, flat) != said)
+    return np.asarray(predict_in_cut(predict, view, flat) != predicted)
 
 
 def draw_regions(ax: Axes, predict: Any, view: View, points: Points, box: np.ndarray) -> Any:
@@ -162,7 +162,7 @@ def draw_regions(ax: Axes, predict: Any, view: View, points: Points, box: np.nda
 
     across = [np.linspace(side[0], side[1], REGION_GRID) for side in box]
     u = np.stack(np.meshgrid(*across), axis=-1).reshape(-1, 2)
-    labels = said_in_cut(predict, view, u)
+    labels = predict_in_cut(predict, view, u)
     codes = np.searchsorted(points.classes, labels).reshape(REGION_GRID, REGION_GRID)
     styles = style.class_styles(points.labels)
     colours = ListedColormap([look.colour for look in styles])

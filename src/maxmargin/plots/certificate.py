@@ -27,7 +27,7 @@ MARKED_PASSES = 60  # up to which each has a marker
 SMALLEST_GAP = 0.1 * EPSILON  # where a gap is drawn that has no logarithm
 SMALLEST_RESIDUAL = 1e-18  # where the axis begins: a residual of 0 has no bar
 DRAWN_BOUNDS = 4  # different C_i that are drawn as lines
-FAR = 3.0  # times above all α at which a bound is not drawn
+NAMED_BOUND_RATIO = 3.0  # times above all α at which a bound is not drawn
 BEFORE_SLACK = "#EFB78F"  # of rows before their slack is added
 ROUNDING = 1e-6  # of a margin of 1
 
@@ -258,7 +258,7 @@ class CertificateDisplay:
         reached = np.any(self.at_bound)
         name = "C = " + ", ".join(f"{level:.4g}" for level in self.levels)
         name += "" if reached else ": not reached"
-        if not reached and min(self.levels) > FAR * top:
+        if not reached and min(self.levels) > NAMED_BOUND_RATIO * top:
             ax.plot([], [], " ", label=f"{name}, above the picture")
             return
         look: dict[str, Any] = {"color": COLOURS[1], "lw": 1.2, "ls": "--", "zorder": 1}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The bound R²/γ² is Novikoff's (1962); its proof is in :mod:`maxmargin.estimators.mistake_bound`.
 # Whether there is a γ > 0 at all is decided exactly where floating point finds none.
 
-LARGE = 1 << 25  # n d min(n, d) up to which the exact verdict is asked for: about a second
+MAX_VERDICT_WORK = 1 << 25  # n d min(n, d) up to which the exact verdict is asked for: about a second
 CLASSES = {"touching": "the classes touch", "overlapping": "the classes overlap"}
 
 
@@ -41,7 +41,7 @@ def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[
     found = mistake_bound(X, signs, fit_intercept=intercept, normalize=estimator.normalize)
     if not math.isfinite(found.bound):
         n, d = np.shape(X)
-        if n * d * min(n, d) > LARGE:
+        if n * d * min(n, d) > MAX_VERDICT_WORK:
             return math.inf, "no separating plane was found (the data is too large to prove it here)"
         verdict = decide(X, signs, fit_intercept=intercept)
         assert isinstance(verdict, Verdict)  # of two classes
@@ -75,8 +75,8 @@ def _of_plane(verdict: Verdict, X: Any, signs: np.ndarray, intercept: bool) -> M
         return None
 
 
-FAR = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
-CORNERS = 4_000  # of the stairs, at most: more cannot be seen
+LOG_AXIS_RATIO = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
+DRAWN_CORNERS = 4_000  # of the stairs, at most: more cannot be seen
 KEY_LETTERS = 28  # in a line of the key
 MARKED_EPOCHS = 50  # up to which each has a marker
 
@@ -160,9 +160,9 @@ class MistakesDisplay:
         """Draw on ``ax``, or on a new figure."""
         self.ax_ = ax = curve_axes(ax)
         total = int(self.mistakes[-1])
-        far = math.isfinite(self.bound) and self.bound > FAR * max(total, 1)
+        far = math.isfinite(self.bound) and self.bound > LOG_AXIS_RATIO * max(total, 1)
         first = 1 if far and total > 0 else 0  # no mistakes have no logarithm
-        some = np.unique(np.linspace(first, len(self.steps) - 1, CORNERS).astype(int))
+        some = np.unique(np.linspace(first, len(self.steps) - 1, DRAWN_CORNERS).astype(int))
         epochs = self.unit == "epochs"
         look: dict[str, Any] = {"color": COLOURS[0], "lw": 1.8, "ms": 4}
         look["marker"] = "o" if epochs and len(self.steps) <= MARKED_EPOCHS else ""

@@ -48,7 +48,7 @@ def _ticks(top: float) -> list[float]:
     return kept
 
 
-PALE = "#F9E5D8"  # the colour of the validation curve, thinned
+BAND_COLOUR = "#F9E5D8"  # the colour of the validation curve, thinned
 TIE = 1e-12  # means that differ by less are equal but for rounding
 
 
@@ -172,7 +172,7 @@ class PathDisplay:
             self.validation_.set_label(self.names[1])
         if len(self.folds) > 1:
             low, high = self.folds.min(axis=0), self.folds.max(axis=0)
-            self.band_ = ax.fill_between(self.Cs, low, high, color=PALE, lw=0, zorder=0.5)
+            self.band_ = ax.fill_between(self.Cs, low, high, color=BAND_COLOUR, lw=0, zorder=0.5)
             self.band_.set_label("lowest to highest fold")
         ax.set_xscale("log")
         self._draw_chosen(ax)

@@ -19,7 +19,7 @@ from maxmargin.core.parameters import check_choice, check_number
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.plots import style
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.geometry import CONE, NEAR, Face, box_line, cut_body, cut_polygon, least_first
+from maxmargin.plots.geometry import CONE, ON_PLANE, Face, box_line, cut_body, cut_polygon, least_first
 from maxmargin.plots.runs import LINE_STYLES, weight_names
 from maxmargin.plots.style import BLACK, COLOURS, GREY
 
@@ -217,12 +217,12 @@ class WeightSpaceDisplay:
         self._draw_lines(ax, A, c, box)
         square = float(self.w @ self.w)
         across = square - w1 * w1  # two lines where ‖w‖ is as at the optimum, if it is near enough
-        if across >= -NEAR * square:
+        if across >= -ON_PLANE * square:
             half, length = max(across, 0.0) ** 0.5, f"‖w‖ = {square**0.5:.3g}"
             look: dict[str, Any] = {"color": BLACK, "ls": ":", "lw": 1.0, "zorder": 1}
             self.rim_ = [ax.axvline(half, label=length, **look), ax.axvline(-half, **look)]
         mark: dict[str, Any] = {"mec": BLACK, "ls": "", "zorder": 5}
-        if abs(w1 - self.w[0]) <= NEAR * float(np.linalg.norm(self.w)):
+        if abs(w1 - self.w[0]) <= ON_PLANE * float(np.linalg.norm(self.w)):
             mark |= {"marker": "*", "mfc": BLACK, "ms": 14, "label": "optimum"}
             (self.optimum_,) = ax.plot(self.w[1], self.b, **mark)
         elif len(corners):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 # The arrow of w: on the boundary, where it is seen, and where it hides few points.
 
 ARROW_LENGTH = 0.16  # of the picture: the arrow of a direction
-RIM = 0.02  # of the picture: how near an arrow comes to its edge
+EDGE_DISTANCE = 0.02  # of the picture: how near an arrow comes to its edge
 ARROW_PLACES = np.linspace(0.05, 0.95, 37)  # along the boundary
-HIDDEN = 0.02  # of the picture: a point nearer to the arrow than this is hidden
+HIDING_DISTANCE = 0.02  # of the picture: a point nearer to the arrow than this is hidden
 SAMPLED_POINTS = 3_000  # that the arrow avoids
 
 
@@ -60,12 +60,12 @@ def place_normal(
     for place in ARROW_PLACES:
         foot = begin + place * (end - begin)
         path = foot + np.linspace(0.0, 1.0, 9)[:, None] * step
-        if not np.all(_inside(path, frame.box, RIM * size)):
+        if not np.all(_inside(path, frame.box, EDGE_DISTANCE * size)):
             continue
         if taken is not None and np.any(_inside(path, taken, 0.0 * size)):
             continue
         gaps = np.linalg.norm(points[:, None] - path[1:] / size, axis=2).min(axis=1)
-        cost = abs(place - wish) + 0.03 * min(20, int(np.count_nonzero(gaps < HIDDEN)))
+        cost = abs(place - wish) + 0.03 * min(20, int(np.count_nonzero(gaps < HIDING_DISTANCE)))
         if cost < least:
             best, least = (foot, foot + step), cost
     return best
@@ -180,9 +180,9 @@ class XSpaceDisplay(artists.PlanePicture):
         nothing: Any = None
         self.normal_ = self.regions_ = self.boundary_ = self.slab_ = self.slack_ = nothing
         self.edges_: list[Any] = []
-        said = self.predict(points.given)
-        wrong = points.classes[points.codes] != said
-        faded = artists.off_cut(self.predict, view, points, said)
+        predicted = self.predict(points.given)
+        wrong = points.classes[points.codes] != predicted
+        faded = artists.off_cut(self.predict, view, points, predicted)
         styles = class_styles(points.labels)
         if self.binary:
             self._draw_plane(ax)

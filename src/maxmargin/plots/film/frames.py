@@ -122,7 +122,7 @@ def palette() -> list[int]:
 
 # w-space in a film: rows are lines; w walks among them into the cone where all rows are right.
 
-LINES = 200  # rows drawn as lines, at most
+DRAWN_LINES = 200  # rows drawn as lines, at most
 WIDTH_AROUND_W = 1.12  # half the side of the picture against the longest w
 
 
@@ -168,7 +168,7 @@ class WPanel:
         from matplotlib.lines import Line2D
 
         n = len(self.flat)
-        some = np.unique(np.linspace(0, n - 1, min(n, LINES)).astype(int))
+        some = np.unique(np.linspace(0, n - 1, min(n, DRAWN_LINES)).astype(int))
         some = some[np.any(self.flat[some] != 0, axis=1)]
         along = np.stack([-self.flat[some, 1], self.flat[some, 0]], axis=1)
         along /= np.linalg.norm(along, axis=1, keepdims=True)
@@ -182,7 +182,7 @@ class WPanel:
         )
         self.ax.add_collection(self.lines, autolim=False)
         self.ax.plot(0, 0, marker="+", color=GREY, ms=7)
-        share = "" if n <= LINES else f", {len(some)} drawn"
+        share = "" if n <= DRAWN_LINES else f", {len(some)} drawn"
         bold = [Line2D([], [], color=BLACK, lw=2.6, label="… of the current row")]
         return [
             Line2D([], [], color=BLACK, lw=0.9, label=f"x·w = 0 of a row{share}"),
@@ -217,13 +217,13 @@ class WPanel:
 
 # x-space in a film: the points stay; the boundary, the arrows and the current row move.
 
-FAR = 2.5  # times its size that the picture may grow to show zero
-UNLIKE = 20.0  # ratio of the features' ranges beyond which lengths cannot be true both ways
-CROSSES = 2_000  # points among which the misclassified ones are marked, at most
+ZERO_RATIO = 2.5  # times its size that the picture may grow to show zero
+MAX_UNIT_RATIO = 20.0  # ratio of the features' ranges beyond which lengths cannot be true both ways
+MARKED_POINTS = 2_000  # points among which the misclassified ones are marked, at most
 EMPTY_BORDER = 0.08  # share of the picture left free around the points
-LONGEST = 0.38  # of the picture: the longest w so far
-ABOVE = 0.2  # of the picture: how far above its one line of points w is drawn
-WAYS = "→↗↑↖←↙↓↘"  # by eighths of a turn
+LONGEST_ARROW = 0.38  # of the picture: the longest w so far
+ARROW_HEIGHT = 0.2  # of the picture: how far above its one line of points w is drawn
+DIRECTIONS = "→↗↑↖←↙↓↘"  # by eighths of a turn
 
 
 class XPanel:
@@ -243,7 +243,7 @@ class XPanel:
         self.unit = np.ptp(self.box, axis=1) / inches(ax)  # where the axes have different units
         self.unit /= self.unit.max()
         self.moving: dict[str, Any] = {}
-        self.crosses = len(self.flat) <= CROSSES
+        self.crosses = len(self.flat) <= MARKED_POINTS
         handles = self._draw_points()
         handles += self._make_moving(batch)
         legend_above(ax, handles, columns=4)
@@ -259,10 +259,10 @@ class XPanel:
         size[size == 0] = 0.2 * size.max() or 1.0
         if len(self.view.at) <= 2:  # a boundary with no or a small bias passes near zero
             wide = np.maximum(high, 0.0) - np.minimum(low, 0.0)
-            if not bias or np.all(wide <= FAR * size):
+            if not bias or np.all(wide <= ZERO_RATIO * size):
                 low, high, size = np.minimum(low, 0.0), np.maximum(high, 0.0), np.maximum(wide, size)
         middle, half = 0.5 * (low + high), (0.5 + EMPTY_BORDER) * size
-        equal = not self.view.sliced and size.max() <= UNLIKE * size.min()
+        equal = not self.view.sliced and size.max() <= MAX_UNIT_RATIO * size.min()
         return place(self.ax, np.stack([middle - half, middle + half], axis=1), equal)
 
     def _draw_points(self) -> list[Any]:
@@ -329,7 +329,7 @@ class XPanel:
         moving["ring"].set_data(*self.flat[held if len(held) == 1 or self.crosses else []].T)
         moving["ring"].set(ms=side + (8 if len(held) == 1 else 4), mew=2.0 if len(held) == 1 else 1.2)
         # w, what is added, and their sum; in different units normal to the boundary as seen.
-        scale = LONGEST * (np.ptp(self.box, axis=1) / self.unit).min() / reach * self.unit**2
+        scale = LONGEST_ARROW * (np.ptp(self.box, axis=1) / self.unit).min() / reach * self.unit**2
         foot = self._foot(frame.after, scale * np.array([old, new]))
         aim(moving["w"], foot, foot + scale * new)
         aim(moving["old w"], foot, foot + scale * old, frame.update)
@@ -343,7 +343,7 @@ class XPanel:
         """Where arrows begin: on the boundary near the middle; in the middle, if they would leave."""
         middle = np.asarray(self.box.mean(axis=1))
         if self.one_line:
-            middle[1] += ABOVE * float(np.ptp(self.box[1]))  # above the points
+            middle[1] += ARROW_HEIGHT * float(np.ptp(self.box[1]))  # above the points
         ends = self._ends(z)
         if ends is None:
             return middle
@@ -365,17 +365,17 @@ class XPanel:
         elif self._ends(z) is None:
             towards = -np.sign(float(v @ self.box.mean(axis=1)) + c) * v * self.unit  # as seen
             eighth = round(float(np.arctan2(towards[1], towards[0])) / (np.pi / 4)) % 8
-            words = f"the boundary is outside {WAYS[eighth]}"
+            words = f"the boundary is outside {DIRECTIONS[eighth]}"
         said = self.moving["outside"]
         said.set(text=words, visible=bool(words))
         if words:
             put_words(said, towards, self.ax.transData.transform(self.flat))
 
 
-EARLY = 4  # frames that fit into w-space before it grows
+FIRST_FRAMES = 4  # frames that fit into w-space before it grows
 GROWTH = 1.5  # how much it grows at a time
-LINE = 0.22  # inches between lines of the caption
-LETTERS = 10.0  # their size; a line that is too wide for the picture is smaller
+LINE_HEIGHT = 0.22  # inches between lines of the caption
+LETTER_SIZE = 10.0  # their size; a line that is too wide for the picture is smaller
 SHAPE = {True: (9.0, 4.5, 3.9), False: (7.0, 5.6, 4.6)}  # inches: picture, panel, its height; two or one
 
 
@@ -397,7 +397,7 @@ class Painter:
         from matplotlib.figure import Figure
 
         self.view = view
-        self.caption = 0.2 + LINE * (3 + bias)  # inches below the panels
+        self.caption = 0.2 + LINE_HEIGHT * (3 + bias)  # inches below the panels
         wide, self.each, self.high = SHAPE[both]
         self.size = (wide, self.high + self.caption)
         self.figure = Figure(figsize=self.size, dpi=dpi, facecolor="white")
@@ -426,7 +426,7 @@ class Painter:
 
     def _text(self, k: int) -> Any:
         """Line k of the caption."""
-        place = 0.25 / self.size[0], (self.caption - 0.1 - LINE * k) / self.size[1]
+        place = 0.25 / self.size[0], (self.caption - 0.1 - LINE_HEIGHT * k) / self.size[1]
         weight = "bold" if k == 0 else "normal"
         return self.figure.text(
             *place, "", weight=weight, color=BLACK, va="center", animated=True, parse_math=False
@@ -447,7 +447,7 @@ class Painter:
         few = Image.new("P", (1, 1))
         few.putpalette(palette())
         self.path, self._still = [], None
-        self.reach = np.max([self._lengths(frame) for frame in frames[:EARLY]], axis=0)
+        self.reach = np.max([self._lengths(frame) for frame in frames[:FIRST_FRAMES]], axis=0)
         self.reach[self.reach == 0] = 1.0
         for frame in frames:
             self.draw(frame)
@@ -480,7 +480,7 @@ class Painter:
     def _write(self, text: Any, line: str) -> None:
         text.set_text(line)
         for shrink in (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5):
-            text.set_fontsize(LETTERS * shrink)
+            text.set_fontsize(LETTER_SIZE * shrink)
             if text.get_window_extent().x1 <= self.figure.bbox.x1 - 0.1 * self.figure.dpi:
                 break
         self.figure.draw_artist(text)

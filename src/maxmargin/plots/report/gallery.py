@@ -24,9 +24,9 @@ from maxmargin.plots.weights import WeightSpaceDisplay
 from maxmargin.plots.wspace import both_spaces
 from maxmargin.plots.xspace import XSpaceDisplay
 
-CHEAP = 200_000  # numbers of X up to which a path of C is followed for its picture
-FACTORS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # of C along it
-SECONDS = 2.0  # for each of them
+MAX_PATH_NUMBERS = 200_000  # numbers of X up to which a path of C is followed for its picture
+C_FACTORS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # of C along it
+MAX_SECONDS = 2.0  # for each of them
 PROOFS = {
     "separable": "The proven plane and its certified margin, with the nearest row of each class.",
     "touching": "The weak plane, which has no row on the wrong side, and the rows on it.",
@@ -75,12 +75,12 @@ def path_pictures(estimator: Any, X: Any, y: Any, X_val: Any = None, y_val: Any 
     if hasattr(estimator, "scores_"):
         seen = "The error in the folds of the cross-validation, and the C that was chosen."
         pictures.append(picture("The choice of C", seen, PathDisplay.from_estimator, estimator))
-    if not isinstance(estimator, SoftMarginSVC) or np.prod(np.shape(X)) > CHEAP:
+    if not isinstance(estimator, SoftMarginSVC) or np.prod(np.shape(X)) > MAX_PATH_NUMBERS:
         return pictures
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BudgetWarning)  # a picture may be a little off
-        machine = clone(estimator).set_params(max_seconds=SECONDS, warm_start=False)
-        path = machine.path(X, y, [factor * estimator.C for factor in FACTORS])
+        machine = clone(estimator).set_params(max_seconds=MAX_SECONDS, warm_start=False)
+        path = machine.path(X, y, [factor * estimator.C for factor in C_FACTORS])
     known = "" if X_val is None else " The dashed line marks the fewest validation errors."
     seen = f"The error for smaller and larger C; the model of this page has C = {estimator.C:g}.{known}"
     draw = PathDisplay.from_path

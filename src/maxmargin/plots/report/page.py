@@ -21,8 +21,8 @@ from maxmargin.plots.style import pyplot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROOM = 1 << 21  # bytes of proofs on a page, all together
-CHIPS = 60  # names in a row
+MAX_PROOF_BYTES = 1 << 21  # bytes of proofs on a page, all together
+MAX_CHIPS = 60  # names in a row
 
 
 def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
@@ -67,7 +67,7 @@ def sentences(text: str) -> str:
 
 def chips(kinds: Mapping[str, str]) -> str:
     """Return names, each with the kind of its verdict, one after the other."""
-    some = list(kinds.items())[:CHIPS]
+    some = list(kinds.items())[:MAX_CHIPS]
     parts = [f'<span class="chip">{html.escape(name)} {badge(kind)}</span>' for name, kind in some]
     more = len(kinds) - len(some)
     return f"<p>{' '.join(parts)}{f' and {more} more' if more else ''}</p>" if parts else ""
@@ -96,7 +96,7 @@ class Proofs:
 
     def __init__(self, source: Mapping[str, Any] | None = None) -> None:
         self.source = dict(source or {})
-        self.room = ROOM
+        self.room = MAX_PROOF_BYTES
 
     def link(self, verdict: Verdict, name: str = "") -> str:
         """Return a link that saves the proof, or says that there is no room for it."""
@@ -131,14 +131,14 @@ class Proofs:
 # with a sentence that says what is seen.
 
 WIDTH, HEIGHT = 4.2, 3.5  # inches, without the key
-LINE = 0.19  # inches that a line of the key takes
+LINE_HEIGHT = 0.19  # inches that a line of the key takes
 DPI = 200
 PAD = 0.08  # inches of paper around it
-SPARE = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
+SPARE_HEIGHT = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
 WHITE = 250  # what is darker is ink
-TICKS = 5  # intervals between them, at most
+MAX_TICKS = 5  # intervals between them, at most
 SHADES = 96  # colours of a picture
-LETTERS = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
+FONT_SIZES = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
 
 
 def picture(
@@ -155,7 +155,7 @@ def picture(
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    with style.context(["default", LETTERS]):  # the page looks the same everywhere
+    with style.context(["default", FONT_SIZES]):  # the page looks the same everywhere
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
         draw(*data, ax=figure.add_subplot(projection=projection), **options)
         _fit(figure, height)
@@ -185,10 +185,10 @@ def _fit(figure: Figure, height: float) -> None:
             text.set_parse_math(False)
             text.set_text(text.get_text().replace(r"\$", "$"))  # escaped or not
         _thin(ax.xaxis)
-    tall = height + LINE * lines + 2.0 * SPARE
+    tall = height + LINE_HEIGHT * lines + 2.0 * SPARE_HEIGHT
     figure.set_size_inches(WIDTH, tall)
     engine: Any = figure.get_layout_engine()
-    engine.set(w_pad=PAD, rect=(0.0, SPARE / tall, 1.0, 1.0 - 2.0 * SPARE / tall))
+    engine.set(w_pad=PAD, rect=(0.0, SPARE_HEIGHT / tall, 1.0, 1.0 - 2.0 * SPARE_HEIGHT / tall))
 
 
 def _lines(entries: list[str], columns: int) -> int:
@@ -202,7 +202,7 @@ def _thin(axis: Any) -> None:
     from matplotlib.ticker import AutoLocator, MaxNLocator
 
     if type(axis.get_major_locator()) is AutoLocator:
-        axis.set_major_locator(MaxNLocator(TICKS, steps=(1, 2, 5, 10)))
+        axis.set_major_locator(MaxNLocator(MAX_TICKS, steps=(1, 2, 5, 10)))
 
 
 def _png(figure: Figure) -> bytes:

@@ -29,8 +29,8 @@ from maxmargin.plots.report.gallery import (
 )
 from maxmargin.plots.report.page import Proofs, badge, chips, facts, gallery, page, sentences, table
 
-FEATURES = 12  # that are described
-SHOWN = 10  # machines that have pictures
+DESCRIBED_FEATURES = 12  # that are described
+PICTURED_MACHINES = 10  # machines that have pictures
 
 
 def write_report(
@@ -97,14 +97,14 @@ def write_report(
     split = trained < len(points.X)
     of = f"on the {trained:,} training rows" if split else ""
     two = isinstance(verdict, Verdict)
-    told = [f"<pre>{html.escape(repr(estimator))}</pre>"]
+    about = [f"<pre>{html.escape(repr(estimator))}</pre>"]
     if not two and hasattr(estimator, "certificate_"):
         gap = f"{estimator.certificate_.relative_gap:.1e}"
-        told.append(
+        about.append(
             f"<p>Each machine has its certificate, below: the largest relative gap is {gap}.</p>"
         )
     else:
-        told.append(machine_text(estimator, of))
+        about.append(machine_text(estimator, of))
     draw = model_pictures if two else regions_pictures
     pictures = draw(estimator, X, y, names) + path_pictures(estimator, X, y, X_val, y_val)
     labels = points.classes[points.codes]
@@ -113,7 +113,7 @@ def write_report(
     sections = [
         ("The data", data_section(labels, names, *ranges, trained)),
         ("Is it separable?", verdict_section(verdict, proofs, drawn, rows_judged)),
-        ("The model", "\n".join([sentences("\n".join(notes)), *told, gallery(pictures)])),
+        ("The model", "\n".join([sentences("\n".join(notes)), *about, gallery(pictures)])),
     ]
     if isinstance(verdict, MulticlassVerdict):
         machines = getattr(estimator, "machines_", {})
@@ -122,8 +122,8 @@ def write_report(
         blocks = _Machines(estimator, X, y, everything, names, proofs, of, machines, verdicts)
         sections.append(("Machine by machine", blocks.section()))
     rows, truth = (X, y) if X_val is None else (X_val, y_val)
-    said, classes = estimator.predict(rows), estimator.classes_.tolist()
-    judged = errors_section(said, np.asarray(truth), classes, held_out=X_val is not None)
+    predicted, classes = estimator.predict(rows), estimator.classes_.tolist()
+    judged = errors_section(predicted, np.asarray(truth), classes, held_out=X_val is not None)
     sections.append(("How good is it?", judged))
     heading = title or f"{type(estimator).__name__} on {len(points.X):,} rows"
     return write_page(path, heading, sections, recipe or _recipe(estimator))
@@ -157,10 +157,14 @@ def data_section(
         (str(label), f"{k:,}", f"{k / n:.1%}")
         for label, k in zip(labels.tolist(), counts.tolist(), strict=True)
     ]
-    described = zip(names[:FEATURES], low, mean, high, strict=False)
+    described = zip(names[:DESCRIBED_FEATURES], low, mean, high, strict=False)
     features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in described]
     split = f" {trained:,} rows were trained on, {n - trained:,} were held out." if n > trained else ""
-    more = f"\n<p>… and {count(d - FEATURES, 'more feature')}.</p>" if d > FEATURES else ""
+    more = (
+        f"\n<p>… and {count(d - DESCRIBED_FEATURES, 'more feature')}.</p>"
+        if d > DESCRIBED_FEATURES
+        else ""
+    )
     return (
         f"<p>{n:,} rows, {d} features, {len(labels)} classes.{split}</p>\n"
         f'<div class="pair">{table(("class", "rows", "share"), classes)}'
@@ -212,14 +216,14 @@ class _Machines:
     def section(self) -> str:
         """A block for each machine, the first one open, and a table of those beyond ten."""
         labels = list(self.verdicts)
-        blocks = [self._block(label, opened=label == labels[0]) for label in labels[:SHOWN]]
+        blocks = [self._block(label, opened=label == labels[0]) for label in labels[:PICTURED_MACHINES]]
         kind = "pairs of classes" if isinstance(labels[0], tuple) else "classes"
-        told, rest = "Open a line to see its proof and its pictures.", labels[SHOWN:]
+        about, rest = "Open a line to see its proof and its pictures.", labels[PICTURED_MACHINES:]
         if rest:
-            told = f"The first {SHOWN} are shown with pictures, the other {len(rest)} in a table."
+            about = f"The first {len(blocks)} are shown with pictures, the other {len(rest)} in a table."
             summary = f"<summary>{len(rest)} more machines</summary>"
             blocks.append(f"<details>\n{summary}\n{self._table(rest)}\n</details>")
-        return "\n".join([f"<p>{len(labels)} {kind}, and a machine for each. {told}</p>", *blocks])
+        return "\n".join([f"<p>{len(labels)} {kind}, and a machine for each. {about}</p>", *blocks])
 
     def _block(self, label: Hashable, *, opened: bool) -> str:
         name, verdict, text = machine_name(label), self.verdicts[label], ""
@@ -260,15 +264,17 @@ class _Machines:
         return table(head, rows, raw=True)
 
 
-def errors_section(said: np.ndarray, truth: np.ndarray, classes: list[Any], *, held_out: bool) -> str:
+def errors_section(
+    predicted: np.ndarray, truth: np.ndarray, classes: list[Any], *, held_out: bool
+) -> str:
     """The share of wrong predictions, and the confusion matrix."""
     known = [*classes, *(label for label in np.unique(truth).tolist() if label not in classes)]
-    counts = [[int(np.count_nonzero((truth == a) & (said == b))) for b in classes] for a in known]
+    counts = [[int(np.count_nonzero((truth == a) & (predicted == b))) for b in classes] for a in known]
     rows = [
         (str(a), *(_count(n, right=a == b) for n, b in zip(line, classes, strict=True)))
         for a, line in zip(known, counts, strict=True)
     ]
-    wrong = int(np.count_nonzero(truth != said))
+    wrong = int(np.count_nonzero(truth != predicted))
     kind = "validation" if held_out else "training"
     note = "" if held_out else " (No validation data was given: these are the rows it was trained on.)"
     return (
