@@ -167,7 +167,7 @@ class _Teller:
         left, n = self.wrong(update.weights), len(self.points.X)
         made = f" · {count(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
         head = f"{self.title} · update {k + 1} of {len(self.trace)}{made}"
-        head += f" · {len(left)} of {n} rows wrong now"
+        head += f" · {len(left)} of {n} rows misclassified"
         gap = f"{count(left_out, 'update')} left out before this one. " if left_out else ""
         held, text, sums = self._row(update, before) if update.row >= 0 else self._rows(update, before)
         lines = (head, f"{gap}Step {update.step}: {text} before the update", *sums)

@@ -12,7 +12,7 @@ from maxmargin.plots.data import Points, View
 from maxmargin.plots.film.captions import Still, plain_sign, short
 from maxmargin.plots.geometry import box_line, find_cone
 from maxmargin.plots.runs import weight_names
-from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size
+from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size, scatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,13 +173,10 @@ class WPanel:
         along = np.stack([-self.flat[some, 1], self.flat[some, 0]], axis=1)
         along /= np.linalg.norm(along, axis=1, keepdims=True)
         self.along = np.stack([-along, along], axis=1)
-        self.lines = LineCollection(
-            list(self.along),
-            colors=[self.colours[c] for c in self.points.codes[some]],
-            linewidths=0.9,
-            alpha=max(0.25, min(0.8, 12.0 / max(len(some), 1))),
-            zorder=1,
-        )
+        colours = [self.colours[c] for c in self.points.codes[some]]
+        opacity = max(0.25, min(0.8, 12.0 / max(len(some), 1)))
+        look: dict[str, Any] = {"linewidths": 0.9, "alpha": opacity, "zorder": 1}
+        self.lines = LineCollection(list(self.along), colors=colours, **look)
         self.ax.add_collection(self.lines, autolim=False)
         self.ax.plot(0, 0, marker="+", color=GREY, ms=7)
         share = "" if n <= DRAWN_LINES else f", {len(some)} drawn"
@@ -272,9 +269,7 @@ class XPanel:
         handles: list[Any] = []
         for code, style in enumerate(class_styles(self.points.labels)):
             mine = self.flat[self.points.codes == code]
-            self.ax.scatter(
-                mine[:, 0], mine[:, 1], s=area, c=style.colour, marker=style.marker, alpha=alpha, lw=0
-            )
+            scatter(self.ax, mine, s=area, c=style.colour, marker=style.marker, alpha=alpha, lw=0)
             sign = "+1" if code == 1 else "−1"
             same = plain_sign(style.label) == sign
             name = plain(sign if same else f"{sign}: {short(style.label, 13)}")
@@ -414,15 +409,9 @@ class Painter:
     def _panel(self, place: int, many: int) -> Axes:
         wide, high = self.size
         left, right, low, top = 0.65, 0.2, 0.55, 0.62  # inches around the axes
-        free = 0.5 * (wide - many * self.each)
-        return self.figure.add_axes(
-            (
-                (free + place * self.each + left) / wide,
-                (self.caption + low) / high,
-                (self.each - left - right) / wide,
-                (self.high - low - top) / high,
-            )
-        )
+        start = 0.5 * (wide - many * self.each) + place * self.each
+        size = (self.each - left - right) / wide, (self.high - low - top) / high
+        return self.figure.add_axes(((start + left) / wide, (self.caption + low) / high, *size))
 
     def _text(self, k: int) -> Any:
         """Line k of the caption."""
