@@ -181,7 +181,7 @@ class MistakesDisplay:
         else:
             top = max(total, self.bound if math.isfinite(self.bound) else 0.0, 1.0)
             ax.set_ylim(0.0, 1.08 * top)
-            count_axis(ax.yaxis)
+            count_axis(ax.yaxis, 10)
         ax.set_xlim(0, max(1.02 * float(self.steps[-1]), 1.0))
         count_axis(ax.xaxis)
         ax.set_ylabel("mistakes so far")

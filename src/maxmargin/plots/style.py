@@ -86,11 +86,11 @@ def finish_curves(ax: Axes, heading: str, across: str) -> None:
     key(ax)
 
 
-def count_axis(axis: Any) -> None:
-    """Set about six ticks, at whole numbers."""
+def count_axis(axis: Any, ticks: int = 6) -> None:
+    """Set at most so many intervals between ticks, at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    axis.set_major_locator(MaxNLocator(ticks, integer=True, min_n_ticks=1))
 
 
 def point_size(n: int) -> tuple[float, float]:
