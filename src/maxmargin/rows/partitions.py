@@ -1,4 +1,4 @@
-"""Rows that stay where they are, in partitions: on the workers of a cluster, or in a simulation of one.
+"""Rows that stay where they are, in partitions: on the workers of a cluster.
 
 There is one operation, a *round*: a pure function of a partition and of a small state runs wherever the
 partition is, and returns a small summary. The summaries come back in the order of the partitions, so
@@ -218,6 +218,8 @@ def weights_of(weight: Any) -> np.ndarray:
 
 def matrix_of(rows: Rows) -> Any:
     """Rows as a matrix that can travel: dense, or CSR."""
+    if not rows.resident:
+        rows = rows.between(0, rows.n)
     return rows.matrix if isinstance(rows, CsrRows) else rows.arrays[0]
 
 
