@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.estimators.separability import feature_names
-from maxmargin.estimators.validation import check_finite, read_Xy
+from maxmargin.estimators.validation import check_finite, feature_names, read_Xy
 
 WIDE = 1 << 27  # numbers of sparse data that is made dense for a picture
 
