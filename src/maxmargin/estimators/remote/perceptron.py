@@ -1,4 +1,4 @@
-"""``fit`` of the perceptrons on Dask collections; see ``solvers.remote`` for how each of them runs."""
+"""``fit`` of the perceptrons on Dask collections; ``solvers.perceptron`` says how each of them runs."""
 
 from __future__ import annotations
 
