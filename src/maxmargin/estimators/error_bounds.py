@@ -12,7 +12,8 @@ from maxmargin.core.parameters import NEVER, check_bool, check_count
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.separability import Question, ask, judge, read_labelled, witness_of
+from maxmargin.estimators.proofs import Question, ask
+from maxmargin.estimators.separability import judge, read_labelled, witness_of
 from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.packing import pack
 from maxmargin.solvers.exact.separability import guess_plane

@@ -166,7 +166,8 @@ class PerceptronBase(LinearClassifier):
 
         def verdict(machine: Machine) -> Verdict:
             # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-            from maxmargin.estimators.separability import ask, feature_names, judge
+            from maxmargin.estimators.proofs import ask
+            from maxmargin.estimators.separability import feature_names, judge
 
             whole = len(machine.members) == rows.n
             part = rows if whole else rows.select(machine.members)

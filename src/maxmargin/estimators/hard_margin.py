@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificates.verdict import ExactOptimum, Verdict
+from maxmargin.estimators.exact_optimum import exact_optimum
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.separability import ask, exact_optimum, read_labelled
+from maxmargin.estimators.proofs import ask
+from maxmargin.estimators.separability import read_labelled
 
 
 class HardMarginSVC(MarginClassifier):

@@ -42,9 +42,10 @@ from maxmargin.core.parameters import (
 )
 from maxmargin.core.stages import is_kept, next_stage
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
+from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.separability import ask, second_opinion
+from maxmargin.estimators.proofs import ask
 from maxmargin.estimators.validation import check_reach, names_of, read_weight, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError

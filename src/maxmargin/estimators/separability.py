@@ -1,181 +1,34 @@
 """Is my data linearly separable? A verdict with an exact proof.
 
-A :class:`Question` is about two classes, or one against the rest; :func:`judge` turns what exact
-arithmetic finds into a :class:`Verdict` with a :class:`Proof`. The hard-margin machine asks here for a
-second opinion, and for its exact optimum.
+:func:`judge` turns what exact arithmetic finds on a question into a :class:`Verdict` with its proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from itertools import combinations, cycle
+from itertools import combinations
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from flint import fmpz
 from sklearn.base import BaseEstimator
 
-from maxmargin import checker
-from maxmargin.certificates.proof import Proof, fingerprint, label_text
-from maxmargin.certificates.verdict import ExactOptimum, MulticlassVerdict, Verdict, Work
+from maxmargin.certificates.proof import label_text
+from maxmargin.certificates.verdict import MulticlassVerdict, Verdict, Work
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.core.parameters import NEVER, Deadline, check_bool, check_number
+from maxmargin.core.parameters import check_bool, check_number
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.multiclass import build_machines
+from maxmargin.estimators.proofs import Question, ask, in_doubles, in_integers, user_numbers, write_proof
 from maxmargin.estimators.validation import check_exact, check_finite, names_of, read_Xy, remote
 from maxmargin.rows import Rows
-from maxmargin.solvers.exact.hard_margin import (
-    Separated,
-    exact_hard_margin,
-    separated,
-    uniform,
-    within_reach,
-)
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, exponents_of, primitive
-from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict, guess_from
+from maxmargin.solvers.exact.hard_margin import Separated, separated
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number
+from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
 from maxmargin.solvers.exact.signs import nearest
-from maxmargin.solvers.margin.tasks import Solved
 from maxmargin.solvers.problem import Machine
-
-CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
-
-
-class Among(NamedTuple):
-    """What is known of all rows of a question, of which only some are here."""
-
-    n: int
-    reach: np.ndarray  # the largest |x_ij|, for every feature j
-    fingerprint: Callable[[], str]
-    on_plane: np.ndarray  # the rows on the plane that was found, by their numbers in the user's data
-
-
-@dataclass(frozen=True)
-class Question:
-    """Two classes, or one against all others, among labelled rows."""
-
-    rows: Rows  # of both sides
-    y: np.ndarray  # ±1 for each of them
-    members: np.ndarray | None  # where they stand in the user's data; None for all, in order
-    positive: Hashable
-    negative: Hashable  # None: all others
-    others: Sequence[Hashable]  # the labels of the negative side
-    features: tuple[str, ...]
-    fit_intercept: bool = True
-    partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
-    whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
-    deadline: Deadline = NEVER  # when exact arithmetic has to end
-    among: Among | None = None  # what is known of all rows, if ``rows`` are only some of them
-
-    @property
-    def count(self) -> int:
-        """How many rows the proof is about."""
-        return self.rows.n if self.among is None else self.among.n
-
-    @property
-    def reach(self) -> np.ndarray:
-        """The largest |x_ij| of all rows, for every feature j."""
-        return self.rows.column_reach if self.among is None else self.among.reach
-
-    def exact_rows(self) -> ExactRows:
-        """The rows in exact arithmetic."""
-        exponents = exponents_of(self.reach)
-        pad, used = float(self.fit_intercept), self.reach > 0
-        return ExactRows(self.rows, self.y, pad, exponents, used, self.deadline)
-
-    def header(self, kind: str) -> dict[str, Any]:
-        """The entries that all proofs have."""
-        return {
-            "format": "maxmargin proof",
-            "version": 1,
-            "kind": kind,
-            "intercept": self.fit_intercept,
-            "features": self.rows.d,
-            "rows": self.count,
-            "positive": [label_text(self.positive)],
-            "negative": [label_text(label) for label in self.others],
-        }
-
-    def proof(self, content: dict[str, Any]) -> Proof:
-        """A proof about these rows; their fingerprint is taken when it is needed.
-
-        Until then the user's rows are held, but no copies of them.
-        """
-        if self.among is not None:
-            return Proof(content, self.among.fingerprint)
-        rows, y, whole, members = self.rows, self.y, self.whole, self.members
-        if whole is None or members is None:
-            return Proof(content, lambda: fingerprint(rows, y))
-        return Proof(content, lambda: fingerprint(whole.select(members), y))
-
-    def labelled(self) -> Iterator[checker.Row]:
-        """The rows as the independent checker reads them, with rows of other classes left blank."""
-        one = label_text(self.positive)
-        others = cycle([label_text(label) for label in self.others])  # which of them is all the same
-        number = 0
-        for where, block in self.rows.blocks():
-            for i, row in zip(
-                range(where.start, where.stop), block.take(np.arange(block.n)).tolist(), strict=True
-            ):
-                here = i if self.members is None or self.partial else int(self.members[i])
-                for _ in range(number, here):
-                    yield "\0", {}
-                number = here + 1
-                yield one if self.y[i] > 0 else next(others), {j: v for j, v in enumerate(row) if v}
-
-    def numbered(self, which: Iterable[int]) -> np.ndarray:
-        """Row numbers in the data that the proof is about."""
-        return np.array(list(which), dtype=np.int64) if self.partial else self.given(which)
-
-    def given(self, which: Iterable[int]) -> np.ndarray:
-        """Row numbers in the user's data."""
-        rows = np.array(list(which), dtype=np.int64)
-        return rows if self.members is None else self.members[rows]
-
-    def on_plane(self, finding: Finding) -> np.ndarray:
-        """The rows on the plane of a finding, by their numbers in the user's data."""
-        return self.given(finding.on_plane) if self.among is None else self.among.on_plane
-
-    def numbered_on_plane(self, finding: Finding) -> np.ndarray:
-        """The same by their numbers in the data that the proof is about."""
-        return self.numbered(finding.on_plane) if self.among is None else self.among.on_plane
-
-
-def ask(
-    machine: Machine,
-    part: Rows,
-    y: np.ndarray,
-    labels: Sequence[Hashable],
-    features: tuple[str, ...],
-    fit_intercept: bool,
-    partial: bool = False,
-    whole: Rows | None = None,
-    deadline: Deadline = NEVER,
-) -> Question:
-    """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
-
-    ``partial`` says that some rows of their classes are not among them; ``whole`` are all rows. After
-    the ``deadline`` whoever answers raises :class:`OutOfTimeError`.
-    """
-    others = [k for k in range(len(labels)) if k != machine.positive]
-    members = machine.members
-    everything = len(members) == 0 or int(members[-1]) == len(members) - 1
-    return Question(
-        part,
-        y,
-        None if everything else members,
-        labels[machine.positive],
-        None if machine.negative is None else labels[machine.negative],
-        [labels[k] for k in (others if machine.negative is None else [machine.negative])],
-        features,
-        fit_intercept,
-        partial,
-        whole,
-        deadline,
-    )
 
 
 class Labelled(NamedTuple):
@@ -210,102 +63,6 @@ def distinct_labels(labels: Sequence[Hashable]) -> None:
 def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
     """The names of the columns of a data frame, or x0, x1 and so on."""
     return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
-
-
-def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:
-    """A plane of doubles as text, exactly."""
-    return {"w": [float(v).hex() for v in w], "b": float(b).hex()}
-
-
-def in_integers(rows: ExactRows, z: Sequence[Number]) -> dict[str, Any]:
-    """A plane of the exact rows as text, in the coordinates of the user, in integers."""
-    return _text(rows, as_integers(user_numbers(rows, z)))
-
-
-def user_numbers(rows: ExactRows, z: Sequence[Number]) -> list[Number]:
-    """A plane of the exact rows in the coordinates of the user, up to a positive factor."""
-    most = max([0, *rows.powers])
-    scaled = [v * (1 << most - k) for v, k in zip(z, [*rows.powers, 0], strict=False)]
-    return primitive(scaled) if all(isinstance(v, int) for v in scaled) else scaled
-
-
-def _text(rows: ExactRows, numbers: Sequence[Number]) -> dict[str, Any]:
-    w = [fraction_text(v) for v in numbers[: rows.d]]
-    return {"w": w, "b": fraction_text(numbers[rows.d]) if rows.pad else "0"}
-
-
-def integer_text(value: int) -> str:
-    """Decimal digits, also of integers with many thousands of them, which str() refuses."""
-    return str(fmpz(value))
-
-
-def fraction_text(value: Number) -> str:
-    """A whole number or a fraction as text."""
-    p, q = integer_text(value.numerator), value.denominator
-    return p if q == 1 else f"{p}/{integer_text(q)}"
-
-
-def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: dict[str, Any]) -> Proof:
-    """Write down what was found; the independent checker confirms it."""
-    content = question.header(finding.kind)
-    weights: dict[int, int] = {}
-    if plane:
-        content["plane"] = plane
-    if finding.kind == "touching":
-        assert finding.plane is not None
-        content["plane"] = _text(rows, user_numbers(rows, finding.plane))  # shorter with fractions
-        content["on_plane"] = question.numbered_on_plane(finding).tolist()
-    if finding.witness:
-        content["witness"] = _sum(question, finding.witness)
-    if finding.kind == "overlapping":
-        assert finding.face is not None
-        weights, flats = finding.face.weights, list[list[Number]]()
-        if len(finding.face.Q) and rows.n == question.count <= 2 * rows.D:
-            weights = finding.face.with_all_rows()  # then nothing is left to be spanned
-        elif len(finding.face.Q):
-            flats = [user_numbers(rows, u) for u in finding.face.flats()]
-        flat = [[fraction_text(v) for v in u] for u in flats]
-        content["span"] = {**_sum(question, weights), "flat": flat}
-    proof = question.proof(content)
-    named = dict(finding.witness)
-    if finding.kind == "overlapping":
-        named |= weights
-    confirm(question, proof, list(named))
-    return proof
-
-
-def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
-    which = sorted(weights)
-    values = primitive([weights[i] for i in which])
-    return {"rows": question.numbered(which).tolist(), "weights": [integer_text(v) for v in values]}
-
-
-def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
-    """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
-    try:
-        if question.rows.n == question.count <= CHECKED / question.rows.d:
-            checker.check(proof.parsed(), question.labelled(), question.deadline.check)
-        else:
-            _confirm_sums(question, proof, named)
-    except checker.Rejected as error:
-        raise AssertionError(
-            f"the independent checker rejects the proof: {error}. This is a mistake in maxmargin; "
-            "please report it with the data."
-        ) from error
-
-
-def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> None:
-    kept = {}
-    for i in dict.fromkeys(named):
-        question.deadline.check()
-        row = question.rows.take(np.array([i]))[0]
-        columns = np.flatnonzero(row).tolist()
-        values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
-        if question.fit_intercept:
-            columns.append(question.rows.d)
-        kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
-    seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
-    checker.require_sums(proof.content, kept, seen, question.deadline.check)
 
 
 def judge(question: Question, tol: float = 0.05) -> Verdict:
@@ -490,54 +247,3 @@ def answered(verdicts: Sequence[Verdict], classes: np.ndarray) -> Answer:
     return MulticlassVerdict(
         dict(zip(labels, verdicts[:k], strict=True)), dict(zip(pairs, verdicts[k:], strict=True))
     )
-
-
-NARROW = 1e-9  # gap at which the support of a guess is likely that of the optimum
-
-
-def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
-    """The verdict, and if the classes are separable the largest margin in rational numbers."""
-    verdict, finding = judged(question, NARROW)
-    if not verdict.separable:
-        return verdict, None
-    start = {}
-    if finding.guess is not None:
-        start = dict(zip(finding.guess.support.tolist(), finding.guess.alpha.tolist(), strict=True))
-    rows = uniform(question.exact_rows())
-    point = exact_hard_margin(rows, start)
-    unit = Fraction(2) ** rows.powers[0]
-    w = tuple(v / unit for v in point.w)
-    which = sorted(point.alpha)
-    alpha = {int(question.given([i])[0]): point.alpha[i] / unit**2 for i in which}
-    content = question.header("optimum")
-    content["plane"] = {"w": [fraction_text(v) for v in w], "b": fraction_text(point.b)}
-    weights = [fraction_text(v) for v in alpha.values()]
-    content["multipliers"] = {"rows": question.numbered(which).tolist(), "weights": weights}
-    proof = question.proof(content)
-    confirm(question, proof, which)
-    square = 1 / sum((v * v for v in w), Fraction(0))
-    return verdict, ExactOptimum(w, point.b, alpha, square, proof, point.solves, point.exact_rows)
-
-
-def second_opinion(question: Question, first: Solved) -> tuple[Verdict, Solved | None]:
-    """What exact arithmetic says of rows that floating point could not separate.
-
-    The weights with which it saw them cancel are tried at once. Returns the verdict, and if the classes
-    are separable after all a plane with multipliers.
-    """
-    verdict, _ = judged(question, known=guess_from(first) if first.meets else None)
-    passes = first.passes
-    if not verdict.separable or verdict.w is None or verdict.b is None:
-        return verdict, None
-    alpha = np.zeros(question.rows.n)
-    rows = question.exact_rows()
-    if not within_reach(rows):
-        m = question.y * (question.rows.times(verdict.w[:, None])[:, 0] + verdict.b)
-        least = max(float(m.min()), np.finfo(float).tiny)
-        return verdict, Solved(verdict.w / least, verdict.b / least, alpha, passes + 1)
-    rows = uniform(rows)
-    point = exact_hard_margin(rows, {})
-    unit = Fraction(2) ** rows.powers[0]
-    for i, value in point.alpha.items():
-        alpha[i] = float(value / unit**2)
-    return verdict, Solved(np.array([float(v / unit) for v in point.w]), float(point.b), alpha, passes)

@@ -21,10 +21,12 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import NEVER, Deadline, OutOfTimeError
+from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.margin_classifier import MarginMachine, Slab
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.progress import Watch
-from maxmargin.estimators.separability import ask, feature_names, second_opinion
+from maxmargin.estimators.proofs import ask
+from maxmargin.estimators.separability import feature_names
 from maxmargin.estimators.validation import check_survey, known_features
 from maxmargin.rows.partitions import Partitions
 from maxmargin.rows.survey import Surveyed, survey

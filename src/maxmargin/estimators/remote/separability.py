@@ -12,11 +12,10 @@ import numpy as np
 from maxmargin.certificates.proof import fingerprint_of, streams_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
+from maxmargin.estimators.proofs import Among, ask
 from maxmargin.estimators.separability import (
-    Among,
     Labelled,
     answered,
-    ask,
     asked,
     decide_labelled,
     distinct_labels,
