@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maxmargin.certificates.proof import Proof
     from maxmargin.certificates.verdict import ExactOptimum, MulticlassVerdict, Verdict
     from maxmargin.core.errors import (
+        BudgetError,
         BudgetWarning,
         ClusterError,
         InputError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch_perceptron",
+    "BudgetError": "maxmargin.core.errors",
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
     "ClusterError": "maxmargin.core.errors",
@@ -88,6 +90,7 @@ _MODULES = ("datasets", "plots", "saving", "stopping", "stream")
 
 __all__ = [
     "BatchPerceptron",
+    "BudgetError",
     "BudgetWarning",
     "Certificate",
     "ClusterError",

@@ -44,7 +44,8 @@ OF_KIND: dict[str, dict[str, Any]] = {
     "overlapping": {"witness": SUM, "span": {**SUM, "flat": [[NUMBER]]}},
     "optimum": {"plane": PLANE, "multipliers": {"rows": [COUNT], "weights": [NUMBER]}},
 }
-OF_FILE = {  # optional: where the file holds what
+OPTIONAL = {  # what a double stands for, if not for itself; and where the file holds what
+    "numbers": ('"decimal"', lambda value: value == "decimal"),
     "label": TEXT,
     "columns": [TEXT],
     "header": ("true or false", lambda value: type(value) is bool),
@@ -100,7 +101,7 @@ def parse(text: str) -> dict[str, Any]:
         raise Rejected(f"the proof must be JSON as specified: {what}") from None
     for key in ("format", "version", "kind"):
         require_form(proof.get(key), OF_ALL[key], key)
-    optional = {key: form for key, form in OF_FILE.items() if key in proof}
+    optional = {key: form for key, form in OPTIONAL.items() if key in proof}
     require_form(proof, OF_ALL | OF_KIND[proof["kind"]] | optional, "the proof")
     require(proof["seal"] == sha256(sealed.encode()).hexdigest(), "seal must be the one of the proof")
 

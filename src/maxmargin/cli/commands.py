@@ -199,6 +199,9 @@ def audit(model: str, file: Source, C: float | None, tol: float, as_json: bool) 
 @click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
 @click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
 @click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
+@click.option("--decimal", is_flag=True, help="Judge numbers as they are written, not as doubles.")
+@click.option("--no-margin", is_flag=True, help="Any plane will do: do not look for a large margin.")
+@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time.")
 @click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
 @as_json
 def separable(
@@ -206,12 +209,16 @@ def separable(
     one: str | None,
     other: str | None,
     no_intercept: bool,
+    decimal: bool,
+    no_margin: bool,
+    max_seconds: float | None,
     proof: str | None,
     as_json: bool,
 ) -> int:
     """Is the data linearly separable? A verdict with an exact proof.
 
-    Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used.
+    Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used; 3: --max-seconds
+    ended first, and what is known is printed.
     """
     if other is not None and one is None:
         raise click.UsageError("--against needs --class.")
@@ -221,7 +228,12 @@ def separable(
         )
     from maxmargin.cli.separable import run
 
-    return run(file, one, other, not no_intercept, proof, as_json)
+    options = {
+        "fit_intercept": not no_intercept,
+        "numbers": "decimal" if decimal else "binary",
+        "margin": not no_margin,
+    }
+    return run(file, one, other, options, proof, max_seconds, as_json)
 
 
 @click.command(cls=Command)

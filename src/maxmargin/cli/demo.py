@@ -87,7 +87,7 @@ def _verdicts(console: Console) -> None:
         assert isinstance(verdict, mm.Verdict)  # two classes
         because = f"margin ≥ {verdict.margin[0]:.3g}" if verdict.margin else _meeting(verdict)
         table.add_row(name, verdict.kind, verdict.statistical_name, because)
-        confirmed += verdict.proof.verify(X, y)
+        confirmed += verdict.proof is not None and verdict.proof.verify(X, y)
     console.print(table)
     _say(console, "(The two signs: a worst perimeter over 130, and the worst texture.)")
     _say(console, f"The independent checker confirms {confirmed} of {len(cases)} proofs, in integers.")

@@ -219,12 +219,12 @@ class Picture:
         return picture(*self.fit(kind), **options)
 
     def _separability(self) -> Any:
-        from maxmargin.estimators.separability import decide
+        from maxmargin.estimators.separability import Options, decide
         from maxmargin.plots import SeparabilityDisplay
 
         X, y = self.data.X, self.data.y
         sides = None if self.label is None else (self.label, None)
-        found: Any = decide(X, y, fit_intercept=self.intercept, names=self.names, sides=sides)
+        found: Any = decide(X, y, Options(self.intercept), self.names, sides)
         if not is_drawable(self.data):
             sample = draw(self.data, *verdict_rows(found, self.data))
             found, X, y = verdict_among(found, sample.rows), sample.X, sample.y

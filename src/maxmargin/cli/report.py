@@ -29,7 +29,7 @@ from maxmargin.cli.samples import (
     verdict_rows,
 )
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.separability import decide
+from maxmargin.estimators.separability import Options, decide
 from maxmargin.plots import XSpaceDisplay
 from maxmargin.plots.report.gallery import (
     certificate_pictures,
@@ -159,7 +159,7 @@ def _write_large_report(
     notes: Sequence[str],
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
-    verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
+    verdict = decide(whole.X, whole.y, Options(model.fit_intercept), whole.names)
     sample = draw(trained, wanted=model_rows(model))
     said = "\n".join([*notes, sample.note])
     click.echo(sample.note, err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -12,30 +13,30 @@ from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.checker import canonical
 from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
 from maxmargin.cli.options import Source
-from maxmargin.cli.output import key
+from maxmargin.cli.output import finite, key
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.separability import decide
+from maxmargin.estimators.progress import time_limit
+from maxmargin.estimators.separability import Options, decide
+
+UNDECIDED = 3  # the exit code if time ended first
 
 
 def run(
     file: Source,
     one: str | None,
     other: str | None,
-    intercept: bool,
+    options: dict[str, Any],
     proof: str | None,
+    max_seconds: float | None,
     as_json: bool,
 ) -> int:
-    """Print the verdict; return 0 if the classes are separable, else 1."""
+    """Print the verdict; return 0 if the classes are separable, 3 if time ended first, else 1."""
     check_target(proof, "--proof")
     data = open_table(file)
     check_columns(data, file, labels_of(data.y, file.path))
-    verdict = decide(
-        data.X,
-        data.y,
-        fit_intercept=intercept,
-        names=data.names,
-        sides=None if one is None else _sides(data, one, other),
-    )
+    sides = None if one is None else _sides(data, one, other)
+    with time_limit("separable", max_seconds, verbose=int(sys.stderr.isatty())) as deadline:
+        verdict = decide(data.X, data.y, Options(**options, deadline=deadline), data.names, sides)
     if isinstance(verdict, MulticlassVerdict):
         if proof is not None:
             raise InputError(
@@ -49,12 +50,14 @@ def run(
         }
     else:
         content = verdict_content(verdict)
-        if proof is not None:
+        if proof is not None and verdict.proof is not None:
             verdict.proof.with_source(**data.source).save(proof)
-    click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else str(verdict))
+    click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False) if as_json else str(verdict))
     if columns_used(data) and not as_json:
         click.echo(columns_used(data))
-    return 0 if verdict.separable else 1
+    if verdict.separable:
+        return 0
+    return UNDECIDED if verdict.undecided else 1
 
 
 def _sides(data: Table, one: str, other: str | None) -> tuple[Any, Any]:
@@ -75,6 +78,7 @@ def _sides(data: Table, one: str, other: str | None) -> tuple[Any, Any]:
 
 def verdict_content(verdict: Verdict) -> dict[str, Any]:
     """The verdict for machines; exact weights are fractions in text, as in the proof."""
+    precision = verdict.precision
     content: dict[str, Any] = {
         "kind": verdict.kind,
         "statistical_name": verdict.statistical_name,
@@ -85,10 +89,20 @@ def verdict_content(verdict: Verdict) -> dict[str, Any]:
         "plane_is_exact": verdict.plane_is_exact,
         "margin": None if verdict.margin is None else list(verdict.margin),
         "on_plane": verdict.on_plane.tolist(),
-        "runs_to_infinity": {name: "+" if sign > 0 else "-" for name, sign in verdict.infinite.items()},
+        "runs_to_infinity": _directions(verdict),
+        "precision": None if precision is None else precision._asdict(),
         "work": verdict.work._asdict(),
     }
+    if verdict.kind == "undecided":
+        content["likely_separable"] = verdict.likely_separable
     for part in ("witness", "span"):
-        if part in verdict.proof.content:
+        if verdict.proof is not None and part in verdict.proof.content:
             content[part] = verdict.proof.content[part]
     return content
+
+
+def _directions(verdict: Verdict) -> dict[str, str] | None:
+    """Where coefficients run, if that is known at once: null where it takes many more verdicts."""
+    if not verdict.knows_directions:
+        return None
+    return {name: {1: "+", -1: "-", 0: "either"}[sign] for name, sign in verdict.infinite.items()}

@@ -24,7 +24,7 @@ from maxmargin.core.parameters import check_number
 from maxmargin.estimators.base import loss_of, scaling_of
 from maxmargin.estimators.remote.margin import exactly, summaries
 from maxmargin.estimators.validation import read_partitions
-from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
+from maxmargin.rows import with_column
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.survey import Surveyed
 from maxmargin.solvers.problem import Machine
@@ -184,16 +184,6 @@ def first_to_reach(turns: np.ndarray, C: np.ndarray, target: float, below: float
     sums = below + np.cumsum(C[order])
     k = int(np.searchsorted(sums, target * (1 - 1e-12)))
     return float(turns[order[min(k, len(order) - 1)]])
-
-
-def with_column(rows: Rows, value: float) -> Rows:
-    """The rows with one more feature, the same for all."""
-    if isinstance(rows, PartedRows):
-        return rows.mapped(lambda block: with_column(block, value), more=1)
-    column = np.full((rows.n, 1), value)
-    if isinstance(rows, CsrRows):
-        return as_rows(sparse.hstack([rows.matrix, sparse.csr_array(column)], format="csr"))
-    return as_rows(np.hstack([rows.take(np.arange(rows.n)), column]))
 
 
 EXACT = 1e-6  # a relative gap up to this is called the optimum

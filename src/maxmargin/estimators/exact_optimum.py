@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from maxmargin.certificates.verdict import ExactOptimum, Verdict
-from maxmargin.estimators.proofs import Question, confirm, fraction_text
+from maxmargin.core.parameters import NEVER, OutOfTimeError
+from maxmargin.estimators.proofs import Question, confirm, fraction_text, plane_text
 from maxmargin.estimators.separability import judged
 from maxmargin.solvers.exact.hard_margin import exact_hard_margin, uniform, within_reach
 from maxmargin.solvers.exact.separability import guess_from
@@ -17,7 +19,7 @@ NARROW = 1e-9  # gap at which the support of a guess is likely that of the optim
 
 
 def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
-    """The verdict, and if the classes are separable the largest margin in rational numbers."""
+    """The verdict, and if the classes are separable and there is time the largest margin, exactly."""
     verdict, finding = judged(question, NARROW)
     if not verdict.separable:
         return verdict, None
@@ -25,17 +27,21 @@ def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     if finding.guess is not None:
         start = dict(zip(finding.guess.support.tolist(), finding.guess.alpha.tolist(), strict=True))
     rows = uniform(question.exact_rows())
-    point = exact_hard_margin(rows, start)
-    unit = Fraction(2) ** rows.powers[0]
+    try:
+        point = exact_hard_margin(rows, start)
+    except OutOfTimeError:
+        return verdict, None
+    # Exact rows are 10^places times those of the user, and their columns 2^-k times that.
+    unit = Fraction(2) ** rows.powers[0] / 10**question.places
     w = tuple(v / unit for v in point.w)
     which = sorted(point.alpha)
     alpha = {int(question.given([i])[0]): point.alpha[i] / unit**2 for i in which}
     content = question.header("optimum")
-    content["plane"] = {"w": [fraction_text(v) for v in w], "b": fraction_text(point.b)}
+    content["plane"] = plane_text(question, [*w, point.b])
     weights = [fraction_text(v) for v in alpha.values()]
     content["multipliers"] = {"rows": question.numbered(which).tolist(), "weights": weights}
     proof = question.proof(content)
-    confirm(question, proof, which)
+    confirm(replace(question, deadline=NEVER), proof, which)
     square = 1 / sum((v * v for v in w), Fraction(0))
     return verdict, ExactOptimum(w, point.b, alpha, square, proof, point.solves, point.exact_rows)
 
@@ -47,6 +53,8 @@ def second_opinion(question: Question, first: Solved) -> tuple[Verdict, Solved |
     are separable after all a plane with multipliers.
     """
     verdict, _ = judged(question, known=guess_from(first) if first.meets else None)
+    if verdict.kind == "undecided":
+        raise OutOfTimeError
     passes = first.passes
     if not verdict.separable or verdict.w is None or verdict.b is None:
         return verdict, None

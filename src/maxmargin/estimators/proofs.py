@@ -6,8 +6,10 @@ rows is written down in text, and the independent checker confirms it before any
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -18,8 +20,10 @@ from maxmargin import checker
 from maxmargin.certificates.proof import Proof, fingerprint, label_text
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Rows
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, exponents_of, primitive
+from maxmargin.solvers.exact.decimal_rows import Decimals
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of, primitive
 from maxmargin.solvers.exact.separability import Finding
+from maxmargin.solvers.exact.signs import from_doubles, signs
 from maxmargin.solvers.problem import Machine
 
 CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
@@ -50,6 +54,15 @@ class Question:
     whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
     deadline: Deadline = NEVER  # when exact arithmetic has to end
     among: Among | None = None  # what is known of all rows, if ``rows`` are only some of them
+    decimal: bool = False  # a double stands for the shortest decimal that rounds to it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coefficients: of the features, and one that is none of them."""
+        last = "intercept"
+        while last in self.features:
+            last = f"({last})"
+        return (*self.features, last)
 
     @property
     def count(self) -> int:
@@ -61,8 +74,32 @@ class Question:
         """The largest |x_ij| of all rows, for every feature j."""
         return self.rows.column_reach if self.among is None else self.among.reach
 
+    @cached_property
+    def decimals(self) -> Decimals | None:
+        """The rows as decimals, if that is what they stand for."""
+        return Decimals.of(self.rows) if self.decimal else None
+
+    @property
+    def places(self) -> int:
+        """The rows in exact arithmetic are 10^places times those given."""
+        return 0 if self.decimals is None else self.decimals.places
+
+    def in_units(self, margin: float, up: bool = False) -> float:
+        """A margin of the exact rows in the units of the user, rounded down or up."""
+        if not self.places or math.isinf(margin):
+            return margin
+        return margin / 10.0**self.places * (1 + 1e-15 if up else 1 - 1e-15)
+
+    def signs_of(self, rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:
+        """On which side of a plane of the user each row is, decided exactly."""
+        *z, last = from_doubles(rows, w, b) if self.fit_intercept else [*from_doubles(rows, w, b), 0]
+        z = [*z, last * 10**self.places] if self.fit_intercept else z
+        return signs(rows, z).of
+
     def exact_rows(self) -> ExactRows:
         """The rows in exact arithmetic."""
+        if self.decimals is not None:
+            return self.decimals.exact_rows(self.y, float(self.fit_intercept), self.deadline)
         exponents = exponents_of(self.reach)
         pad, used = float(self.fit_intercept), self.reach > 0
         return ExactRows(self.rows, self.y, pad, exponents, used, self.deadline)
@@ -78,6 +115,7 @@ class Question:
             "rows": self.count,
             "positive": [label_text(self.positive)],
             "negative": [label_text(label) for label in self.others],
+            **({"numbers": "decimal"} if self.decimal else {}),
         }
 
     def proof(self, content: dict[str, Any]) -> Proof:
@@ -164,21 +202,19 @@ def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:
     return {"w": [float(v).hex() for v in w], "b": float(b).hex()}
 
 
-def in_integers(rows: ExactRows, z: Sequence[Number]) -> dict[str, Any]:
-    """A plane of the exact rows as text, in the coordinates of the user, in integers."""
-    return _text(rows, as_integers(user_numbers(rows, z)))
-
-
-def user_numbers(rows: ExactRows, z: Sequence[Number]) -> list[Number]:
+def user_plane(question: Question, rows: ExactRows, z: Sequence[Number]) -> list[Number]:
     """A plane of the exact rows in the coordinates of the user, up to a positive factor."""
     most = max([0, *rows.powers])
-    scaled = [v * (1 << most - k) for v, k in zip(z, [*rows.powers, 0], strict=False)]
+    unit = 10**question.places
+    scaled = [v * (unit << most - k) for v, k in zip(z, rows.powers, strict=False)]
+    scaled += [v * (1 << most) for v in z[rows.d :]]
     return primitive(scaled) if all(isinstance(v, int) for v in scaled) else scaled
 
 
-def _text(rows: ExactRows, numbers: Sequence[Number]) -> dict[str, Any]:
-    w = [fraction_text(v) for v in numbers[: rows.d]]
-    return {"w": w, "b": fraction_text(numbers[rows.d]) if rows.pad else "0"}
+def plane_text(question: Question, numbers: Sequence[Number]) -> dict[str, Any]:
+    """A plane of the user as text."""
+    w = [fraction_text(v) for v in numbers[: question.rows.d]]
+    return {"w": w, "b": fraction_text(numbers[-1]) if question.fit_intercept else "0"}
 
 
 def integer_text(value: int) -> str:
@@ -199,8 +235,6 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
     if plane:
         content["plane"] = plane
     if finding.kind == "touching":
-        assert finding.plane is not None
-        content["plane"] = _text(rows, user_numbers(rows, finding.plane))  # shorter with fractions
         content["on_plane"] = question.numbered_on_plane(finding).tolist()
     if finding.witness:
         content["witness"] = _sum(question, finding.witness)
@@ -210,14 +244,11 @@ def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: di
         if len(finding.face.Q) and rows.n == question.count <= 2 * rows.D:
             weights = finding.face.with_all_rows()  # then nothing is left to be spanned
         elif len(finding.face.Q):
-            flats = [user_numbers(rows, u) for u in finding.face.flats()]
+            flats = [user_plane(question, rows, u) for u in finding.face.flats()]
         flat = [[fraction_text(v) for v in u] for u in flats]
         content["span"] = {**_sum(question, weights), "flat": flat}
     proof = question.proof(content)
-    named = dict(finding.witness)
-    if finding.kind == "overlapping":
-        named |= weights
-    confirm(question, proof, list(named))
+    confirm(question, proof, list(finding.witness | weights))
     return proof
 
 
@@ -250,6 +281,7 @@ def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> Non
         values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
         if question.fit_intercept:
             columns.append(question.rows.d)
-        kept[int(question.numbered([i])[0])] = checker.signed(int(question.y[i]), columns, values)
+        a = checker.signed(int(question.y[i]), columns, values, question.decimal)
+        kept[int(question.numbered([i])[0])] = a
     seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
     checker.require_sums(proof.content, kept, seen, question.deadline.check)

@@ -6,29 +6,43 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.proof import label_text
-from maxmargin.certificates.verdict import MulticlassVerdict, Verdict, Work
+from maxmargin.certificates.verdict import Directions, MulticlassVerdict, Verdict, Work
 from maxmargin.cluster.collections import is_remote
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
-from maxmargin.core.parameters import check_bool, check_number
+from maxmargin.core.parameters import (
+    NEVER,
+    Deadline,
+    OutOfTimeError,
+    check_bool,
+    check_choice,
+    check_number,
+)
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.proofs import Question, ask, in_doubles, in_integers, user_numbers, write_proof
+from maxmargin.estimators.precision import directions, measure
+from maxmargin.estimators.progress import time_limit
+from maxmargin.estimators.proofs import Question, ask, in_doubles, plane_text, user_plane, write_proof
 from maxmargin.estimators.validation import check_exact, check_finite, names_of, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number
 from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
-from maxmargin.solvers.exact.signs import nearest
+from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded
 from maxmargin.solvers.problem import Machine
+
+NUMBERS = "binary", "decimal"
 
 
 class Labelled(NamedTuple):
@@ -39,16 +53,48 @@ class Labelled(NamedTuple):
     codes: np.ndarray
     features: tuple[str, ...]
 
+    def question(self, machine: Machine, options: Options) -> Question:
+        """Whether the two sides of a machine are separable."""
+        whole = len(machine.members) == self.rows.n
+        part = self.rows if whole else self.rows.select(machine.members)
+        asked = ask(
+            machine,
+            part,
+            machine.signs(self.codes[machine.members]),
+            self.classes.tolist(),
+            self.features,
+            options.fit_intercept,
+            whole=self.rows,
+            deadline=options.deadline,
+        )
+        return replace(asked, decimal=options.numbers == "decimal")
 
-def read_labelled(X: Any, y: Any) -> Labelled:
+
+def read_labelled(X: Any, y: Any, numbers: str = "binary") -> Labelled:
     """Check X and y: finite numbers of any size that doubles hold, and labels that differ as text."""
     reader = BaseEstimator()
     rows, y = read_Xy(reader, X, y, check=False)
-    check_exact(X)
+    if numbers == "binary":
+        check_exact(X)
+    else:
+        _check_decimals(X)
     check_finite(rows, names_of(reader))
     classes = find_classes(y)
     distinct_labels(classes.tolist())
     return Labelled(rows, classes, encode(y, classes), feature_names(reader, rows.d))
+
+
+def _check_decimals(X: Any) -> None:
+    """Refuse numbers of other types that are not what the shortest decimals of their doubles are."""
+    try:
+        check_exact(X)
+    except InputError:
+        values = [] if isinstance(X, Rows) or sparse.issparse(X) else np.asarray(X, object).ravel()
+        if not len(values) or any(Fraction(v) != Fraction(repr(float(v))) for v in values):
+            raise InputError(
+                "X must hold numbers that doubles hold as they are written. Got some with more digits. "
+                "Round them to 15 digits."
+            ) from None
 
 
 def distinct_labels(labels: Sequence[Hashable]) -> None:
@@ -65,18 +111,58 @@ def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
     return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
 
 
-def judge(question: Question, tol: float = 0.05) -> Verdict:
+def judge(question: Question, tol: float = 0.05, margin: bool = True) -> Verdict:
     """Find the verdict on one question, and put it into words and proof."""
-    return judged(question, tol)[0]
+    return judged(question, tol, margin=margin)[0]
 
 
-def judged(question: Question, tol: float = 0.05, known: Guess | None = None) -> tuple[Verdict, Finding]:
+def judged(
+    question: Question, tol: float = 0.05, known: Guess | None = None, margin: bool = True
+) -> tuple[Verdict, Finding]:
     """The same, with what the solver found; it begins with what is ``known`` in floating point."""
     rows = question.exact_rows()
-    finding = find_verdict(rows, tol, known)
-    answer = separated(rows, finding, tol) if finding.kind == "separable" else None
-    filtered = 0 if finding.signs is None else rows.n - finding.signs.exact
-    return put_into_words(question, rows, finding, answer, filtered), finding
+    finding, answer = find_verdict(rows, tol, known), None
+    if finding.kind == "separable":
+        try:
+            answer = separated(rows, finding, tol, margin)
+        except OutOfTimeError:  # the margin is known less well
+            rows.deadline = NEVER
+            answer = separated(rows, finding, tol, margin=False)
+        question = replace(question, deadline=NEVER)  # the proof is a pass away
+    if finding.kind != "undecided":
+        filtered = 0 if finding.signs is None else rows.n - finding.signs.exact
+        with suppress(OutOfTimeError):
+            return put_into_words(question, rows, finding, answer, filtered), finding
+    rows.deadline = NEVER
+    return undecided(question, rows, finding), replace(finding, kind="undecided")
+
+
+def undecided(question: Question, rows: ExactRows, finding: Finding) -> Verdict:
+    """What is known when the time is over before there is a proof."""
+    guess, likely, margin = finding.guess, None, None
+    if guess is not None and guess.meets:
+        likely = False
+    elif guess is not None and not finding.witness and np.any(guess.w) and np.all(np.isfinite(guess.w)):
+        plane = rounded(from_doubles(rows, guess.w, guess.b))
+        likely = True if np.all(rows.values(plane) > 0) else None
+        upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
+        margin = (0.0, question.in_units(upper, up=True)) if upper < np.inf else None
+    return Verdict(
+        kind="undecided",
+        w=None,
+        b=None,
+        plane_is_exact=False,
+        margin=margin,
+        witness=witness_of(question, rows, finding.witness) if finding.witness else None,
+        on_plane=np.empty(0, np.int64),
+        negative=question.negative,
+        positive=question.positive,
+        rank=None,
+        proof=None,
+        work=work_of(finding, 0),
+        features=question.features,
+        likely_separable=likely,
+    )
 
 
 def put_into_words(
@@ -84,15 +170,21 @@ def put_into_words(
 ) -> Verdict:
     """What was found as a verdict with its proof; floating point decided ``filtered`` rows."""
     w, b, exact, margin = None, None, True, None
+    z = finding.plane if answer is None else answer.plane
     plane: dict[str, Any] = {}
+    if z is not None:
+        numbers = user_plane(question, rows, z)
+        w, b = nearest(rows, z) if answer is None else (answer.w, answer.b)
+        b /= 10.0**question.places
+        exact = answer.doubles if answer is not None else _is_multiple(w, b, numbers)
+        if exact and question.places:
+            exact = answer is not None and bool(np.all(question.signs_of(rows, w, b) > 0))
+        doubles = answer is not None and exact
+        plane = in_doubles(w, b) if doubles else plane_text(question, numbers)
     if answer is not None:
-        w, b, exact, margin = answer.w, answer.b, answer.doubles, (answer.lower, answer.upper)
-        plane = in_doubles(w, b) if exact else in_integers(rows, answer.plane)
-    elif finding.plane is not None:
-        w, b = nearest(rows, finding.plane)
-        plane = in_integers(rows, finding.plane)
-        exact = _is_multiple(w, b, user_numbers(rows, finding.plane))
-    work = finding.work
+        margin = question.in_units(answer.lower), question.in_units(answer.upper, up=True)
+    kept = replace(question, deadline=NEVER)
+    effort, here = question.count * rows.D**2, question.among is None and question.rows.resident
     return Verdict(
         kind=finding.kind,
         w=w,
@@ -105,9 +197,17 @@ def put_into_words(
         positive=question.positive,
         rank=finding.face.rank if finding.kind == "overlapping" and finding.face else None,
         proof=write_proof(question, rows, finding, plane),
-        work=Work(work.passes, filtered, work.exact_rows, work.pivots),
+        work=work_of(finding, filtered),
         features=question.features,
+        precision=measure(question, rows, finding, z),
+        directions=Directions(lambda: directions(kept, finding), effort) if here and z else None,
     )
+
+
+def work_of(finding: Finding, filtered: int) -> Work:
+    """How a finding was reached; floating point decided ``filtered`` rows."""
+    work = finding.work
+    return Work(work.passes, filtered, work.exact_rows, work.pivots, getattr(work, "bits", 0))
 
 
 def _is_multiple(w: np.ndarray, b: float, plane: Sequence[Number]) -> bool:
@@ -143,12 +243,39 @@ def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> 
 Answer = Verdict | MulticlassVerdict
 
 
-def separability(X: Any, y: Any = None, *, fit_intercept: bool = True, tol: float = 0.05) -> Answer:
+@dataclass(frozen=True)
+class Options:
+    """What is asked for, beside rows and labels."""
+
+    fit_intercept: bool = True
+    tol: float = 0.05
+    margin: bool = True
+    numbers: str = "binary"
+    deadline: Deadline = NEVER
+
+    def __post_init__(self) -> None:
+        check_bool("fit_intercept", self.fit_intercept)
+        check_number("tol", self.tol, above=0, below=1)
+        check_bool("margin", self.margin)
+        check_choice("numbers", self.numbers, NUMBERS)
+
+
+def separability(
+    X: Any,
+    y: Any = None,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 0.05,
+    margin: bool = True,
+    numbers: str = "binary",
+    max_seconds: float | None = None,
+    verbose: int = 0,
+) -> Answer:
     """Decide whether a plane separates the classes, and prove it.
 
-    Every verdict is exact for the numbers as they are stored: the plane is proven on every row, or the
-    witness cancels exactly, in integers. Floating point is used to find them, and its error bounds where
-    they decide. There is no tolerance and no undecided case. The independent checker confirms the whole
+    Every verdict is exact: the plane is proven on every row, or the witness cancels exactly, in
+    integers. Floating point is used to find them, and its error bounds where they decide. There is no
+    tolerance, and no undecided case but for want of time. The independent checker confirms the whole
     proof on data of up to 65,536 numbers, and the witness, the span and their ranks on any;
     ``verdict.proof.verify(X, y)`` has it confirm every row.
 
@@ -167,6 +294,17 @@ def separability(X: Any, y: Any = None, *, fit_intercept: bool = True, tol: floa
         On larger data, stop looking for a better plane when the bounds on the largest margin are within
         half of this share of each other, as far as floating point goes. It has no influence on the
         verdict.
+    margin : bool, default True
+        Look for a plane with a large margin. Otherwise any plane will do, and the bounds on the margin
+        are whatever comes with it.
+    numbers : "binary" or "decimal", default "binary"
+        *binary*: the doubles as they are stored. *decimal*: the numbers as they are written. Each double
+        stands for the shortest decimal that rounds to it, so that 0.1 + 0.2 is 0.3 and a total is the
+        sum of its parts; the proof says so. X must hold doubles.
+    max_seconds : float, optional
+        Budget of time. If it ends first, the verdict is "undecided" and says what is known.
+    verbose : int, default 0
+        1 shows how it is going after half a second.
 
     Returns
     -------
@@ -180,44 +318,39 @@ def separability(X: Any, y: Any = None, *, fit_intercept: bool = True, tol: floa
     'overlapping'
     >>> mm.separability([[0.0], [5e-324]], ["no", "yes"]).kind
     'separable'
+    >>> X = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.9], [0.1, 0.5, 0.6], [0.4, 0.2, 0.6]]
+    >>> [mm.separability(X, [0, 0, 1, 1], numbers=kind).kind for kind in ("binary", "decimal")]
+    ['separable', 'overlapping']
     """
-    return decide(X, y, fit_intercept=fit_intercept, tol=tol)
+    with time_limit("separability", max_seconds, verbose) as deadline:
+        return decide(X, y, Options(fit_intercept, tol, margin, numbers, deadline))
 
 
 def decide(
     X: Any,
     y: Any,
-    *,
-    fit_intercept: bool = True,
-    tol: float = 0.05,
+    options: Options,
     names: Sequence[str] | None = None,
     sides: tuple[Hashable, Hashable] | None = None,
 ) -> Answer:
     """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
-    check_bool("fit_intercept", fit_intercept)
-    check_number("tol", tol, above=0, below=1)
     if is_remote(X):
-        return cast(Answer, remote("separability").decide_remote(X, y, fit_intercept, tol, names, sides))
-    data = read_labelled(X, y)
-    data = data if names is None else data._replace(features=tuple(names))
-    return decide_labelled(data, fit_intercept, tol, sides)
+        return cast(Answer, remote("separability").decide_remote(X, y, options, names, sides))
+    data = read_labelled(X, y, options.numbers)
+    return decide_labelled(
+        data if names is None else data._replace(features=tuple(names)), options, sides
+    )
 
 
 def decide_labelled(
-    data: Labelled, fit_intercept: bool, tol: float, sides: tuple[Hashable, Hashable] | None = None
+    data: Labelled, options: Options, sides: tuple[Hashable, Hashable] | None = None
 ) -> Answer:
     """Decide for data that has been checked."""
-    rows, classes, codes, features = data
-    labels = classes.tolist()
-
-    def verdict(machine: Machine) -> Verdict:
-        whole = len(machine.members) == rows.n
-        part = rows if whole else rows.select(machine.members)
-        signs = machine.signs(codes[machine.members])
-        question = ask(machine, part, signs, labels, features, fit_intercept, whole=rows)
-        return judge(question, tol)
-
-    return answered([verdict(machine) for machine in asked(classes, codes, sides)], classes)
+    machines = asked(data.classes, data.codes, sides)
+    verdicts = [
+        judge(data.question(machine, options), options.tol, options.margin) for machine in machines
+    ]
+    return answered(verdicts, data.classes)
 
 
 def asked(

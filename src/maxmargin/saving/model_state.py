@@ -258,6 +258,8 @@ WITNESS = checked(
 VERDICT = checked(
     record(
         Verdict,
+        {field.name: field.name for field in fields(Verdict) if field.name != "directions"},
+        optional=("precision", "likely_separable"),
         kind=one_of("separable", "touching", "overlapping"),
         w=maybe(NUMBERS),
         witness=maybe(WITNESS),

@@ -12,9 +12,11 @@ import numpy as np
 from maxmargin.certificates.proof import fingerprint_of, streams_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
+from maxmargin.core.errors import InputError
 from maxmargin.estimators.proofs import Among, ask
 from maxmargin.estimators.separability import (
     Labelled,
+    Options,
     answered,
     asked,
     decide_labelled,
@@ -38,21 +40,19 @@ PER_FEATURE = 40  # rows of the first pool
 def decide_remote(
     X: Any,
     y: Any,
-    fit_intercept: bool,
-    tol: float,
+    options: Options,
     names: Sequence[str] | None,
     sides: tuple[Hashable, Hashable] | None,
 ) -> Verdict | MulticlassVerdict:
     """Decide for a Dask collection, or for files in partitions."""
     data = survey(labelled(X, y))
-    return decide_surveyed(data, names or data.names or names_of(X), fit_intercept, tol, sides)
+    return decide_surveyed(data, names or data.names or names_of(X), options, sides)
 
 
 def decide_surveyed(
     data: Surveyed,
     names: Sequence[str] | None = None,
-    fit_intercept: bool = True,
-    tol: float = 0.05,
+    options: Options = Options(),  # noqa: B008 - frozen
     sides: tuple[Hashable, Hashable] | None = None,
 ) -> Verdict | MulticlassVerdict:
     """Decide for rows in partitions; data of few numbers is decided on here."""
@@ -66,20 +66,25 @@ def decide_surveyed(
     drawn = sample(data, rows.n if few else size)
     if few:
         here = Labelled(drawn.rows, classes, drawn.codes, features)
-        return decide_labelled(here, fit_intercept, tol, sides)
+        return decide_labelled(here, options, sides)
+    if options.numbers == "decimal":
+        raise InputError(
+            "numbers must be 'binary' for rows in partitions. Got 'decimal' instead. compute() rows "
+            "that fit into memory."
+        )
     machines = asked(classes, np.arange(len(classes)), sides)
-    scene, pad = Scene(np.zeros(1), 1.0), float(fit_intercept)  # no other coordinates are needed
+    scene, pad = Scene(np.zeros(1), 1.0), float(options.fit_intercept)  # no other coordinates are needed
     columns = Columns(exponents_of(data.reach).astype(np.int16), data.reach > 0)
     totals = data.counts.sum(axis=0)
     seats = [Side(machine.positive, machine.negative, None, pad, scene) for machine in machines]
     counts = [int(totals[side.members(np.arange(len(classes)))].sum()) for side in seats]
     courses = [
-        remote_verdict(side, pool_of(drawn, side), rows.parts, count, columns, tol)
+        remote_verdict(side, pool_of(drawn, side), rows.parts, count, columns, options.tol)
         for side, count in zip(seats, counts, strict=True)
     ]
     found = run_rounds(rows, seats, courses)
     verdicts = [
-        _verdict(data, machine, side, count, decided, features, fit_intercept)
+        _verdict(data, machine, side, count, decided, features, options.fit_intercept)
         for machine, side, count, decided in zip(machines, seats, counts, found, strict=True)
     ]
     return answered(verdicts, classes)

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import count, unwritable
-from maxmargin.estimators.separability import decide
+from maxmargin.estimators.separability import Options, decide
 from maxmargin.plots.data import read_points
 from maxmargin.plots.report.gallery import (
     machine_blocks,
@@ -91,7 +91,7 @@ def write_report(
     everything = (X, y) if whole is None else whole
     points = read_points(*everything, estimator, names)
     intercept = getattr(estimator, "fit_intercept", True)
-    verdict = decide(*everything, fit_intercept=intercept, names=points.names)
+    verdict = decide(*everything, Options(intercept), points.names)
     proofs = Proofs(source)
     trained = len(np.asarray(y))
     of = f"on the {trained:,} training rows" if trained < len(points.X) else ""

@@ -28,7 +28,7 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.parameters import Deadline
+from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
@@ -62,7 +62,6 @@ def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float, deadline: Dea
             (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget(deadline=deadline.end))
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
         return None
-    deadline.check()
     return guess_from(solved)
 
 
@@ -198,9 +197,14 @@ class Finding:
 def find_verdict(rows: ExactRows, tol: float, known: Guess | None = None) -> Finding:
     """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved.
 
-    What the hard-margin machine said of these rows, if it is ``known``, is not asked for again.
+    What the hard-margin machine said of these rows, if it is ``known``, is not asked for again. If the
+    time ends first, the finding is "undecided", with a witness or the first guess if there is one.
     """
-    return _Ladder(rows, tol, _is_small(rows), known).climb()
+    ladder = _Ladder(rows, tol, _is_small(rows), known)
+    try:
+        return ladder.climb()
+    except OutOfTimeError:
+        return Finding("undecided", witness=ladder.witness, guess=ladder.first, work=ladder.work)
 
 
 def find_witness(rows: ExactRows) -> dict[int, int] | None:
@@ -221,6 +225,8 @@ class _Ladder:
         self.rows, self.tol, self.exact, self.known = rows, tol, exact, known
         self.work = Effort()
         self.guess: Guess | None = None
+        self.first: Guess | None = known  # what floating point said of all rows
+        self.witness: dict[int, int] = {}
         self.signs: Signs | None = None
         self.better: Conditioned | None = None  # other coordinates, where floating point fails in these
 
@@ -232,10 +238,10 @@ class _Ladder:
         witness: dict[int, int] = {}
         pairs = opposites(rows) if rows.given.is_sparse and not self.exact else {}
         if pairs:
-            witness = dict(islice(pairs.items(), 2))
+            witness = self.witness = dict(islice(pairs.items(), 2))
             face, alive = self._wider(face, alive, pairs, {})
         while True:
-            rows.deadline.check()
+            rows.deadline.check(doing=f"{len(alive):,} rows outside a face of rank {face.rank}")
             if not len(alive):
                 alive = self._strays(face)
                 if not len(alive):
@@ -246,7 +252,7 @@ class _Ladder:
                 return self._in_other_coordinates(self.better)
             work.pivots += outcome.pivots
             if outcome.plane is None:
-                witness = witness or outcome.weights
+                witness = self.witness = witness or outcome.weights
                 face, alive = self._wider(face, alive, outcome.weights, outcome.free)
                 more = None if self.exact or not len(alive) else widest(rows, face, alive)
                 if more is not None:
@@ -288,7 +294,10 @@ class _Ladder:
     def _in_other_coordinates(self, better: Conditioned) -> Finding:
         """The finding there, carried back: the same rows and weights, and the plane of these rows."""
         ladder = _Ladder(better.rows, self.tol, False)
-        found, rows = ladder.climb(), self.rows
+        try:
+            found, rows = ladder.climb(), self.rows
+        finally:
+            self.witness = ladder.witness
         found.work.passes += self.work.passes
         if found.face is not None:
             found.face = Face(rows, found.face.weights)
@@ -332,6 +341,9 @@ class _Ladder:
         hint: list[int] = []
         for guess, planes in self._guesses(face, alive):
             self.work.passes += guess.passes
+            if not face.weights and self.first is None:
+                self.first = guess
+            self.rows.deadline.check()
             hint = [int(i) for i in alive[guess.support]]
             if guess.meets:
                 for least in NEGLIGIBLE_WEIGHTS:  # rows of tiny weight may be rounding

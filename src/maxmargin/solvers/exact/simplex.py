@@ -101,7 +101,7 @@ class _Simplex:
         """Go on until no row (among some, or of all) improves the basis."""
         waited, last = 0, None
         while True:
-            self.rows.deadline.check()
+            self.rows.deadline.check(doing=f"step {self.pivots:,} of the simplex method in integers")
             prices = self._prices()
             if prices[-1] == 0:
                 return self._meeting()
