@@ -13,6 +13,7 @@ import maxmargin as mm
 from bank import BANK
 from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators.remote import separability as remote
+from maxmargin.estimators.separability import Options
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
@@ -29,7 +30,7 @@ def few_rows_here(monkeypatch):
 def decided(X, y, cuts, **options):
     """The verdict, and the rounds it took."""
     data = survey(Serial(blocks(X, y, cuts)))
-    return remote.decide_surveyed(data, **options), data.rows
+    return remote.decide_surveyed(data, options=Options(**options)), data.rows
 
 
 def cut(n, parts):
