@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.cluster.simulated import Costs, Serial, Simulated
 from maxmargin.estimators import pocket_perceptron as pocket_estimator
 from maxmargin.estimators.remote.perceptron import fit_surveyed
 from maxmargin.kernels.perceptron import SEEN
@@ -30,6 +29,7 @@ from maxmargin.stopping import (
     WeightsSettle,
 )
 from partitions import blocks
+from simulated import Costs, Serial, Simulated
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 

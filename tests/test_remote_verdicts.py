@@ -11,13 +11,13 @@ from scipy import sparse
 
 import maxmargin as mm
 from bank import BANK
-from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators.remote import separability as remote
 from maxmargin.estimators.separability import Options
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
 from separation import check_verdict, decide, signed
+from simulated import Serial
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def few_rows_here(monkeypatch):
     monkeypatch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
 
 
-def decided(X, y, cuts, **options):
+def decided(X, y, cuts, names=None, sides=None, **options):
     """The verdict, and the rounds it took."""
     data = survey(Serial(blocks(X, y, cuts)))
-    return remote.decide_surveyed(data, options=Options(**options)), data.rows
+    return remote.decide_surveyed(data, names, Options(**options), sides), data.rows
 
 
 def cut(n, parts):

@@ -2,107 +2,85 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
 import click
-import numpy as np
 
-from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.checker import canonical
-from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
-from maxmargin.cli.options import Source
-from maxmargin.cli.output import finite, key
-from maxmargin.core.errors import InputError
-from maxmargin.estimators.progress import time_limit
-from maxmargin.estimators.separability import Options, decide
-
-UNDECIDED = 3  # the exit code if time ended first
+import maxmargin as mm
+from maxmargin.cli import options
 
 
-def run(
-    file: Source,
+@click.command()
+@options.data()
+@click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
+@click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
+@options.no_intercept
+@click.option("--decimal", is_flag=True, help="Judge numbers as they are written, not as doubles.")
+@click.option("--no-margin", is_flag=True, help="Any plane will do: do not look for a large margin.")
+@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time.")
+@click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
+@options.as_json
+def separable(
+    file: options.Source,
     one: str | None,
     other: str | None,
-    options: dict[str, Any],
-    proof: str | None,
+    no_intercept: bool,
+    decimal: bool,
+    no_margin: bool,
     max_seconds: float | None,
+    proof: str | None,
     as_json: bool,
 ) -> int:
-    """Print the verdict; return 0 if the classes are separable, 3 if time ended first, else 1."""
-    check_target(proof, "--proof")
-    data = open_table(file)
-    check_columns(data, file, labels_of(data.y, file.path))
-    sides = None if one is None else _sides(data, one, other)
+    """Is the data linearly separable? A verdict with an exact proof.
+
+    Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used; 3: --max-seconds
+    ended first, and what is known is printed.
+    """
+    if other is not None and one is None:
+        raise click.UsageError("--against needs --class.")
+    if proof is not None and file.one_hot:
+        raise click.UsageError(
+            "--proof is about the numbers in the file, --one-hot makes others. Leave one of them out."
+        )
+    from maxmargin.cli import inputs, output
+    from maxmargin.estimators.progress import time_limit
+    from maxmargin.estimators.separability import Options, decide
+
+    inputs.check_target(proof, "--proof")
+    table, labels = inputs.open_labelled(file)
+    sides = None if one is None else _sides(labels, one, other)
+    numbers = "decimal" if decimal else "binary"
     with time_limit("separable", max_seconds, verbose=int(sys.stderr.isatty())) as deadline:
-        verdict = decide(data.X, data.y, Options(**options, deadline=deadline), data.names, sides)
-    if isinstance(verdict, MulticlassVerdict):
+        asked = Options(not no_intercept, margin=not no_margin, numbers=numbers, deadline=deadline)
+        verdict = decide(table.X, table.y, asked, table.names, sides)
+    if isinstance(verdict, mm.MulticlassVerdict):
         if proof is not None:
-            raise InputError(
+            raise mm.InputError(
                 "--proof needs two classes. "
                 f"Got {len(verdict.rest)}: {', '.join(map(str, list(verdict.rest)[:10]))}. "
                 "Choose with --class LABEL (against all others), or --class LABEL --against LABEL."
             )
-        content: Any = {
-            "rest": {key(label): verdict_content(v) for label, v in verdict.rest.items()},
-            "pairs": {key(label): verdict_content(v) for label, v in verdict.pairs.items()},
+        content: dict[str, Any] = {
+            "rest": {output.key(k): output.verdict_content(v) for k, v in verdict.rest.items()},
+            "pairs": {output.key(k): output.verdict_content(v) for k, v in verdict.pairs.items()},
         }
     else:
-        content = verdict_content(verdict)
+        content = output.verdict_content(verdict)
         if proof is not None and verdict.proof is not None:
-            verdict.proof.with_source(**data.source).save(proof)
-    click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False) if as_json else str(verdict))
-    if columns_used(data) and not as_json:
-        click.echo(columns_used(data))
-    if verdict.separable:
-        return 0
-    return UNDECIDED if verdict.undecided else 1
+            verdict.proof.with_source(**table.source).save(proof)
+    click.echo(output.as_json(content) if as_json else str(verdict))
+    if inputs.columns_used(table) and not as_json:
+        click.echo(inputs.columns_used(table))
+    return 0 if verdict.separable else 3 if verdict.undecided else 1
 
 
-def _sides(data: Table, one: str, other: str | None) -> tuple[Any, Any]:
-    """The labels of the data that were asked for; None for all others."""
-    known = {canonical(str(value)): value for value in np.unique(data.y).tolist()}
-    found = []
-    for name in (one, other):
-        if name is not None and canonical(name) not in known:
-            some = ", ".join(list(known)[:20])
-            raise InputError(
-                f"--class and --against must be among the labels {some}. Got {name!r} instead."
-            )
-        found.append(None if name is None else known[canonical(name)])
-    if found[0] == found[1]:
-        raise InputError(f"--class and --against must be two classes. Got {one!r} twice.")
-    return found[0], found[1]
+def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
+    """Return the labels that --class and --against mean; None for all others."""
+    from maxmargin.cli import inputs
 
-
-def verdict_content(verdict: Verdict) -> dict[str, Any]:
-    """The verdict for machines; exact weights are fractions in text, as in the proof."""
-    precision = verdict.precision
-    content: dict[str, Any] = {
-        "kind": verdict.kind,
-        "statistical_name": verdict.statistical_name,
-        "positive": verdict.positive,
-        "negative": verdict.negative,
-        "w": None if verdict.w is None else verdict.w.tolist(),
-        "b": verdict.b,
-        "plane_is_exact": verdict.plane_is_exact,
-        "margin": None if verdict.margin is None else list(verdict.margin),
-        "on_plane": verdict.on_plane.tolist(),
-        "runs_to_infinity": _directions(verdict),
-        "precision": None if precision is None else precision._asdict(),
-        "work": verdict.work._asdict(),
-    }
-    if verdict.kind == "undecided":
-        content["likely_separable"] = verdict.likely_separable
-    for part in ("witness", "span"):
-        if verdict.proof is not None and part in verdict.proof.content:
-            content[part] = verdict.proof.content[part]
-    return content
-
-
-def _directions(verdict: Verdict) -> dict[str, str] | None:
-    """Where coefficients run, if that is known at once: null where it takes many more verdicts."""
-    if not verdict.knows_directions:
-        return None
-    return {name: {1: "+", -1: "-", 0: "either"}[sign] for name, sign in verdict.infinite.items()}
+    positive = inputs.label_called(one, labels, "--class")
+    negative = None if other is None else inputs.label_called(other, labels, "--against")
+    if positive == negative:
+        raise mm.InputError(f"--class and --against must be two classes. Got {one!r} twice.")
+    return positive, negative

@@ -89,8 +89,9 @@ def _check_decimals(X: Any) -> None:
     try:
         check_exact(X)
     except InputError:
-        values = [] if isinstance(X, Rows) or sparse.issparse(X) else np.asarray(X, object).ravel()
-        if not len(values) or any(Fraction(v) != Fraction(repr(float(v))) for v in values):
+        known = isinstance(X, Rows) or sparse.issparse(X)
+        values: list[Any] = [] if known else np.asarray(X, object).ravel().tolist()
+        if known or any(Fraction(v) != Fraction(repr(float(v))) for v in values):
             raise InputError(
                 "X must hold numbers that doubles hold as they are written. Got some with more digits. "
                 "Round them to 15 digits."
