@@ -48,6 +48,7 @@ OPTIONAL = {  # what a double stands for, if not for itself; and where the file 
     "numbers": ('"decimal"', lambda value: value == "decimal"),
     "label": TEXT,
     "columns": [TEXT],
+    "categories": [[TEXT]],
     "header": ("true or false", lambda value: type(value) is bool),
     "first_index": ("0 or 1", lambda value: type(value) is int and value in (0, 1)),
 }
@@ -112,7 +113,13 @@ def parse(text: str) -> dict[str, Any]:
     require("plane" not in proof or len(proof["plane"]["w"]) == d, f"plane.w must hold {d} numbers")
     if "plane" in proof:
         require_length([*proof["plane"]["w"], proof["plane"]["b"]], "plane")
-    require("columns" not in proof or len(proof["columns"]) == d, f"columns must name {d} columns")
+    known = proof.get("categories")
+    if known is not None:
+        require("columns" in proof and len(known) == len(proof["columns"]), "categories are of columns")
+        require(all(len(set(c)) == len(c) for c in known), "no category must be named twice")
+        require(sum(max(1, len(c)) for c in known) == d, f"categories must make {d} features")
+    named = len(proof.get("columns", ())) == (d if known is None else len(known))
+    require("columns" not in proof or named, f"columns must name {d} columns")
     for u in proof["span"]["flat"] if "span" in proof else []:
         require(len(u) == D, f"every list in span.flat must hold {D} numbers")
         require_length(u, "span.flat")

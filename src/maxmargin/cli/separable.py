@@ -39,10 +39,6 @@ def separable(
     """
     if other is not None and one is None:
         raise click.UsageError("--against needs --class.")
-    if proof is not None and file.one_hot:
-        raise click.UsageError(
-            "--proof is about the numbers in the file, --one-hot makes others. Leave one of them out."
-        )
     from maxmargin.cli import inputs, output
     from maxmargin.estimators.progress import time_limit
     from maxmargin.estimators.separability import Options, decide
@@ -68,11 +64,18 @@ def separable(
     else:
         content = output.verdict_content(verdict)
         if proof is not None and verdict.proof is not None:
-            verdict.proof.with_source(**table.source).save(proof)
+            verdict.proof.with_source(**table.source, **_categories(table)).save(proof)
     click.echo(output.as_json(content) if as_json else str(verdict))
     if inputs.columns_used(table) and not as_json:
         click.echo(inputs.columns_used(table))
     return 0 if verdict.separable else 3 if verdict.undecided else 1
+
+
+def _categories(table: Any) -> dict[str, Any]:
+    """Return the categories of encoded columns, for the proof; none of the others."""
+    columns = table.about.get("columns") or []
+    encoded = [list(table.encoding.get(name, [])) for name in columns]
+    return {"categories": encoded} if table.encoding else {}
 
 
 def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
