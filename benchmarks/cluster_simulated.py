@@ -13,7 +13,6 @@ from tests.simulated import Costs, Simulated
 
 import maxmargin as mm
 from benchmarks.cluster import block, labels
-from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.estimators.remote.perceptron import fit_surveyed as learn
 from maxmargin.rows.survey import survey
 
@@ -70,7 +69,7 @@ def main() -> None:
         data = [noisy(part) if kind == "soft" else apart(part) for part in range(PARTS)]
         model = mm.SoftMarginSVC() if kind == "soft" else mm.HardMarginSVC()
         cluster = Simulated(data, Costs(workers=workers), rows / ROWS)
-        fit_surveyed(model, survey(cluster))
+        model._fit_data(survey(cluster))
         reading = model.n_passes_ * rows * FEATURES * 8 / (workers * cluster.costs.disk)
         moved = f"{model.bytes_moved_ / 1e6:.0f} MB"
         cells = f"{rows:.0e}", workers, kind, model.n_passes_, moved, f"{cluster.clock:,.0f} s"

@@ -16,7 +16,6 @@ import maxmargin as mm
 from bank import problem
 from certified import exact_dual, exact_least, exact_primal
 from maxmargin.certificates.measure import Point, certificate
-from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.rows import as_rows
 from maxmargin.rows.survey import survey
 from partitions import blocks
@@ -305,6 +304,6 @@ def test_a_fit_of_raw_pixels(case):
 
 def test_a_fit_of_raw_pixels_in_partitions():
     def fit(model, X, y):
-        fit_surveyed(model, survey(Serial(blocks(X, y, [40, 100, 101]))))
+        model._fit_data(survey(Serial(blocks(X, y, [40, 100, 101]))))
 
     raw_pixels_end_at_the_optimum(fit, 8, 9, 16.0, 1e4)

@@ -10,7 +10,6 @@ from scipy import sparse
 
 import maxmargin as mm
 from maxmargin.estimators.remote.blocks import score_partitions
-from maxmargin.estimators.remote.margin import fit_surveyed
 from maxmargin.rows.survey import survey
 from partitions import noisy, weighted
 
@@ -35,7 +34,7 @@ def test_weights_give_the_local_optimum(seed, n, C, cuts, class_weight, form):
     options = {"class_weight": class_weight, "tol": 1e-8}
     model = mm.SoftMarginSVC(C, **options)
     partitions = weighted(form(X), y, weight, cuts)
-    fit_surveyed(model, survey(partitions))
+    model._fit_data(survey(partitions))
     kept = weight > 0
     local = mm.SoftMarginSVC(C, **options).fit(X[kept], y[kept], sample_weight=weight[kept])
     assert model.certificate_.relative_gap <= 1e-8
@@ -57,7 +56,7 @@ def test_of_the_weights_of_a_hard_margin_only_zero_matters():
     weight = np.full(3_000, 0.5)
     weight[wrong] = 0.0
     model, cuts = mm.HardMarginSVC(), [0, 700, 701, 2_000]
-    fit_surveyed(model, survey(weighted(X, y, weight, cuts)))
+    model._fit_data(survey(weighted(X, y, weight, cuts)))
     local = mm.HardMarginSVC().fit(X, y, sample_weight=weight)
     assert model.margin_ == pytest.approx(local.margin_, rel=1e-9)
     assert np.array_equal(model.support_, local.support_)

@@ -21,7 +21,8 @@ from maxmargin.cli.inputs import Table
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC

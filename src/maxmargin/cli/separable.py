@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 
@@ -39,12 +40,11 @@ def separable(
     """
     if other is not None and one is None:
         raise click.UsageError("--against needs --class.")
-    from maxmargin.cli import inputs, output
     from maxmargin.estimators.progress import time_limit
     from maxmargin.estimators.separability import Options, decide
 
-    inputs.check_target(proof, "--proof")
-    table, labels = inputs.open_labelled(file)
+    cli.inputs.check_target(proof, "--proof")
+    table, labels = cli.inputs.open_labelled(file)
     sides = None if one is None else _sides(labels, one, other)
     numbers = "decimal" if decimal else "binary"
     with time_limit("separable", max_seconds, verbose=int(sys.stderr.isatty())) as deadline:
@@ -58,16 +58,16 @@ def separable(
                 "Choose with --class LABEL (against all others), or --class LABEL --against LABEL."
             )
         content: dict[str, Any] = {
-            "rest": {output.key(k): output.verdict_content(v) for k, v in verdict.rest.items()},
-            "pairs": {output.key(k): output.verdict_content(v) for k, v in verdict.pairs.items()},
+            "rest": cli.output.by_label(verdict.rest, cli.output.verdict_content),
+            "pairs": cli.output.by_label(verdict.pairs, cli.output.verdict_content),
         }
     else:
-        content = output.verdict_content(verdict)
+        content = cli.output.verdict_content(verdict)
         if proof is not None and verdict.proof is not None:
             verdict.proof.with_source(**table.source, **_categories(table)).save(proof)
-    click.echo(output.as_json(content) if as_json else str(verdict))
-    if inputs.columns_used(table) and not as_json:
-        click.echo(inputs.columns_used(table))
+    click.echo(cli.output.as_json(content) if as_json else str(verdict))
+    if cli.inputs.columns_used(table) and not as_json:
+        click.echo(cli.inputs.columns_used(table))
     return 0 if verdict.separable else 3 if verdict.undecided else 1
 
 
@@ -80,10 +80,8 @@ def _categories(table: Any) -> dict[str, Any]:
 
 def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
     """Return the labels that --class and --against mean; None for all others."""
-    from maxmargin.cli import inputs
-
-    positive = inputs.label_called(one, labels, "--class")
-    negative = None if other is None else inputs.label_called(other, labels, "--against")
+    positive = cli.inputs.label_called(one, labels, "--class")
+    negative = None if other is None else cli.inputs.label_called(other, labels, "--against")
     if positive == negative:
         raise mm.InputError(f"--class and --against must be two classes. Got {one!r} twice.")
     return positive, negative

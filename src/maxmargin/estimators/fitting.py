@@ -25,7 +25,7 @@ from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopR
 
 if TYPE_CHECKING:
     from maxmargin.certificates.verdict import Verdict
-    from maxmargin.rows.survey import Surveyed
+    from maxmargin.rows.survey import TrainingData
     from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class PerceptronBase(LinearClassifier):
     def _solve_remote(
         self,
         problem: Problem[RemoteExamples],
-        data: Surveyed,
+        data: TrainingData,
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,

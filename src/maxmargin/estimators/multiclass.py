@@ -18,6 +18,7 @@ import numpy as np
 
 from maxmargin.core.errors import Message, Remedy, some
 from maxmargin.core.history import History, Trace
+from maxmargin.rows.survey import TrainingData
 from maxmargin.solvers.problem import Machine, Solution
 from maxmargin.stopping import StopReason
 
@@ -105,6 +106,17 @@ def build_machines(
         return [machine(label, k, None) for k, label in enumerate(labels)]
     pairs = combinations(range(len(labels)), 2)
     return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
+
+
+def machines_of(data: TrainingData, multi_class: str, class_weight: np.ndarray) -> list[Machine]:
+    """The machines of a problem; where rows are elsewhere, one row stands for each class."""
+    if data.here is None:
+        codes = members = np.arange(len(data.classes))
+    else:
+        codes, members = data.here.codes, np.arange(data.rows.n)
+        if data.n < data.rows.n:
+            members = np.flatnonzero(codes >= 0)
+    return build_machines(data.classes, codes, multi_class, members, class_weight)
 
 
 def machine_count(classes: int, multi_class: str) -> int:

@@ -28,7 +28,7 @@ from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
 if TYPE_CHECKING:
-    from maxmargin.rows.survey import Surveyed
+    from maxmargin.rows.survey import TrainingData
     from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 LARGEST_STEP = 2.0**90
@@ -210,7 +210,7 @@ class Perceptron(StreamPerceptron):
     def _solve_remote(
         self,
         problem: Problem[RemoteExamples],
-        data: Surveyed,
+        data: TrainingData,
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,

@@ -20,7 +20,7 @@ from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
 
 if TYPE_CHECKING:
-    from maxmargin.rows.survey import Surveyed
+    from maxmargin.rows.survey import TrainingData
     from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 SAMPLED = 1 << 20  # numbers of a Dask collection that are brought here to polish on
@@ -196,14 +196,14 @@ class PocketPerceptron(StreamPerceptron):
     def _solve_remote(
         self,
         problem: Problem[RemoteExamples],
-        data: Surveyed,
+        data: TrainingData,
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
+        from maxmargin.rows.survey import sample
         from maxmargin.solvers.perceptron.pocket_partitions import PartitionSearch, Sample
-        from maxmargin.solvers.remote.machines import sample
 
         if start is None:
             start = np.zeros((len(machines), data.rows.d + 1))

@@ -9,10 +9,9 @@ from sklearn.base import clone
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_number
-from maxmargin.estimators.margin_classifier import MarginClassifier, Starts
-from maxmargin.estimators.validation import read_Xy
-from maxmargin.rows import Rows
-from maxmargin.solvers.margin.tasks import Start
+from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.margin_fit import Before
+from maxmargin.estimators.validation import read_training
 
 
 class SoftMarginSVC(MarginClassifier):
@@ -123,14 +122,9 @@ class SoftMarginSVC(MarginClassifier):
         check_number("C", self.C, above=0, remedy=infinite)
         check_bool("warm_start", self.warm_start)
 
-    def _starts(self, rows: Rows) -> Starts:
-        """The last solution, with multipliers in proportion to C."""
-        known = getattr(self, "machines_", {}) if self.warm_start else {}
-        return {
-            label: Start(old.coef_, old.intercept_, old.dual_ * (self.C / self._fitted_C))
-            for label, old in known.items()
-            if old.n_rows == rows.n and len(old.coef_) == rows.d
-        }
+    def _before(self) -> Before:
+        known = vars(self).get("machines_") if self.warm_start else None
+        return Before(known, self.C / self._fitted_C) if known else Before()
 
     def path(self, X: Any, y: Any, Cs: Any = 10, sample_weight: Any = None) -> list[SoftMarginSVC]:
         """Follow a list of C, each solution starting from the one before it.
@@ -161,12 +155,11 @@ class SoftMarginSVC(MarginClassifier):
         values = read_Cs(Cs)
         model = clone(self)
         model._check_params()
-        rows, y = read_Xy(model, X, y, check=False)
-        weight = model._read_weight(sample_weight, rows)
+        data = read_training(model, X, y, sample_weight, check=False)
         found: dict[float, SoftMarginSVC] = {}
         for C in sorted(set(values)):
             model = _next(model, C)
-            model._fit_rows(X, y, rows, weight)
+            model._fit_data(data, X, y)
             model.warm_start = self.warm_start
             found[C] = model
         return [found[C] for C in values]

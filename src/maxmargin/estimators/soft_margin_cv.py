@@ -18,9 +18,9 @@ from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
-from maxmargin.estimators.validation import read_Xy
+from maxmargin.estimators.validation import read_weight, read_Xy
 
-LEAST = 1e-9  # seconds: the machine does its first passes
+MIN_SECONDS = 1e-9  # seconds: the machine does its first passes
 
 
 class SoftMarginSVCCV(MarginClassifier):
@@ -150,7 +150,7 @@ class SoftMarginSVCCV(MarginClassifier):
         X, y = indexable(X, labels if y is None else plain_labels(np.asarray(y)))
         weight = None
         if sample_weight is not None:
-            weight = machine._read_weight(sample_weight, rows)
+            weight = read_weight(sample_weight, rows.n)
         Cs = np.unique(read_Cs(self.Cs))
         scorer = check_scoring(machine, scoring=self.scoring)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
@@ -213,4 +213,4 @@ class _Clock:
     @staticmethod
     def seconds_to(end: float) -> float | None:
         """How much is left; a little if nothing is."""
-        return None if end == math.inf else max(end - time.perf_counter(), LEAST)
+        return None if end == math.inf else max(end - time.perf_counter(), MIN_SECONDS)

@@ -14,17 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import is_remote, labelled
+from maxmargin.cluster.collections import names_of as column_names
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import check_no_gaps, encode, find_classes, plain_labels, unlabelled
+from maxmargin.core.labels import check_no_gaps, plain_labels, unlabelled
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.survey import Surveyed, first_not_finite, in_memory, survey
+from maxmargin.rows.survey import TrainingData, first_not_finite, in_memory, survey
 
 
 @contextmanager
@@ -180,13 +181,28 @@ def read_Xy(
     return check_reach(rows, training=True, names=names_of(estimator)) if check else rows, y
 
 
-def read_partitions(X: Any, y: Any) -> Surveyed:
-    """Check training rows and labels, and return them as partitions: one of rows in this process."""
+def read_training(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    classes: np.ndarray | None = None,
+    check: bool = True,
+) -> TrainingData:
+    """Check rows, labels and weights for ``fit``: in memory, in a file, or in partitions elsewhere.
+
+    A fit that goes on has ``classes``, and labels and features must be those of the earlier fit. With
+    ``check=False`` the values of rows in this process are left to the caller.
+    """
+    reset = classes is None
     if is_remote(X):
-        return check_survey(survey(labelled(X, y)))
-    rows, y = read_Xy(BaseEstimator(), X, y)
-    classes = find_classes(y)
-    return in_memory(rows, classes, encode(y, classes))
+        data = check_survey(survey(labelled(X, y, sample_weight)))
+        known_features(estimator, data.rows.d, data.names or column_names(X), reset)
+        return data if classes is None else data.among(classes)
+    rows, y = read_Xy(estimator, X, y, reset=reset, check=check)
+    weight = None if sample_weight is None else read_weight(sample_weight, rows.n)
+    return in_memory(rows, y, weight, classes)
 
 
 def _check_kind(X: Any, y: Any = None) -> None:
@@ -303,7 +319,7 @@ def check_reach(rows: Rows, *, training: bool = False, names: Sequence[str] | No
     return rows
 
 
-def check_survey(data: Surveyed) -> Surveyed:
+def check_survey(data: TrainingData) -> TrainingData:
     """The same for training rows in partitions."""
     if data.bad is not None:
         raise not_finite(*data.bad)
@@ -344,7 +360,7 @@ def check_exact(X: Any) -> None:
         raise _not_exact(kind)
 
 
-def check_exact_survey(data: Surveyed) -> Surveyed:
+def check_exact_survey(data: TrainingData) -> TrainingData:
     """Refuse the same, nan and infinities in partitions."""
     if data.inexact is not None:
         raise _not_exact(data.inexact)

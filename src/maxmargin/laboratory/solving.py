@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.margin_classifier import MarginMachine
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.laboratory.messages import in_lab, plain, quantity
 from maxmargin.laboratory.problem import Side, Task, read_task
 from maxmargin.laboratory.recipe import MARGIN, Fitted, fit

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace, Update
 from maxmargin.core.labels import class_weights, encode
-from maxmargin.estimators.margin_classifier import MarginMachine
+from maxmargin.estimators.margin_machine import MarginMachine
 
 REST = "all others"  # sorts before "class …", so the class is +1
 

@@ -1,40 +1,50 @@
-"""The first round over partitions: how many rows, which labels, and whether all numbers are usable."""
+"""Labelled rows, in this process or in partitions elsewhere, and what is known of them.
+
+Of rows in partitions a first round, the survey, tells how many there are, which labels they have, and
+whether all numbers are usable.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy, some
 from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
-from maxmargin.rows.base import Csr, Rows
+from maxmargin.rows.base import Csr, Rows, draw
 from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.partitions import (
+    LEFT_OUT,
     Executor,
     InMemory,
     Part,
     Partitions,
     RemoteRows,
     block_of,
+    matrix_of,
     moved,
     rows_of,
+    split,
+    stacked,
 )
 
 MAX_CLASSES = 10_000  # distinct labels
 
 
-class Surveyed(NamedTuple):
-    """Rows in partitions, and what the first round told about them."""
+@dataclass(frozen=True)
+class TrainingData:
+    """Labelled rows, wherever they are, and what is known of them before they are learnt from."""
 
     rows: Partitions
-    counts: np.ndarray  # of each class in each partition
-    reach: np.ndarray  # max_i |x_ij|
-    bad: tuple[int, int, float] | None  # row, column and value of the first nan or infinity
+    counts: np.ndarray  # of each class in each partition, rows of weight zero left out
+    weights: np.ndarray  # of each class, all rows together; without weights the counts
     is_sparse: bool
     entries: int
-    weights: np.ndarray  # of each class, all rows together; without weights the counts
+    known_reach: np.ndarray | None = None  # max_i |x_ij|, if it has been looked for
+    bad: tuple[int, int, float] | None = None  # row, column and value of the first nan or infinity
     names: list[str] | None = None  # of the features, where partitions know them
     inexact: str | None = None  # a type of numbers that are not doubles
 
@@ -43,19 +53,55 @@ class Surveyed(NamedTuple):
         """How many rows there are, those of weight zero left out."""
         return int(self.counts.sum())
 
-    def over(self, rows: Partitions, reach: np.ndarray) -> Surveyed:
+    @property
+    def classes(self) -> np.ndarray:
+        """The labels that occur, sorted; the code of a label is its place among them."""
+        assert self.rows.classes is not None
+        return self.rows.classes
+
+    @property
+    def here(self) -> Part | None:
+        """All rows, with the codes of their labels and their weights, if they are in this process."""
+        return self.rows.part if isinstance(self.rows, InMemory) else None
+
+    @property
+    def reach(self) -> np.ndarray:
+        """max_i |x_ij| for every feature j."""
+        if self.known_reach is not None:
+            return self.known_reach
+        assert self.here is not None
+        return self.here.rows.column_reach
+
+    def over(self, rows: Partitions, reach: np.ndarray) -> TrainingData:
         """The same about other features of these rows."""
         more = rows.n * (rows.d - self.rows.d)
-        return self._replace(rows=rows, reach=reach, entries=self.entries + more)
+        return replace(self, rows=rows, known_reach=reach, entries=self.entries + more)
+
+    def among(self, classes: np.ndarray) -> TrainingData:
+        """The same with the classes of an earlier fit, among which the labels of partitions must be."""
+        counts = np.zeros((len(self.counts), len(classes)), dtype=self.counts.dtype)
+        counts[:, encode(self.classes, classes)] = self.counts
+        self.rows.classes = classes
+        return replace(self, counts=counts, weights=counts.sum(axis=0))
 
 
-def in_memory(rows: Rows, classes: np.ndarray, codes: np.ndarray) -> Surveyed:
-    """Rows in this process, with the codes of their labels, as one partition."""
-    counts = np.bincount(codes, minlength=len(classes))
-    only = InMemory(Part(rows, codes), classes)
-    return Surveyed(
-        only, counts[None], rows.column_reach, None, rows.is_sparse, rows.entries, counts.astype(float)
-    )
+def in_memory(
+    rows: Rows, y: np.ndarray, weight: np.ndarray | None = None, classes: np.ndarray | None = None
+) -> TrainingData:
+    """Rows in this process, with labels and weights, as one partition; ``classes`` if they are known."""
+    kept = None if weight is None or weight.all() else np.flatnonzero(weight)
+    labels = y if kept is None else y[kept]
+    classes = find_classes(labels) if classes is None else classes
+    codes = used = encode(labels, classes)
+    if kept is not None:
+        codes = np.full(rows.n, LEFT_OUT, np.int32)
+        codes[kept] = used
+    counts = np.bincount(used, minlength=len(classes))
+    weights: np.ndarray = counts.astype(np.float64)
+    if weight is not None:
+        weights = np.bincount(used, weight if kept is None else weight[kept], len(classes))
+    only = InMemory(Part(rows, codes, weight), classes)
+    return TrainingData(only, counts[None], weights, rows.is_sparse, rows.entries)
 
 
 class _Facts(NamedTuple):
@@ -73,7 +119,7 @@ class _Facts(NamedTuple):
     shown: str | None
 
 
-def survey(executor: Executor, labelled: bool = True) -> Surveyed:
+def survey(executor: Executor, labelled: bool = True) -> TrainingData:
     """Look at all partitions once."""
     numbers = list(range(executor.parts))
     facts: list[_Facts] = executor.run(_facts, numbers, [(labelled,)] * len(numbers))
@@ -112,7 +158,8 @@ def survey(executor: Executor, labelled: bool = True) -> Surveyed:
     reach = np.max([fact.reach for fact in full], axis=0)
     entries = sum(fact.entries for fact in full)
     inexact = next((fact.inexact for fact in full if fact.inexact is not None), None)
-    return Surveyed(rows, counts, reach, bad, first.is_sparse, entries, weights, first.names, inexact)
+    known = {"known_reach": reach, "bad": bad, "names": first.names, "inexact": inexact}
+    return TrainingData(rows, counts, weights, first.is_sparse, entries, **known)
 
 
 def _few(names: Sequence[str] | None) -> str:
@@ -219,3 +266,51 @@ def first_not_finite(rows: Rows) -> tuple[int, int, float]:
         i, j = int(bad[0, 0]), int(bad[0, 1])
         return where.start + i, j, float(values[i, j])
     raise AssertionError("every entry is finite")
+
+
+RARE_SHARE = 8  # each class has at least one in so many of a sample, divided by the others
+SURELY_DRAWN = 40  # rows of a class that are expected in a draw where it is sure not to be missed
+
+
+class Sample(NamedTuple):
+    """Some rows, with where they are."""
+
+    rows: Rows
+    codes: np.ndarray
+    part: np.ndarray
+    number: np.ndarray  # within the partition
+    weight: np.ndarray  # of the rows, one if they have none
+    stands_for: np.ndarray  # by label code: how many rows each row of the sample stands for
+
+
+def sample(data: TrainingData, size: int) -> Sample:
+    """Draw about ``size`` rows: one round."""
+    rows, totals = data.rows, data.counts.sum(axis=0)
+    least = max(1, size // (RARE_SHARE * max(1, len(totals) - 1)))
+    own: list[tuple[np.ndarray, dict[int, np.ndarray]]]
+    own = [(places, {}) for places in split(rows, draw(rows.n, size))]
+    for code, total in enumerate(totals.tolist()):
+        if total * size < max(least, SURELY_DRAWN) * rows.n:
+            ends = np.concatenate([[0], np.cumsum(data.counts[:, code])])
+            picked = draw(total, least)
+            cuts = np.searchsorted(picked, ends)
+            for k in range(rows.parts):
+                own[k][1][code] = picked[cuts[k] : cuts[k + 1]] - ends[k]
+    found = rows.each(_picked, own=own)
+    codes, number, weight = (np.concatenate(column) for column in list(zip(*found, strict=True))[:3])
+    part = np.repeat(np.arange(rows.parts), [len(one[0]) for one in found])
+    matrix = stacked([one[3] for one in found])
+    seen = np.maximum(np.bincount(codes, minlength=len(totals)), 1)
+    return Sample(matrix, codes, part, number, weight, totals / seen)
+
+
+def _picked(
+    part: Part, wanted: tuple[np.ndarray, dict[int, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+    """Rows by number, and the first, third, … of a class; those of weight zero are left out."""
+    places, ranks = wanted
+    rare = [np.flatnonzero(part.codes == code)[which] for code, which in ranks.items()]
+    numbers = np.unique(np.concatenate([places, *rare]))
+    numbers = numbers[part.codes[numbers] >= 0]
+    weight = np.ones(len(numbers)) if part.weight is None else part.weight[numbers]
+    return part.codes[numbers], numbers, weight, matrix_of(part.rows.select(numbers))

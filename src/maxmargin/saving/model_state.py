@@ -27,7 +27,8 @@ from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.fitting import PerceptronBase
-from maxmargin.estimators.margin_classifier import MarginClassifier, MarginMachine
+from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import Log
 from maxmargin.estimators.online import LEAST_ROOM
 from maxmargin.estimators.perceptron import Perceptron

@@ -10,12 +10,12 @@ import numpy as np
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import class_weights, encode
+from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import random_generator
 from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.validation import check_survey, known_features
-from maxmargin.rows.survey import Surveyed, survey
+from maxmargin.rows.survey import TrainingData, survey
 from maxmargin.solvers.perceptron.online_partitions import Form, RemoteExamples
 from maxmargin.solvers.problem import Machine, Problem
 
@@ -47,7 +47,7 @@ def fit_perceptron(
 
 def fit_surveyed(
     model: PerceptronBase,
-    data: Surveyed,
+    data: TrainingData,
     given: tuple[Any, Any] = (None, None),
     begin: tuple[Any, Any] = (None, None),
     held_out: tuple[Any, Any] = (None, None),
@@ -56,7 +56,7 @@ def fit_surveyed(
     going_on = model.warm_start and "classes_" in vars(model)
     known_features(model, data.rows.d, data.names or names_of(given[0]), reset=not going_on)
     if going_on:
-        data = _with_classes(data, model.classes_)
+        data = data.among(model.classes_)
     rows, classes = data.rows, data.rows.classes
     assert classes is not None
     validation = model._validation(*held_out, classes)
@@ -88,17 +88,7 @@ def validation_of(model: PerceptronBase, X: Any, y: Any, classes: np.ndarray) ->
     return RemoteExamples(data.rows, Form(model._pad))
 
 
-def _with_classes(data: Surveyed, classes: np.ndarray) -> Surveyed:
-    """The same data with the classes of an earlier fit, among which its labels must be."""
-    assert data.rows.classes is not None
-    places = encode(data.rows.classes, classes)
-    counts = np.zeros((len(data.counts), len(classes)), dtype=data.counts.dtype)
-    counts[:, places] = data.counts
-    data.rows.classes = classes
-    return data._replace(counts=counts, weights=counts.sum(axis=0))
-
-
-def _verdict(model: PerceptronBase, data: Surveyed, machine: Machine) -> Verdict:
+def _verdict(model: PerceptronBase, data: TrainingData, machine: Machine) -> Verdict:
     """Whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
     from maxmargin.estimators.remote.separability import decide_surveyed
