@@ -122,7 +122,7 @@ def judged(
 ) -> tuple[Verdict, Finding]:
     """The same, with what the solver found; it begins with what is ``known`` in floating point."""
     rows = question.exact_rows()
-    finding, answer = find_verdict(rows, tol, known), None
+    finding, answer = find_verdict(rows, tol, known, margin), None
     if finding.kind == "separable":
         try:
             answer = separated(rows, finding, tol, margin)
