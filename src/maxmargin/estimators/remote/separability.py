@@ -13,6 +13,7 @@ from maxmargin.certificates.proof import fingerprint_of, streams_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
+from maxmargin.core.parameters import NEVER
 from maxmargin.estimators.proofs import Among, ask
 from maxmargin.estimators.separability import (
     Labelled,
@@ -22,6 +23,7 @@ from maxmargin.estimators.separability import (
     decide_labelled,
     distinct_labels,
     put_into_words,
+    undecided,
 )
 from maxmargin.estimators.validation import check_exact_survey
 from maxmargin.rows.partitions import Part, Partitions
@@ -81,12 +83,14 @@ def decide_surveyed(
     seats = [BinaryTask(machine.positive, machine.negative, None, pad) for machine in machines]
     counts = [int(totals[side.members(np.arange(len(classes)))].sum()) for side in seats]
     courses = [
-        remote_verdict(side, pool_of(drawn, side), rows.parts, count, columns, options.tol)
+        remote_verdict(
+            side, pool_of(drawn, side), rows.parts, count, columns, options.tol, options.deadline
+        )
         for side, count in zip(seats, counts, strict=True)
     ]
     found = run_rounds(rows, seats, courses)
     verdicts = [
-        _verdict(data, machine, side, count, decided, features, options.fit_intercept)
+        _verdict(data, machine, side, count, decided, features, options)
         for machine, side, count, decided in zip(machines, seats, counts, found, strict=True)
     ]
     return answered(verdicts, classes)
@@ -99,14 +103,15 @@ def _verdict(
     count: int,
     decided: Decided,
     features: tuple[str, ...],
-    fit_intercept: bool,
+    options: Options,
 ) -> Verdict:
     """Put what was decided into words and proof."""
     rows, pool, finding = data.rows, decided.pool, decided.finding
     assert rows.classes is not None
     members = rows.offsets[pool.part] + pool.number
     machine = replace(machine, members=members)
-    plain = ask(machine, pool.rows, pool.y, rows.classes.tolist(), features, fit_intercept)
+    labels = rows.classes.tolist()
+    plain = ask(machine, pool.rows, pool.y, labels, features, options.fit_intercept)
     starts = rows.offsets[:-1].tolist()
     on = [start + some for start, some in zip(starts, decided.on, strict=True) if some is not None]
     among = Among(
@@ -116,6 +121,9 @@ def _verdict(
         np.concatenate([np.empty(0, np.int64), *on]),
     )
     question = replace(plain, among=among)
+    decided.rows.deadline = NEVER
+    if finding.kind == "undecided":
+        return undecided(question, decided.rows, replace(finding, guess=None))
     finding.work.exact_rows = decided.exact
     filtered = 0 if finding.plane is None else count - decided.exact
     return put_into_words(question, decided.rows, finding, decided.answer, filtered)
