@@ -38,7 +38,7 @@ class Work(NamedTuple):
     rows_filtered: int  # rows whose side of the plane the floating-point error bound decides
     rows_exact: int  # rows whose side was decided in integers
     pivots: int  # steps of the simplex method in integers
-    bits: int = 0  # of the largest number in them
+    bits: int = 0  # of the longest whole number: a determinant, a weight or a coefficient
 
     def __str__(self) -> str:
         parts = []
@@ -49,8 +49,9 @@ class Work(NamedTuple):
             many = f"{self.rows_exact:,}" if parts else count(self.rows_exact, "row", ",")
             parts.append(f"{many} in integers")
         if self.pivots:
-            long = f" of up to {self.bits:,} bits" if self.bits else ""
-            parts.append(f"{count(self.pivots, 'step', ',')} of the simplex method in integers{long}")
+            parts.append(f"{count(self.pivots, 'step', ',')} of the simplex method in integers")
+        if self.bits:
+            parts.append(f"numbers of up to {count(self.bits, 'bit', ',')}")
         return ", ".join(parts) or "all in integers"
 
 

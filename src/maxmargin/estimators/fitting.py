@@ -17,7 +17,7 @@ from maxmargin.core.parameters import check_bool, check_choice, check_count, ran
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.multiclass import BinaryMachine, Log, build_machines, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.validation import read_start, read_X, read_Xy, remote
+from maxmargin.estimators.validation import feature_names, read_start, read_X, read_Xy, remote
 from maxmargin.rows import Rows
 from maxmargin.solvers.examples import Examples, HeldOut
 from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution
@@ -166,7 +166,7 @@ class PerceptronBase(LinearClassifier):
 
         def verdict(machine: Machine) -> Verdict:
             # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-            from maxmargin.estimators.separability import Labelled, Options, feature_names, judge
+            from maxmargin.estimators.separability import Labelled, Options, judge
 
             data = Labelled(rows, classes, codes, feature_names(self, rows.d))
             question = data.question(machine, Options(self.fit_intercept))

@@ -34,7 +34,14 @@ from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.precision import directions, measure
 from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.proofs import Question, ask, in_doubles, plane_text, user_plane, write_proof
-from maxmargin.estimators.validation import check_exact, check_finite, names_of, read_Xy, remote
+from maxmargin.estimators.validation import (
+    check_exact,
+    check_finite,
+    feature_names,
+    names_of,
+    read_Xy,
+    remote,
+)
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number
@@ -105,11 +112,6 @@ def distinct_labels(labels: Sequence[Hashable]) -> None:
             f"y must hold labels that are told apart by their values. Got {list(labels)} instead, of "
             "which some read the same in a proof. Give them distinct names."
         )
-
-
-def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
-    """The names of the columns of a data frame, or x0, x1 and so on."""
-    return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
 
 
 def judge(question: Question, tol: float = 0.05, margin: bool = True) -> Verdict:
@@ -208,7 +210,7 @@ def put_into_words(
 def work_of(finding: Finding, filtered: int) -> Work:
     """How a finding was reached; floating point decided ``filtered`` rows."""
     work = finding.work
-    return Work(work.passes, filtered, work.exact_rows, work.pivots, getattr(work, "bits", 0))
+    return Work(work.passes, filtered, work.exact_rows, work.pivots, work.bits)
 
 
 def _is_multiple(w: np.ndarray, b: float, plane: Sequence[Number]) -> bool:

@@ -92,7 +92,8 @@ def _verdict(model: PerceptronBase, data: TrainingData, machine: Machine) -> Ver
     """Whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
     from maxmargin.estimators.remote.separability import decide_surveyed
-    from maxmargin.estimators.separability import Options, feature_names
+    from maxmargin.estimators.separability import Options
+    from maxmargin.estimators.validation import feature_names
 
     classes = data.rows.classes
     assert classes is not None

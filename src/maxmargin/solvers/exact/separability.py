@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import nnls
+from scipy.sparse.linalg import LinearOperator, lsqr
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline, OutOfTimeError
@@ -91,6 +92,26 @@ def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
         return None
     tol = tol if G.entries <= SMALL else max(tol, FACE_GAP)
     return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)
+
+
+FIT_STEPS = 200  # of conjugate gradients: a plane through all a_i·z = 1, where features are many
+
+
+def fitting_plane(rows: ExactRows) -> np.ndarray:
+    """The least z with a_i·z = 1, nearly: it separates rows that are no more than their features."""
+    even, d = rows.even(), rows.d
+
+    def times(z: np.ndarray) -> np.ndarray:
+        rows.deadline.check(doing="a plane for fewer rows than features")
+        z = z.ravel()
+        return rows.y * (even.times(z[:d, None])[:, 0] + (z[d] if rows.pad else 0.0))
+
+    def back(r: np.ndarray) -> np.ndarray:
+        r = rows.y * r.ravel()
+        return np.append(even.combine(r[None])[0], [r.sum()] * int(rows.pad))
+
+    A = LinearOperator((rows.n, rows.D), matvec=times, rmatvec=back, dtype=np.float64)
+    return np.asarray(lsqr(A, np.ones(rows.n), atol=1e-3, btol=1e-3, iter_lim=FIT_STEPS)[0])
 
 
 POOL_ROWS = 2_000  # rows to begin with, and to add at most
@@ -189,6 +210,7 @@ class Effort:
 
     passes: int = 0  # over the data in floating point, by the hard-margin machine
     pivots: int = 0  # of the simplex method in integers
+    bits: int = 0  # of the longest whole number: a determinant, a weight or a coefficient
     exact_rows: int = 0  # rows whose side was decided in integers
     rounds: int = 0
 
@@ -276,6 +298,8 @@ class _Ladder:
             if self.better is not None:
                 return self._in_other_coordinates(self.better)
             work.pivots += outcome.pivots
+            numbers = [*outcome.weights.values(), *outcome.free.values(), *(outcome.plane or ())]
+            work.bits = max([work.bits, outcome.bits, *[v.numerator.bit_length() for v in numbers]])
             if outcome.plane is None:
                 if not witness:
                     short = len(outcome.weights) <= rows.D + 1
@@ -447,7 +471,11 @@ class _Ladder:
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return
-        given = rows.y, rows.pad, self.tol, rows.deadline, self.passes
+        if not self.margin and rows.n <= rows.D:
+            near = fitting_plane(rows)
+            yield Guess(np.empty(0), 0.0, alive[:0], np.empty(0), False, 0), _with_bits(near)
+        tol = self.tol if self.margin else max(self.tol, FACE_GAP)
+        given = rows.y, rows.pad, tol, rows.deadline, self.passes
         guess = self.known or guess_plane(rows.given, *given)
         if guess is not None:
             yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
