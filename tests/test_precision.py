@@ -172,3 +172,12 @@ def test_wide_data_is_not_measured():
     X = np.random.default_rng(7).standard_normal((10, 30))
     p = mm.separability(X, [0, 1] * 5).precision
     assert p.numerical_rank is None and p.distance > 0
+
+
+def test_the_longest_number_is_told():
+    X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+    work = mm.separability(X, y).work
+    assert work.pivots > 0 and 0 < work.bits < 60
+    assert f"numbers of up to {work.bits} bit" in " ".join(str(mm.separability(X, y)).split())
+    rounded = np.column_stack([np.array(X) / 3.0, np.array(X).sum(axis=1) / 7.0])
+    assert mm.separability(rounded, y).work.bits > work.bits
