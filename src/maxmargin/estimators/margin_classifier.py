@@ -140,7 +140,7 @@ class MarginClassifier(LinearClassifier):
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
         """Raise if some machine has no solution."""
         pairs = zip(machines, verdicts, strict=True)
-        bad = {m.label: v for m, v in pairs if v is not None and not v.separable}
+        bad = {m.label: v for m, v in pairs if v is not None and v.kind in ("touching", "overlapping")}
         if not bad:
             return
         if len(machines) == 1:

@@ -22,6 +22,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import NEVER, Deadline, OutOfTimeError
 from maxmargin.core.stages import is_kept, next_stage
+from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.margin_machine import (
     MarginMachine,
     Problem,
@@ -29,7 +30,7 @@ from maxmargin.estimators.margin_machine import (
     certified_on_partitions,
     closing_round,
 )
-from maxmargin.estimators.separability import ask, second_opinion
+from maxmargin.estimators.proofs import ask
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Part
 from maxmargin.rows.survey import TrainingData
