@@ -56,6 +56,7 @@ __all__ = [
 
 Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
 Call = Callable[[], None]
+DENSE_COLUMN = 32  # entries of the emptiest column, beyond which vectors are taken as dense ones
 WAITING_NUMBERS = 4096  # hashed at a time: many small pieces take longer
 
 
@@ -363,8 +364,10 @@ def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]], before_each: C
             continue
         if not here:
             continue
+        if size > DENSE_COLUMN:  # and so are all others: go on with dense vectors
+            return found + dense_rank(prime, [row for row in rows if row], before_each)
         best = min(here, key=lambda i: len(rows[i]))
-        pivot = rows[best]
+        pivot, rows[best] = rows[best], {}
         inverse = pow(pivot[j], -1, prime)
         for k in pivot:
             homes[k].discard(best)
@@ -381,3 +384,31 @@ def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]], before_each: C
                     homes[k].discard(i)
         found += 1
     return found
+
+
+def dense_rank(prime: int, vectors: Sequence[Mapping[int, int]], before_each: Call = nothing) -> int:
+    """The same for vectors with few zeros, each packed into one long integer.
+
+    A number has room for all that elimination adds to it, and is taken modulo the prime once.
+    """
+    columns = sorted({j for vector in vectors for j in vector})
+    size = -(-(2 * prime.bit_length() + len(vectors).bit_length() + 1) // 8)  # bytes of a number
+    mask, basis = (1 << 8 * size) - 1, list[tuple[int, int]]()
+
+    def packed(numbers: Iterable[int]) -> int:
+        return int.from_bytes(b"".join([n.to_bytes(size, "little") for n in numbers]), "little")
+
+    for vector in vectors:
+        before_each()
+        rest = packed(vector.get(j, 0) for j in columns)
+        for place, reduced in basis:
+            if factor := (rest >> place & mask) % prime:
+                rest += (prime - factor) * reduced
+        data = rest.to_bytes(size * len(columns), "little")
+        starts = range(0, len(data), size)
+        numbers = [int.from_bytes(data[k : k + size], "little") % prime for k in starts]
+        first = next((k for k, n in enumerate(numbers) if n), -1)
+        if first >= 0:
+            inverse = pow(numbers[first], -1, prime)
+            basis.append((8 * size * first, packed(n * inverse % prime for n in numbers)))
+    return len(basis)
