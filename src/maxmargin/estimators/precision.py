@@ -25,7 +25,7 @@ NEAREST_ENTRIES = 1 << 18  # and numbers in them
 SAMPLED_ROWS = 300  # rows that are factorised, or twice as many as columns
 MAX_COLUMNS = 600
 DEPENDENT = 1e-12  # of a column, the part outside the span of others: as much as rounding leaves
-PLAIN = 1e-9  # relative distance of a coefficient from the fraction it is taken for
+PLAIN = Fraction(1, 10**9)  # relative distance of a coefficient from the fraction it is taken for
 DENOMINATOR = 1_000
 
 
@@ -104,13 +104,15 @@ def _holds(rows: ExactRows, j: int, others: dict[int, float]) -> bool:
     return bool(left <= DEPENDENT * rows.D * size)
 
 
-def _coefficients(question: Question, rows: ExactRows, relation: Relation) -> dict[int, float]:
-    """Coefficients in the units of the user, the constant last."""
+def _coefficients(question: Question, rows: ExactRows, relation: Relation) -> dict[int, Fraction]:
+    """Coefficients in the units of the user, which may leave the range of doubles; the constant last."""
     j, others = relation
-    scale = {k: rows.powers[k] for k in range(rows.d)} | {rows.d: 0}
-    units = 10.0**-question.places
-    found = {k: float(np.ldexp(c, scale[j] - scale[k])) for k, c in others.items()}
-    return {k: c * units if k == rows.d else c for k, c in sorted(found.items())}
+    powers = [*rows.powers, 0]
+    units = [Fraction(1)] * rows.d + [Fraction(1, 10**question.places)]
+    return {
+        k: Fraction(others[k]) * Fraction(2) ** (powers[j] - powers[k]) * units[k]
+        for k in sorted(others)
+    }
 
 
 def _is_exact(question: Question, rows: ExactRows, relation: Relation) -> bool:
@@ -120,8 +122,8 @@ def _is_exact(question: Question, rows: ExactRows, relation: Relation) -> bool:
     z = [Fraction(0)] * rows.D
     z[j] = Fraction(-1)
     for k, c in _coefficients(question, rows, relation).items():
-        plain = Fraction(c).limit_denominator(DENOMINATOR)
-        if not plain or abs(float(plain) - c) > PLAIN * abs(c):
+        plain = c.limit_denominator(DENOMINATOR)
+        if not plain or abs(plain - c) > PLAIN * abs(c):
             return False
         z[k] = plain * (unit if k == rows.d else 1)
     z = [v * Fraction(2) ** e for v, e in zip(z, [*rows.powers, 0], strict=False)]
@@ -133,16 +135,18 @@ def _written(question: Question, rows: ExactRows, relation: Relation) -> str:
     """x2 = x0 − x1, with the names of the columns."""
     text = ""
     for k, c in _coefficients(question, rows, relation).items():
-        size = f"{abs(c):.6g}"
-        name = (
-            size
-            if k == rows.d
-            else question.features[k]
-            if size == "1"
-            else f"{size} {question.features[k]}"
-        )
+        size = _size_text(abs(c))
+        name = size
+        if k < rows.d:
+            name = question.features[k] if size == "1" else f"{size} {question.features[k]}"
         text += (" − " if text else "−") + name if c < 0 else (" + " if text else "") + name
     return f"{question.features[relation[0]]} = {text}"
+
+
+def _size_text(c: Fraction) -> str:
+    """Six digits, or the power of two nearby where a double has none of them."""
+    exponent = c.numerator.bit_length() - c.denominator.bit_length()
+    return f"{float(c):.6g}" if abs(exponent) < 1000 else f"2^{exponent}"
 
 
 def directions(question: Question, finding: Finding) -> dict[str, int]:
