@@ -16,7 +16,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Any, TextIO
 
-from maxmargin.checker.words import Unreadable
+from maxmargin.checker.form import Unreadable
 
 Row = tuple[str, Mapping[int, float]]  # the label as written, and the features that are not zero
 

@@ -79,7 +79,7 @@ class Face:
 
     def joined(self, weights: dict[int, int], free: dict[int, int]) -> Face:
         """Take in rows that cancel with the help of S: Σ λ_i a_i + Σ μ_i a_i = 0, μ of any sign."""
-        times = 1 + max([0, *(-(free[i] // self.weights[i]) for i in free)])
+        times = 1 + max([0, *[-(free[i] // self.weights[i]) for i in free]])
         total = {i: times * w for i, w in self.weights.items()}
         for part in (weights, free):
             for i, w in part.items():

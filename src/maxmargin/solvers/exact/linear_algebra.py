@@ -28,7 +28,7 @@ def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
 
     It cannot be interrupted, so it is not begun if the time is likely to end before it does.
     """
-    bits = max(max(abs(v) for v in row).bit_length() for row in M)
+    bits = max([abs(v).bit_length() for row in M for v in row])
     deadline.check(SOLVE_SECONDS * len(M) ** 3 * (bits / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2))
     solution: Any = fmpz_mat(M).solve(fmpz_mat(rhs))
     numerators, scale = solution.numer_denom()
@@ -77,7 +77,7 @@ def solve_sparse(
     if core:
         sides = [_solved_for({**M[i], -1: 1}, rhs[i], -1, x, 1) for i in core]
         which = sorted({k for side in sides for k in side})
-        common = lcm(*(v.denominator for side in sides for v in side.values()))
+        common = lcm(*[v.denominator for side in sides for v in side.values()])
         matrix = [[M[i].get(j, 0) for j in unknown] for i in core]
         right = [[int(side.get(k, 0) * common) for k in which] or [0] for side in sides]
         found, scale = solve(matrix, right, deadline)
@@ -150,9 +150,9 @@ def dependency(A: Sequence[Sequence[int]], deadline: Deadline) -> list[int] | No
         C = pivots([A[i] for i in R])
         M = [[A[i][j] for i in R] for j in C]
         solution, scale = solve(M, [[-A[q][j]] for j in C], deadline)
-        for i, v in zip([*R, q], [*(row[0] for row in solution), scale], strict=True):
+        for i, v in zip([*R, q], [*[row[0] for row in solution], scale], strict=True):
             weights[i] = v
-        if any(v != 0 for v in (fmpz_mat([weights]) * fmpz_mat(A)).entries()):
+        if any((fmpz_mat([weights]) * fmpz_mat(A)).entries()):
             return None
     return weights
 
@@ -176,7 +176,7 @@ def cancel(
         return None
     weights = [w << m for w, m in zip(weights, scales, strict=True)]
     held = weights[len(free) :]
-    if sum(w < 0 for w in held) * 2 > len(held):
+    if sum([w < 0 for w in held]) * 2 > len(held):
         weights = [-w for w in weights]
     weights = primitive(weights)
     held = weights[len(free) :]
