@@ -25,10 +25,10 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
-from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.multiclass import machine_count, machine_labels
+from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
@@ -400,7 +400,7 @@ def _restore(reader: Reader) -> Any:
 
 def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
     classes = reader.take("classes", CLASSES)
-    least = 1 if isinstance(model, PerceptronBase) else 2
+    least = 1 if isinstance(model, OnlineClassifier) else 2
     values = classes.tolist()
     if len(values) < least or not all(a < b for a, b in pairwise(values)):
         raise bad("classes", "distinct labels in ascending order", values)
@@ -420,7 +420,7 @@ def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
     state = reader.reader("state")
     if isinstance(model, MarginClassifier):
         decode_margins(model, state, Z, labels)
-    elif isinstance(model, PerceptronBase):
+    elif isinstance(model, OnlineClassifier):
         decode_perceptron(model, state, Z, labels)
     state.done()
 

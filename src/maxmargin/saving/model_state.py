@@ -25,12 +25,10 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.batch_perceptron import BatchPerceptron
-from maxmargin.estimators.fitting import PerceptronBase
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import Log
-from maxmargin.estimators.online import LEAST_ROOM
+from maxmargin.estimators.online import MIN_ROOM, OnlineClassifier
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC
@@ -61,7 +59,6 @@ from maxmargin.saving.codec import (
 )
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import Solution
 from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
 
 RULES: dict[str, Any] = {
@@ -274,7 +271,6 @@ REASON = record(StopReason, optional=("verdict",), verdict=VERDICT)
 
 # The runs of a perceptron.
 
-NO_WEIGHTS = np.empty(0)
 WHOLE = ("epoch", "mistakes")
 
 
@@ -292,17 +288,16 @@ def _write_log(log: Log) -> dict[str, Any]:
 
 def _read_log(reader: Reader, label: Hashable, d: int) -> Log:
     """Return the log of the machine with this label, on d features."""
-    solution = Solution(
-        z=NO_WEIGHTS,
+    log = Log(
+        label,
         reason=reader.take("reason", REASON),
         history=read_history(reader.reader("history")),
-        state=NO_WEIGHTS,
         mistakes=reader.take("mistakes", COUNT),
         trace=read_trace(reader.reader("trace"), d) if "trace" in reader else None,
         best_error=reader.take("best_error", NUMBER),
     )
     reader.done()
-    return Log(label, solution)
+    return log
 
 
 def write_history(history: History) -> dict[str, Any]:
@@ -346,12 +341,12 @@ def read_trace(reader: Reader, d: int) -> Trace:
     return Trace(start, [Update(*update) for update in zip(steps, rows, margins, weights, strict=True)])
 
 
-BY_LABEL = ("best_error_", "best_update_", "unpolished_error_", "error_lower_bound_")
+BY_LABEL = ("best_error_", "best_update_", "unpolished_error_")
 
 
 def encode_perceptron(model: Any) -> dict[str, Any]:
     """Return what a fitted perceptron holds beside classes and weights."""
-    d, room = model.n_features_in_, model._wide().shape[1] - 1
+    d, room = model.n_features_in_, model._state.Z.shape[1] - 1
     written: dict[str, Any] = {
         "n_iter": int(model.n_iter_),
         "n_mistakes": int(model.n_mistakes_),
@@ -373,16 +368,19 @@ def encode_perceptron(model: Any) -> dict[str, Any]:
         if state.U.shape[1]:
             written["average"] = _narrow(state.U, d)
     if isinstance(model, PocketPerceptron):
-        written["runs"] = model._runs.copy()
+        written["runs"] = np.array(model._state.runs)
         for name in BY_LABEL:
             value = getattr(model, name)
             values = list(value.values()) if isinstance(value, dict) else [value]
             written[name.rstrip("_")] = [NUMBER.write(v) for v in values]
+        bounds = vars(model).get("_lower_bounds")
+        if bounds is not None and not any(map(callable, bounds)):  # they have been asked for
+            written["error_lower_bound"] = [NUMBER.write(v) for v in bounds]
     return written
 
 
 def decode_perceptron(
-    model: PerceptronBase, reader: Reader, Z: np.ndarray, labels: list[Hashable]
+    model: OnlineClassifier, reader: Reader, Z: np.ndarray, labels: list[Hashable]
 ) -> None:
     """Put the state written into a model that has its classes; Z are the weights it predicts with."""
     d, k = Z.shape[1] - 1, len(labels)
@@ -394,8 +392,8 @@ def decode_perceptron(
     if k > 1:
         model.stop_reason_ = reader.take("reason", REASON)
     room = reader.take("room", counts(d + 1)) if "room" in reader else d
-    if room > max(LEAST_ROOM, 2 * d):
-        raise bad(reader.called("room"), f"at most {max(LEAST_ROOM, 2 * d)}", room)
+    if room > max(MIN_ROOM, 2 * d):
+        raise bad(reader.called("room"), f"at most {max(MIN_ROOM, 2 * d)}", room)
     if "index" in reader:
         _decode_index(model, reader, d)
     if "rng" in reader:
@@ -405,14 +403,16 @@ def decode_perceptron(
     if isinstance(model, Perceptron):
         _check_predictors(model, Z)
     elif isinstance(model, PocketPerceptron):
-        model._pocket = _widened(Z, room)
-        model._runs = reader.take("runs", arrays(int, k, 2))
+        model._state.pocket = _widened(Z, room)
+        model._state.runs = reader.take("runs", arrays(int, k, 2))
+        if "error_lower_bound" in reader:
+            model._lower_bounds = list(reader.take("error_lower_bound", row([NUMBER] * k)))
         for name in BY_LABEL:
             values = reader.take(name.rstrip("_"), row([NUMBER] * k))
             whole = [int(v) for v in values] if name == "best_update_" else values
-            setattr(model, name, model._by_label(dict(zip(labels, whole, strict=True))))
-    elif isinstance(model, BatchPerceptron):
-        model._Z = _widened(Z, room)
+            setattr(model, name, model._by_label(whole))
+    else:
+        model._state = State.begin(_widened(Z, room))
     model._publish()
 
 

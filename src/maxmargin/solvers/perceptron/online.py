@@ -11,6 +11,7 @@ The voted perceptron (Freund and Schapire 1999): all weights vote, each as long 
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from abc import ABC, abstractmethod
@@ -23,9 +24,9 @@ import numpy as np
 from maxmargin.core.history import Trace
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Csr, Dense
-from maxmargin.solvers.examples import TILE_ENTRIES, Examples
+from maxmargin.solvers.examples import TILE_ENTRIES, Examples, RemoteExamples
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
 
 ORDERS = ("cyclic", "shuffled", "random")
@@ -44,18 +45,21 @@ class Settings:
     order: str = "cyclic"
     average: bool = False
     record: bool = False
+    mixing: bool = False  # partitions run apart, and their means are mixed
 
 
 @dataclass
 class State:
-    """One row per machine of all that the perceptron remembers; see ``kernels.perceptron``."""
+    """One row per machine of all that a perceptron remembers; see ``kernels.perceptron``."""
 
     Z: np.ndarray  # weights (w, b)
     U: np.ndarray  # what averaging needs, or no columns
     counts: np.ndarray  # rows looked at, updates made, updates left, rows read in full
+    pocket: np.ndarray | None = None  # the best weights, which then predict
+    runs: np.ndarray | None = None  # correct predictions since the last mistake, and those of the pocket
 
     @classmethod
-    def begin(cls, start: np.ndarray, average: bool, max_updates: float = UNLIMITED) -> State:
+    def begin(cls, start: np.ndarray, average: bool = False, max_updates: float = UNLIMITED) -> State:
         """Start at weights ``start``, which are copied."""
         counts = np.zeros((len(start), 4), dtype=np.int64)
         counts[:, LEFT] = int(min(max_updates, UNLIMITED))
@@ -74,8 +78,32 @@ class State:
         """Take over the state of some machines."""
         self.Z[which], self.U[which], self.counts[which] = part.Z, part.U, part.counts
 
+    def copy(self) -> State:
+        """Return a state that can go on without changing this one."""
+        return copy.deepcopy(self)
+
+    def weights(self) -> list[np.ndarray]:
+        """Return the arrays with one row (w, b) per machine."""
+        found = [self.Z, self.U if self.U.shape[1] else None, self.pocket]
+        return [array for array in found if array is not None]
+
+    def widened(self, d: int) -> State:
+        """Return the state for d features: new ones have weight zero, and those beyond d are dropped."""
+
+        def wide(array: np.ndarray) -> np.ndarray:
+            new, shared = np.zeros((len(array), d + 1)), min(d, array.shape[1] - 1)
+            new[:, :shared], new[:, -1] = array[:, :shared], array[:, -1]
+            return new
+
+        U = wide(self.U) if self.U.shape[1] else self.U
+        return State(
+            wide(self.Z), U, self.counts, None if self.pocket is None else wide(self.pocket), self.runs
+        )
+
     def predictors(self) -> np.ndarray:
-        """Return weights to predict with: the current ones (not a copy), or their averages."""
+        """Return the weights to predict with: in the pocket, averaged or the last (not a copy)."""
+        if self.pocket is not None:
+            return self.pocket
         if not self.U.shape[1]:
             return self.Z
         return np.array([self.predictor(k) for k in range(len(self.Z))])
@@ -264,7 +292,11 @@ class LocalPasses(Passes):
         order = visiting_order(self.settings.order, self.machines[0].members, rng)
         counts, in_time, length = state.counts.copy(), True, self.rows.block_length()
         for start in range(0, len(order), length):
-            for arrays, local, first in self._stretches(order[start : start + length]):
+            piece = order[start : start + length]
+            stretches = self.rows.stretches(piece)
+            if self.arrays is not None:
+                stretches = [(np.s_[:], self.arrays, piece, 0)]
+            for _, arrays, local, first in stretches:
                 if on_update is None:
                     self._sweep(state, arrays, local, first)
                 else:
@@ -276,14 +308,6 @@ class LocalPasses(Passes):
         if self.arrays is not own and 2 * new[:, READ].sum() > new[:, SEEN].sum():
             self.arrays = own  # the sketch decided too little to pay for itself
         return in_time
-
-    def _stretches(self, order: np.ndarray) -> Iterator[tuple[Dense | Csr, np.ndarray, int]]:
-        """Yield pieces of ``order``: the arrays their rows are in, places there, and the first row."""
-        if self.arrays is not None:
-            yield self.arrays, order, 0
-            return
-        for _, arrays, local, first in self.rows.stretches(order):
-            yield arrays, local, first
 
     def _sweep(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
         labels = self.examples.codes[first:], self.positives, self.examples.scale[first:]
@@ -311,6 +335,18 @@ class LocalPasses(Passes):
                 left -= 1
                 on_update(step, row, state.Z[0])
         count[LEFT] = left
+
+
+def passes_over(training: Trained, machines: Sequence[Machine], settings: Settings) -> Passes:
+    """Return the epochs of machines over their rows, wherever these are."""
+    if isinstance(training, Examples):
+        return LocalPasses(training, machines, settings, sketch=True)
+    # Imported on use: its partitions run the passes of this module.
+    from maxmargin.solvers.perceptron.online_partitions import Mixing, Sequential
+
+    assert isinstance(training, RemoteExamples)
+    mixing = settings.mixing and training.rows.parts > 1
+    return (Mixing if mixing else Sequential)(training, machines, settings)
 
 
 def grouped(

@@ -25,11 +25,11 @@ from maxmargin.core.history import Trace
 from maxmargin.core.parameters import LARGEST
 from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
 from maxmargin.rows.free_memory import room
-from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.examples import Examples, RemoteExamples
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
 from maxmargin.solvers.perceptron.online import STOPPED, LocalPasses, Settings, State
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
 
 CANDIDATES_AT_ONCE = 64
@@ -57,8 +57,11 @@ class Pockets:
 class Search(ABC):
     """Perceptrons that look for weights for their pockets, on rows that may be here or in partitions."""
 
+    examples: Any  # the rows
+
     def __init__(self, machines: Sequence[Machine], settings: Settings, pockets: Pockets) -> None:
         self.machines, self.settings, self.pockets = list(machines), settings, pockets
+        self.start = pockets.Z.copy()
 
     @abstractmethod
     def epoch(
@@ -78,14 +81,13 @@ class Search(ABC):
 def pocket_perceptron(
     problem: Problem[Any],
     search: Search,
-    start: np.ndarray,
     stop: StoppingRule,
     rng: np.random.Generator,
     observer: Observer,
     polishing: bool,
 ) -> list[Solution]:
     """Run machines until a rule fires for each (one of them should be a budget of updates)."""
-    pockets, machines = search.pockets, search.machines
+    pockets, machines, start = search.pockets, search.machines, search.start
     state = State.begin(start, average=False, max_updates=stop.max_updates())
     unpolished, polished = np.zeros(len(start)), np.zeros(1, dtype=np.int64)
     best = {"best": pockets.Z, "errors": pockets.errors, "found_at": pockets.found_at}
@@ -229,7 +231,7 @@ class LocalSearch(Search):
     def __init__(
         self, examples: Examples, machine: Machine, start: np.ndarray, settings: Settings
     ) -> None:
-        self.pocket = Pocket(examples, machine, start)
+        self.examples, self.pocket = examples, Pocket(examples, machine, start)
         super().__init__([machine], settings, self.pocket.best)
         everything = replace(machine, members=self.pocket.everything)
         self.passes = LocalPasses(examples, [everything], settings)
@@ -250,6 +252,47 @@ class LocalSearch(Search):
     def polish(self, rng: np.random.Generator, deadline: float) -> None:
         """Look for weights with fewer errors near those in the pocket."""
         polish(self.pocket, rng, deadline)
+
+
+def searches(
+    training: Trained, machines: Sequence[Machine], start: np.ndarray, settings: Settings
+) -> list[Search]:
+    """Return the searches of machines: one for each, or one for all whose rows are in partitions."""
+    if isinstance(training, Examples):
+        mine = training.restricted(machines[0].members)
+        return [LocalSearch(mine, m, z, settings) for m, z in zip(machines, start, strict=True)]
+    # Imported on use: it polishes as this module does.
+    from maxmargin.solvers.perceptron.pocket_partitions import PartitionSearch
+
+    assert isinstance(training, RemoteExamples)
+    return [PartitionSearch(training, machines, start, settings)]
+
+
+def lower_bound(
+    training: Examples | RemoteExamples,
+    machine: Machine,
+    z: np.ndarray,
+    error: float,
+    limit: int,
+    seconds: float,
+) -> float:
+    """Return what E_in of no plane falls below, from witnesses around the rows that z gets wrong.
+
+    ``error`` is that of z; the search ends after so many witnesses or seconds.
+    """
+    # Imported on use, like all exact arithmetic.
+    from maxmargin.solvers.exact.packing import unavoidable
+
+    if isinstance(training, Examples):
+        some = training.restricted(machine.members)
+        total = float(machine.class_weight[some.codes].sum())
+    else:
+        from maxmargin.solvers.perceptron.pocket_partitions import drawn
+
+        (drawn_rows, _), (total,) = drawn(training), training.totals([machine])
+        some = drawn_rows.restricted(machine.among(drawn_rows.codes))
+    least = unavoidable(some, machine, z, limit, time.perf_counter() + seconds)
+    return min(least / total, error)
 
 
 def _visit(
