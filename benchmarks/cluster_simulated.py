@@ -9,10 +9,10 @@ import warnings
 from typing import Any
 
 import numpy as np
+from tests.simulated import Costs, Simulated
 
 import maxmargin as mm
 from benchmarks.cluster import block, labels
-from maxmargin.cluster.simulated import Costs, Simulated
 from maxmargin.rows.survey import survey
 
 PARTS, FEATURES, ROWS = 2_000, 100, 200_000

@@ -194,7 +194,8 @@ def serve(asked):
 def warm():
     """Import and compile what the programs need, before forking."""
     import maxmargin as mm
-    from maxmargin.cli import fit, predict, stream  # noqa: F401
+    from maxmargin.cli import inputs, output  # noqa: F401
+    from maxmargin.stream import session  # noqa: F401
 
     X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.5]], [0, 1, 1]
     for model in (mm.SoftMarginSVC(), mm.HardMarginSVC(), mm.Perceptron(order="shuffled")):

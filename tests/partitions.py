@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from distributed import Client, LocalCluster
 
-from maxmargin.cluster.simulated import Serial
 from maxmargin.rows.partitions import Weighted
+from simulated import Serial
 
 __all__ = ["blocks", "cluster", "noisy", "weighted"]
 

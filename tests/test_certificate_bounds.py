@@ -16,11 +16,11 @@ import maxmargin as mm
 from bank import problem
 from certified import exact_dual, exact_least, exact_primal
 from maxmargin.certificates.measure import Point, certificate
-from maxmargin.cluster.simulated import Serial
 from maxmargin.rows import as_rows
 from maxmargin.rows.survey import survey
 from partitions import blocks
 from planes import signs
+from simulated import Serial
 
 CLOSE = 1e-12  # what bounds on rounding may add to a relative gap
 

@@ -49,7 +49,7 @@ def judged(*arguments):
 @pytest.mark.parametrize("data", ["d.csv", "d.svm"])
 def test_our_own_models_are_optimal(data, large, monkeypatch):
     if large:
-        monkeypatch.setattr(inputs, "LARGE", 0)
+        monkeypatch.setattr(inputs, "MAX_LOADED_BYTES", 0)
     for model in (mm.SoftMarginSVC(C=0.3), mm.SoftMarginSVCCV([0.1, 1.0])):
         save(model.fit(X, Y), "m.json")
         code, content = judged("m.json", data, "--tol", "1e-6")

@@ -158,7 +158,7 @@ def broken(monkeypatch):
         def raises(*given, **options):
             raise error
 
-        monkeypatch.setattr("maxmargin.cli.separable.open_table", raises)
+        monkeypatch.setattr("maxmargin.cli.inputs.open_table", raises)
         return run("separable", write("d.csv", APART))
 
     return install

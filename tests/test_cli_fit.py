@@ -239,7 +239,7 @@ def test_people_read_the_certificate_and_the_error():
 @pytest.mark.parametrize("model", ["perceptron", "soft-margin", "hard-margin"])
 def test_every_kind_of_file_gives_the_same_model(name, model, large, monkeypatch):
     if large:
-        monkeypatch.setattr(inputs, "LARGE", 0)
+        monkeypatch.setattr(inputs, "MAX_LOADED_BYTES", 0)
     write(name, APART, SIGNS)
     content, found = fitted(name, "--model", model)
     expected = {

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import maxmargin as mm
 from commands import run
-from maxmargin.cli import inputs, samples
+from maxmargin.cli import drawing, output
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.options import Source
 from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay
@@ -28,9 +28,9 @@ NOTE = f"A fixed sample is drawn and counted: {SOME} of "
 @pytest.fixture(autouse=True)
 def little_room(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(samples, "room", lambda: 3 * N - 1)
-    monkeypatch.setattr(samples.draw, "__defaults__", ((), (), SOME))
-    monkeypatch.setattr("maxmargin.cli.inputs.LARGE", 1_000)
+    monkeypatch.setattr(drawing, "room", lambda: 3 * N - 1)
+    monkeypatch.setattr(drawing.draw, "__defaults__", ((), (), SOME))
+    monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 1_000)
 
 
 def write(name, rows=X, labels=Y):
@@ -78,7 +78,7 @@ def test_pictures_of_a_sample_have_the_model_of_all_rows(kind, drawn):
 @pytest.mark.parametrize("apart", [True, False])
 def test_the_sample_of_a_verdict_holds_its_proof(apart, drawn):
     rows, labels = (X[APART], np.where(SCORE > 0, "yes", "no")[APART]) if apart else (X, Y)
-    samples.room = lambda: 3 * len(rows) - 1  # the fixture puts it back
+    drawing.room = lambda: 3 * len(rows) - 1  # the fixture puts it back
     assert run("plot", write("d.csv", rows, labels), "--kind", "separability", "--out", "p.png")[0] == 0
     ((verdict, shown, given),) = drawn
     assert shown.shape == (SOME, 3) and verdict.separable == apart
@@ -101,10 +101,10 @@ def test_kinds_of_numbers_use_all_rows_and_kinds_of_planes_need_them():
         assert code == 0 and not err
     flat = ["plot", "d.csv", "--columns", "a,b", "--no-intercept", "--out", "p.png", "--kind"]
     assert run(*flat, "risk")[0] == 0  # two features fit
-    samples.room = lambda: 100
+    drawing.room = lambda: 100
     code, out, err = run(*flat, "risk")
     assert (code, out) == (2, "") and "--kind risk needs all rows in memory, at most 100 numbers" in err
-    samples.room = lambda: 20
+    drawing.room = lambda: 20
     code, out, err = run("plot", "d.csv", "--out", "p.png")
     assert (code, out) == (2, "") and "which leave room for 6." in err
 
@@ -150,7 +150,7 @@ def test_the_lab_opens_with_a_sample(monkeypatch):
 
 def test_text_is_encoded_by_all_of_the_family(monkeypatch):
     monkeypatch.setattr("maxmargin.laboratory.server.serve", lambda *a, **k: 0)
-    samples.room = lambda: 1 << 20
+    drawing.room = lambda: 1 << 20
     with open("d.csv", "w", encoding="utf-8") as file:
         file.write("colour,a,kind\n" + "red,1,yes\nblue,-1,no\nred,2,yes\nblue,3,no\n" * 5)
     for command in (["plot", "--out", "p.png"], ["report", "--out", "r.html"], ["lab"]):
@@ -159,15 +159,15 @@ def test_text_is_encoded_by_all_of_the_family(monkeypatch):
 
 
 def test_samples_of_sparse_rows_in_memory(monkeypatch):
-    samples.room = lambda: 10_000
+    drawing.room = lambda: 10_000
     S = sparse.random(500, 40, 0.1, random_state=0, format="csr")
     mm.write_svmlight(S, np.arange(500) % 2, "s.svm")
-    monkeypatch.setattr("maxmargin.cli.inputs.LARGE", 1 << 28)
+    monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 1 << 28)
     table = open_table(Source("s.svm"))
-    sample = samples.draw(table, [np.array([3, 499])])
+    sample = drawing.draw(table, [np.array([3, 499])])
     assert {3, 499} <= set(sample.rows) and len(sample.rows) == SOME
     np.testing.assert_array_equal(sample.X, S.toarray()[sample.rows])
-    np.testing.assert_array_equal(samples.draw(table).rows, samples.draw(table).rows)
+    np.testing.assert_array_equal(drawing.draw(table).rows, drawing.draw(table).rows)
 
 
 # Progress
@@ -178,24 +178,24 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.skipif(not inputs.OPEN.is_dir(), reason="only Linux tells how far a file is read")
+@pytest.mark.skipif(not output.OPEN_FILES.is_dir(), reason="only Linux tells how far a file is read")
 def test_how_far_a_file_is_read(tmp_path):
     (tmp_path / "d").write_bytes(b"x" * 100_000)
-    assert inputs.bytes_read(str(tmp_path / "d")) == 0
+    assert output.bytes_read(str(tmp_path / "d")) == 0
     with (tmp_path / "d").open("rb", buffering=0) as file:
         file.read(40_000)
-        assert inputs.bytes_read(str(tmp_path / "d")) == 40_000
-    assert inputs.bytes_read(str(tmp_path / "none")) == 0
+        assert output.bytes_read(str(tmp_path / "d")) == 40_000
+    assert output.bytes_read(str(tmp_path / "none")) == 0
 
 
 def test_progress_is_for_terminals(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "PATIENCE", 0.0)
-    monkeypatch.setattr(inputs, "OFTEN", 0.001)
+    monkeypatch.setattr(output, "BAR_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(output, "BAR_INTERVAL_SECONDS", 0.001)
     (tmp_path / "d.csv").write_bytes(b"x" * 100_000)
     for kind in (io.StringIO, Terminal):
         monkeypatch.setattr(sys, "stderr", kind())
         end = time.monotonic() + (120 if kind is Terminal else 0)
-        with inputs.reading(str(tmp_path / "d.csv")), (tmp_path / "d.csv").open("rb") as file:
+        with output.progress_bar(str(tmp_path / "d.csv")), (tmp_path / "d.csv").open("rb") as file:
             file.read(50_000)
             while "reading d.csv" not in sys.stderr.getvalue() and time.monotonic() < end:
                 pass

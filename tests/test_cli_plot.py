@@ -10,7 +10,6 @@ from PIL import Image
 import maxmargin as mm
 from commands import fresh_folder as fresh_folder
 from commands import run as command
-from maxmargin.cli.commands import PICTURES
 from maxmargin.cli.options import MODELS
 from maxmargin.cli.plot import NEEDS
 from maxmargin.plots import machine as machines
@@ -85,21 +84,20 @@ def options_for(kind):
 
 
 def test_every_kind_has_its_needs():
-    assert tuple(NEEDS) == PICTURES
     assert {model for need in NEEDS.values() for model in need.models} <= set(MODELS)
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("kind", NEEDS)
 def test_every_kind_of_two_classes(kind):
     check_drawn("two", *options_for(kind))
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("kind", NEEDS)
 def test_every_kind_of_one_machine(kind):
     check_drawn("three", *options_for(kind), "--machine", "b")
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("kind", NEEDS)
 def test_what_is_drawn_of_three_classes(kind):
     if not NEEDS[kind].two_classes:
         check_drawn("three", *options_for(kind))
@@ -124,7 +122,7 @@ def test_x_space_is_drawn_for_all_data_and_models(name, model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", [kind for kind in PICTURES if kind != "separability"])
+@pytest.mark.parametrize("kind", [kind for kind in NEEDS if kind != "separability"])
 @pytest.mark.parametrize("name", ["four", "three", "mixed", "one-class", "tiny-three", "one-feature"])
 def test_a_picture_or_one_line_that_says_what_is_needed(name, kind, model, monkeypatch):
     """All combinations; pictures are drawn, but not saved."""
@@ -227,11 +225,12 @@ def test_labels_of_machines():
 
 
 def test_rows_to_hold_out():
-    assert "Got 1 row of 'class a' instead" in check_refused(
+    assert "Got 1 row of class 'class a' instead" in check_refused(
         "tiny-three", "--kind", "path", "--machine", "a"
     )
-    assert "Got 6 rows, 2 to hold out, and 3 classes instead. Add rows." in check_refused(
-        "few", "--kind", "path"
+    assert (
+        "3 classes in both parts. Got 4 rows to train on and 2 to hold out instead. Add rows"
+        in check_refused("few", "--kind", "path")
     )
     check_drawn("few", "--kind", "path", "--machine", "a")
 

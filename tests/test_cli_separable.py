@@ -128,7 +128,7 @@ def test_the_same_numbers_in_many_formats(name):
 
 @pytest.mark.parametrize("name", SAME)
 def test_large_files_are_not_loaded(name, monkeypatch):
-    monkeypatch.setattr("maxmargin.cli.inputs.LARGE", 0)
+    monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 0)
     monkeypatch.setattr("maxmargin.cli.inputs.read_data", None)
     if name == "matrix.npy":
         np.save(name, NUMBERS)

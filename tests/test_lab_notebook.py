@@ -12,9 +12,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 
 from browser import browser  # noqa: F401 (a fixture)
+from commands import run
 from maxmargin import InputError
-from maxmargin.cli import lab as cli
-from maxmargin.cli.options import Source
 from maxmargin.laboratory.messages import respond
 from maxmargin.laboratory.notebook import lab
 from maxmargin.laboratory.opening import opening
@@ -115,7 +114,7 @@ def test_without_anywidget_it_says_what_to_install(monkeypatch):
         lab()
 
 
-def test_a_file_opens_the_page_of_the_command_line(tmp_path, monkeypatch, capsys):
+def test_a_file_opens_the_page_of_the_command_line(tmp_path, monkeypatch):
     digits = load_digits()
     keep = digits.target < 4
     table = pd.DataFrame(digits.data[keep]).assign(digit=digits.target[keep])
@@ -124,13 +123,14 @@ def test_a_file_opens_the_page_of_the_command_line(tmp_path, monkeypatch, capsys
     (path := tmp_path / "digits.csv").write_text(big.to_csv(index=False))
     seen = {}
     monkeypatch.setattr("maxmargin.laboratory.server.serve", lambda *a, **k: seen.update(k) or 0)
-    file = Source(str(path), label="digit")
-    assert cli.run("127.0.0.1", 0, False, file) == 0
+    command = "lab", path, "--label", "digit", "--port", 0, "--no-open"
+    code, _, err = run(*command)
+    assert code == 0
     assert len(seen["start"]["points"]) == 2000 and seen["start"]["labels"] == list("0123")
-    assert "drawn at random" in capsys.readouterr().err
-    assert cli.run("127.0.0.1", 0, False, file, features=["20", "21"]) == 0
+    assert "drawn at random" in err
+    assert run(*command, "--features", "20,21")[0] == 0
     assert seen["start"]["names"] == ["20", "21"] and not seen["open_browser"]
-    assert cli.run("127.0.0.1", 0, True) == 0 and seen["start"] is None and seen["open_browser"]
+    assert run("lab", "--port", 0)[0] == 0 and seen["start"] is None and seen["open_browser"]
 
 
 # How it answers

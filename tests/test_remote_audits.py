@@ -10,10 +10,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.svm import LinearSVC
 
 import maxmargin as mm
-from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators import certify as auditing
 from maxmargin.rows.survey import survey
 from partitions import blocks
+from simulated import Serial
 from zoo import quietly
 
 BREAST, SICK = load_breast_cancer(return_X_y=True)

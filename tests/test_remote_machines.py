@@ -14,13 +14,13 @@ from scipy import sparse
 
 import maxmargin as mm
 from maxmargin.cluster import dask as tree
-from maxmargin.cluster.simulated import Costs, Serial, Simulated
 from maxmargin.estimators.validation import check_survey
 from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.margin import soft_margin_partitions
 from maxmargin.solvers.remote import machines as remote_machines
 from partitions import blocks, noisy
+from simulated import Costs, Serial, Simulated, reduced
 
 
 def fitted(model, X, y, cuts=(), parts=5):
@@ -214,7 +214,7 @@ def test_sums_in_a_tree_are_those_of_all_at_once(monkeypatch):
 
 @given(values=st.lists(st.integers(), min_size=1, max_size=700), size=st.sampled_from([1, 2, 4, 8, 16]))
 def test_groups_are_neighbours_and_few_are_left(values, size):
-    left = tree.reduced([[v] for v in values], lambda group: list(chain(*group)))
+    left = reduced([[v] for v in values], lambda group: list(chain(*group)))
     assert list(chain(*left)) == values and len(left) <= tree.FAN
     assert [v for group in tree.in_groups(values, size) for v in group] == values
     assert tree.bundle_size(len(values), 1) * tree.BUSY <= max(len(values), tree.BUSY)

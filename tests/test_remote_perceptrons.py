@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.cluster.simulated import Costs, Serial, Simulated
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.examples import Form, RemoteExamples
@@ -29,6 +28,7 @@ from maxmargin.stopping import (
     WeightsSettle,
 )
 from partitions import blocks
+from simulated import Costs, Serial, Simulated
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 

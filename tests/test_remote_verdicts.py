@@ -11,12 +11,12 @@ from scipy import sparse
 
 import maxmargin as mm
 from bank import BANK
-from maxmargin.cluster.simulated import Serial
 from maxmargin.estimators.remote import separability as remote
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
 from separation import check_verdict, decide, signed
+from simulated import Serial
 
 
 @pytest.fixture

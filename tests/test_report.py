@@ -374,10 +374,18 @@ def test_a_hard_margin_without_a_solution_is_said_to_be_soft(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "options", "said"),
     [
-        ("aaaab", [], "two rows, one to train on and one to validate. Got 1 row of class 'b' instead"),
-        ("aabbcc", [], "each of the 3 classes must fit into both parts. Got 4 rows to train on and 2"),
-        ("aabbcc", ["--share", "0.8"], "Got 1 rows to train on and 5 to validate (--share 0.8)"),
-        ("a" * 30 + "bb", ["--share", "0.9"], "Got none of class 'b' with --share 0.9 instead"),
+        ("aaaab", [], "one to train on and one to hold out. Got 1 row of class 'b' instead"),
+        ("aabbcc", [], "each of the 3 classes in both parts. Got 4 rows to train on and 2 to hold out"),
+        (
+            "aabbcc",
+            ["--share", "0.8"],
+            "of the 3 classes in both parts. Got 1 row to train on and 5 to hold out",
+        ),
+        (
+            "a" * 30 + "bb",
+            ["--share", "0.9"],
+            "--share 0.9 needs a row of every class to train on. Got none",
+        ),
     ],
 )
 @pytest.mark.usefixtures("blank")

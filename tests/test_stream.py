@@ -15,8 +15,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.saving import to_dict
 from maxmargin.stream import hashed
 from maxmargin.stream import run as run_examples
-from maxmargin.stream.hashing import bucket
-from maxmargin.stream.learner import Learner
+from maxmargin.stream.learner import Learner, bucket
 from maxmargin.stream.text_input import read_svmlight_lines
 from streaming import Pieces, example, svmlight
 
@@ -128,7 +127,7 @@ def test_a_wide_row_is_sorted_by_comparing(monkeypatch):
     lines = svmlight(100, d=300, k=90)
     one, other = (mm.Perceptron(random_state=0) for _ in range(2))
     expected = in_blocks(lines, one, [])
-    monkeypatch.setattr(features, "MARKED", 0)
+    monkeypatch.setattr(features, "MAX_MARKED_COLUMNS", 0)
     assert in_blocks(lines, other, []) == expected
     assert to_dict(other) == to_dict(one)
 
@@ -297,7 +296,7 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD, ids=repr)
 def test_bad_lines_are_refused_with_their_place(text):
-    from maxmargin.cli.commands import stream
+    from maxmargin.cli.stream import stream
 
     with pytest.raises(InputError, match=BAD[text]) as found:
         command(text)
@@ -328,7 +327,7 @@ def test_lines_are_read_while_others_are_learned(bad, monkeypatch, tmp_path):
         lines[200] = bad
     content, found, before = "\n".join(lines).encode(), [], set(threading.enumerate())
     for worth in (0, 1 << 30):
-        monkeypatch.setattr(session, "WORTH", worth)
+        monkeypatch.setattr(session, "MIN_THREADED_BYTES", worth)
         out, state, words = io.BytesIO(), tmp_path / f"{worth}.json", ""
         try:
             run(stdin=Pieces(content, 5), stdout=out, checkpoint=str(state))

@@ -2,64 +2,82 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 import click
 
-from maxmargin.certificates.certificate import Certificate
-from maxmargin.cli.inputs import labels_of
-from maxmargin.cli.model_inputs import read_for, read_model
-from maxmargin.cli.options import Source
-from maxmargin.cli.output import certificate_content, finite, key, spoken
-from maxmargin.core.errors import InputError, NotSeparableError
-from maxmargin.estimators.hard_margin import HardMarginSVC
-from maxmargin.saving import audit
+import maxmargin as mm
+from maxmargin.cli import options
 
-EXACTLY = 1e-9  # relative gap to which the optimum itself is found
+TIGHTEST_TOL = 1e-9  # relative gap to which the optimum itself is found
 
 
-def run(path: str, file: Source, C: float | None, tol: float, as_json: bool) -> int:
-    """Print the certificate; return 0 if the model is the optimum within ``tol``, else 1."""
-    model = read_model(path, file.path)
-    C = _price(model, path) if C is None else C
-    table = read_for(model, file, labelled=True)
-    labels_of(table.y, file.path)
+@click.command()
+@click.argument("model", type=click.Path())
+@options.data(one_hot=False)
+@click.option(
+    "--C",
+    "C",
+    type=click.FloatRange(0, min_open=True),
+    help="Price of slack; inf for the hard margin. [default: that of the model]",
+)
+@click.option(
+    "--tol",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=1e-3,
+    show_default=True,
+    help="Relative gap up to which it counts as the optimum.",
+)
+@options.as_json
+def audit(model: str, file: options.Source, C: float | None, tol: float, as_json: bool) -> int:
+    """Judge a model on its training data: how far from the optimum it is, and why.
+
+    MODEL is a file of fit --out, of LIBLINEAR or LIBSVM (linear), or a table of weights (coef.csv: a
+    line "name, weight" per feature and one named intercept, or w₁, …, w_d, b in a line).
+
+    \b
+    P = ½‖w‖² + C Σ max(0, 1 − y f(x)) is that of the model,
+    D = Σ α − ½‖Σ α y x‖², 0 ≤ α ≤ C, Σ α y = 0, that of the optimum.
+    Exit code 0: (P − D) / P ≤ tol; 1: it is not; 2: a file cannot be used.
+    """  # noqa: D301  (click leaves the lines after a backspace as they are)
+    from maxmargin.cli import inputs, output
+
+    fitted = inputs.read_model(model, file.path)
+    C = _price_of_slack(fitted, model) if C is None else C
+    table = inputs.open_for_model(fitted, file, labelled=True)
+    inputs.find_labels(table.y, file.path)
     try:
-        found = audit(model, table.X, table.y, C, tol=min(EXACTLY, tol))
-    except NotSeparableError as error:
-        message = spoken(error.message)
-        content = {"model": path, "optimal": False, "message": message}
-        line = message[0].upper() + message[1:]
-        click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else line)
+        found = mm.saving.audit(fitted, table.X, table.y, C, tol=min(TIGHTEST_TOL, tol))
+    except mm.NotSeparableError as error:
+        message = output.in_options(error.message)
+        content = {"model": model, "optimal": False, "message": message}
+        click.echo(output.as_json(content) if as_json else message[0].upper() + message[1:])
         return 1
-    alone = isinstance(found, Certificate)
-    certificates = {None: found} if isinstance(found, Certificate) else found
-    optimal = all(certificate.relative_gap <= tol for certificate in certificates.values())
+    certificates = found if isinstance(found, dict) else {"": found}
+    gap = max([certificate.relative_gap for certificate in certificates.values()])
+    optimal = gap <= tol
     if as_json:
-        told = {key(label): certificate_content(c) for label, c in certificates.items()}
-        judged: dict[str, Any] = {"model": path, "optimal": optimal, "tol": tol}
-        judged |= {"certificate": next(iter(told.values()))} if alone else {"certificates": told}
-        click.echo(json.dumps(finite(judged), indent=1, ensure_ascii=False))
-        return 0 if optimal else 1
-    for label, certificate in certificates.items():
-        side = "" if alone else f"{key(label)}: "
-        click.echo(f"{side}{certificate}")
-    worst = max(certificate.relative_gap for certificate in certificates.values())
-    verdict = "Optimal" if optimal else "Not optimal"
-    click.echo(f"{verdict}: (P − D) / P = {max(worst, 0.0):.1e}, and {tol:g} is allowed.")
+        numbers = {output.key(k): output.certificate_content(c) for k, c in certificates.items()}
+        about = numbers if isinstance(found, dict) else numbers[""]
+        part = "certificates" if isinstance(found, dict) else "certificate"
+        click.echo(output.as_json({"model": model, "optimal": optimal, "tol": tol, part: about}))
+    else:
+        for label, certificate in certificates.items():
+            click.echo(f"{output.key(label)}: {certificate}" if isinstance(found, dict) else certificate)
+        verdict = "Optimal" if optimal else "Not optimal"
+        click.echo(f"{verdict}: (P − D) / P = {max(gap, 0.0):.1e}, and {tol:g} is allowed.")
     return 0 if optimal else 1
 
 
-def _price(model: Any, path: str) -> float:
-    """The C of a model that tells it."""
+def _price_of_slack(model: Any, path: str) -> float:
+    """Return the C of a model that tells it."""
     for name in ("C_", "C"):
         value = getattr(model, name, None)
         if value is not None:
             return float(value)
-    if isinstance(model, HardMarginSVC):
+    if isinstance(model, mm.HardMarginSVC):
         return math.inf
-    raise InputError(
+    raise mm.InputError(
         f"{path}: the model does not tell its C. Give it with --C; inf means the hard margin."
     )

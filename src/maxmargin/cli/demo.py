@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import time
 import warnings
+from typing import TYPE_CHECKING
 
-import numpy as np
-from rich.console import Console
-from rich.padding import Padding
-from rich.progress import track
-from rich.table import Table
-from rich.text import Text
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+import click
 
 import maxmargin as mm
 
-WORST = "worst perimeter", "worst texture"
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
-def run(quick: bool, out: str) -> None:
-    """Print the story, and write the page that sums it up."""
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(),
+    default="maxmargin-demo.html",
+    show_default=True,
+    help="The page that sums it up.",
+)
+@click.option("--quick", is_flag=True, help="Leave out the larger part (digits).")
+def demo(out: str, quick: bool) -> None:
+    """Tell the story of linear classification on data that ships with scikit-learn."""
+    from rich.console import Console
+
     console = Console(highlight=False, width=min(Console().width, 100))
     began = time.perf_counter()
     console.rule("[bold]maxmargin: the linear classifier that comes with its proof")
@@ -44,10 +48,16 @@ def _chapter(console: Console, title: str) -> None:
 
 
 def _say(console: Console, text: str) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
     console.print(Padding(Text(text), (0, 0, 0, 3)))  # as it is: [plots] is no markup
 
 
 def _separable(console: Console) -> None:
+    import numpy as np
+    from sklearn.datasets import load_iris
+
     iris = load_iris()
     X, y = iris.data, np.where(iris.target == 0, "setosa", "other")
     _chapter(console, "1  Iris setosa against the rest: the perceptron and its mistake bound")
@@ -68,17 +78,20 @@ def _xor(console: Console) -> None:
 
 
 def _verdicts(console: Console) -> None:
+    import numpy as np
+    from rich.table import Table
+    from sklearn.datasets import load_breast_cancer, load_iris
+
     _chapter(console, "3  Is it separable? Verdicts with exact proofs")
     iris, cancer = load_iris(), load_breast_cancer()
-    perimeter, texture = (cancer.data[:, list(cancer.feature_names).index(name)] for name in WORST)
+    names = list(cancer.feature_names)
+    perimeter = cancer.data[:, names.index("worst perimeter")]
+    texture = cancer.data[:, names.index("worst texture")]
     cases = {
         "iris, setosa": (iris.data, iris.target == 0),
         "iris, the others": (iris.data[50:], iris.target[50:]),
         "tumours": (cancer.data, cancer.target),
-        "tumours, 2 signs": (
-            np.column_stack([perimeter > 130, texture]),
-            cancer.target,
-        ),
+        "tumours, 2 signs": (np.column_stack([perimeter > 130, texture]), cancer.target),
     }
     table = Table("data", "verdict", "to a statistician", "because", box=None, padding=(0, 2))
     confirmed = 0
@@ -99,6 +112,10 @@ def _meeting(verdict: mm.Verdict) -> str:
 
 
 def _overlapping(console: Console) -> None:
+    from rich.table import Table
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import StandardScaler
+
     _chapter(console, "4  Breast cancer, 569 patients: the pocket keeps the best weights seen")
     X, y = load_breast_cancer(return_X_y=True)
     columns = "errors of", "the last perceptron", "the pocket", "the pocket, polished"
@@ -112,6 +129,8 @@ def _overlapping(console: Console) -> None:
 
 
 def _margins(console: Console) -> None:
+    from sklearn.datasets import load_iris
+
     iris = load_iris()
     X, y = iris.data, iris.target
     _chapter(console, "5  The largest margin, and the certificate that it is")
@@ -128,6 +147,10 @@ def _margins(console: Console) -> None:
 
 
 def _audit(console: Console) -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
+
     _chapter(console, "6  An audit: scikit-learn's LinearSVC, one feature shifted by 50")
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
@@ -150,14 +173,16 @@ def _page(console: Console, out: str, began: float) -> None:
         console.print(f"\nDone in {time.perf_counter() - began:.1f} s.")
         return
     mpl.use("Agg")
-    from maxmargin.plots import write_report
+    import numpy as np
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import train_test_split
 
     X, y = load_breast_cancer(return_X_y=True, as_frame=False)
     names = [str(name) for name in load_breast_cancer().feature_names]
     parts = train_test_split(X, np.where(y == 0, "malignant", "benign"), random_state=0)
     X_train, X_test, y_train, y_test = parts
     model = mm.HardMarginSVC().fit(X_train, y_train)
-    path = write_report(
+    path = mm.plots.write_report(
         out,
         model,
         X_train,
@@ -174,6 +199,12 @@ def _page(console: Console, out: str, began: float) -> None:
 
 
 def _digits(console: Console) -> None:
+    import numpy as np
+    from rich.console import Console
+    from rich.progress import track
+    from rich.table import Table
+    from sklearn.datasets import load_digits
+
     _chapter(console, "7  Digits, ten classes: one machine per class, each with its own story")
     X, y = load_digits(return_X_y=True)
     model = mm.PocketPerceptron(random_state=0)

@@ -2,127 +2,278 @@
 
 from __future__ import annotations
 
-import json
+import sys
 import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
-from maxmargin.cli.model_inputs import read_validation
-from maxmargin.cli.models import Wishes, estimator
-from maxmargin.cli.options import Source
-from maxmargin.cli.output import SOME, as_seconds, describe, finite, key, sentences, share, spoken
-from maxmargin.cli.separable import verdict_content
-from maxmargin.core.errors import BudgetWarning, NotSeparableError, count, some
-from maxmargin.saving import save, to_liblinear, to_onnx
-from maxmargin.saving.checkpoint import checkpoint
-from maxmargin.saving.model_file import check_model_name
+import maxmargin as mm
+from maxmargin.cli import options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from maxmargin.cli.inputs import Table
+
+MAX_FOLDS = 5
+MODELS_OF = {  # which models an option is for
+    "C": ("soft-margin",),
+    "cv": ("soft-margin",),
+    "tol": options.MARGINS,
+    "threshold": ("perceptron",),
+    "eta0": ("perceptron",),
+    "average": ("perceptron",),
+    "order": ("perceptron", "pocket"),
+    "seed": ("perceptron", "pocket"),
+    "max_iter": ("perceptron", "batch-perceptron"),
+    "max_updates": ("pocket",),
+    "jobs": options.MARGINS,
+}
+PARAMETERS = {"seed": "random_state", "jobs": "n_jobs"}  # options with another name in Python
 
 
-def run(file: Source, wishes: Wishes) -> int:
-    """Fit and print; return 1 if the hard margin has no solution, else 0."""
-    for option in ("out", "onnx", "liblinear"):
-        check_target(getattr(wishes, option), f"--{option}")
-    if wishes.out is not None:
-        check_model_name(wishes.out)
-    every = as_seconds(wishes.every)
-    table = open_table(file)
-    labels = labels_of(table.y, file.path)
-    check_columns(table, file, labels)
-    other = None
-    if wishes.validate is not None:
-        other = read_validation(wishes.validate, file, table, labels)
+@click.command()
+@options.data()
+@options.model
+@click.option("--cv", is_flag=True, help="Choose C by cross-validation, from 1e-4 to 1e4.")
+@click.option(
+    "--multi-class",
+    type=click.Choice(["ovr", "ovo"]),
+    default="ovr",
+    show_default=True,
+    help="Of three or more classes: one machine per class, or per pair.",
+)
+@click.option(
+    "--tol",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Relative gap to stop at. [default: 1e-6 soft, 1e-9 hard]",
+)
+@options.perceptron_step
+@click.option(
+    "--order",
+    type=click.Choice(["cyclic", "shuffled", "random"]),
+    default="cyclic",
+    show_default=True,
+    help="Order of the rows.",
+)
+@click.option("--average", is_flag=True, help="Keep the mean of the weights of all steps.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random orders.")
+@click.option(
+    "--max-iter", type=click.IntRange(1), default=100, show_default=True, help="Budget of epochs."
+)
+@click.option(
+    "--max-updates",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Budget of updates of the pocket.",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Budget of time, with --cv for all fits together. [default: none]",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Machines, or folds of --cv, side by side.",
+)
+@options.checkpoint
+@options.validate
+@click.option("--out", type=click.Path(), help="Write the model to this file (JSON).")
+@click.option("--onnx", type=click.Path(), help="Write it as an ONNX graph, too.")
+@click.option("--liblinear", type=click.Path(), help="Write it as a LIBLINEAR model, too.")
+@options.as_json
+def fit(
+    file: options.Source,
+    model: str,
+    checkpoint: str | None,
+    every: str,
+    validate: str | None,
+    out: str | None,
+    onnx: str | None,
+    liblinear: str | None,
+    as_json: bool,
+    **settings: Any,
+) -> int:
+    """Fit a model; print its certificate, or why it stopped, and its error.
+
+    Files too large for memory are read in blocks, over and over. Exit code 0: fitted; 1: no plane
+    separates the classes (hard margin); 2: the data cannot be used.
+
+    \b
+    When it stops, with f(x) = w·x + b and y = ±1:
+      soft-margin       P = ½‖w‖² + C Σ ξ,  ξ = max(0, 1 − y f(x))
+                        D = Σ α − ½‖Σ α y x‖²,  0 ≤ α ≤ C,  Σ α y = 0
+                        (P − D) / P ≤ tol
+      hard-margin       the same with ξ = 0 and C = ∞;  or no plane separates
+                        the classes: Σ α y (x, 1) = 0, α ≥ 0, Σ α > 0
+      perceptron        y f(x) > δ for all rows (else w ← w + η y x, b ← b + η y);
+                        or w, b are exactly those of an earlier epoch;
+                        or max-iter epochs
+      batch-perceptron  R = Σ max(0, −y f(x)) = 0 with f(x) ≠ 0 for all rows;
+                        or max-iter steps
+      pocket            y f(x) > 0 for all rows;  or max-updates updates
+      each of them      max-seconds
+    """  # noqa: D301  (click leaves the lines after a backspace as they are)
+    options.check_model_options(model, MODELS_OF)
+    options.check_every(checkpoint)
+    if settings["cv"] and options.is_given("C"):
+        raise click.UsageError("--cv chooses C, and --C says it. Leave one of them out.")
+    if file.path == validate == "-":
+        raise click.UsageError("Only one of DATA and --validate can be standard input.")
+    from maxmargin.cli import inputs, output
+    from maxmargin.saving.model_file import check_model_name
+
+    for path, option in ((out, "--out"), (onnx, "--onnx"), (liblinear, "--liblinear")):
+        inputs.check_target(path, option)
+    if out is not None:
+        check_model_name(out)
+    seconds_between = options.as_seconds(every)
+    table, labels = inputs.open_labelled(file)
+    other = None if validate is None else inputs.open_validation(validate, file, table, labels)
     began = time.perf_counter()
+    estimator = _estimator(model, table.y, file.path, **settings)
+    work = estimator if checkpoint is None else mm.checkpoint(estimator, checkpoint, seconds_between)
     try:
-        model = estimator(wishes, table.y, file.path)
-        fitting = model if wishes.checkpoint is None else checkpoint(model, wishes.checkpoint, every)
-        model = _fit(fitting, table, other, hasattr(model, "stop"))
-    except NotSeparableError as error:
-        _say_not_separable(error, wishes)
+        fitted = _fit(work, table, other if hasattr(estimator, "stop") else None)
+    except mm.NotSeparableError as error:
+        _print_not_separable(error, model, as_json)
         return 1
     seconds = time.perf_counter() - began
     if table.named:
-        model.feature_names_in_ = np.array(table.names, dtype=object)
-    model.encoding_ = table.remembered()
-    _write(model, wishes)
-    n, d = table.shape
-    reach = table.rows.column_reach
-    content: dict[str, Any] = {
-        "model": wishes.model,
+        fitted.feature_names_in_ = _as_objects(table.names)
+    fitted.encoding_ = table.reading
+    if out is not None:
+        mm.save(fitted, out)
+    if onnx is not None:
+        mm.saving.to_onnx(fitted, onnx)
+    if liblinear is not None:
+        _write_liblinear(fitted, liblinear)
+    content = {
+        "model": model,
         "data": file.path,
-        "rows": n,
-        "features": d,
+        "rows": table.shape[0],
+        "features": table.shape[1],
         "classes": labels,
-        **describe(model, reach),
-        "training_errors": _errors(model, table),
+        **output.model_content(fitted, table.rows.column_reach),
+        **_errors("training", fitted, table),
         "seconds": round(seconds, 3),
+        **({} if other is None else _errors("validation", fitted, other)),
     }
-    content["training_error"] = content["training_errors"] / n
-    if other is not None:
-        content["validation_errors"] = _errors(model, other)
-        content["validation_error"] = content["validation_errors"] / other.shape[0]
-    if wishes.as_json:
-        click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
-        return 0
-    shown = "standard input" if file.path == "-" else file.path
-    classes = f"{len(labels):,} classes ({some(labels, SOME)})"
-    click.echo(f"{shown}: {count(n, 'row', ',')}, {count(d, 'feature', ',')}, {classes}.")
-    if columns_used(table):
-        click.echo(columns_used(table))
-    for sentence in sentences(model, reach):
-        click.echo(sentence)
-    click.echo(f"Training error: {share(content['training_errors'], n)}.")
-    if other is not None:
-        click.echo(f"Validation error: {share(content['validation_errors'], other.shape[0])}.")
+    if as_json:
+        click.echo(output.as_json(content))
+    else:
+        _print_report(fitted, table, other, content)
     return 0
 
 
-def _fit(model: Any, table: Table, other: Table | None, watches: bool) -> Any:
-    X, y = table.X, table.y
+def _estimator(
+    model: str,
+    y: np.ndarray,
+    path: str,
+    *,
+    no_intercept: bool,
+    multi_class: str,
+    max_seconds: float | None,
+    **settings: Any,
+) -> Any:
+    """Return the model that was asked for; a progress bar is shown only to people."""
+    given = {
+        PARAMETERS.get(name, name): settings[name]
+        for name, models in MODELS_OF.items()
+        if model in models and settings[name] is not None
+    }
+    given |= {
+        "fit_intercept": not no_intercept,
+        "multi_class": multi_class,
+        "verbose": int(sys.stderr.isatty()),
+    }
+    if model in options.MARGINS:
+        given["max_seconds"] = max_seconds
+    elif max_seconds is not None:
+        given["stop"] = mm.stopping.MaxSeconds(max_seconds)
+    if given.pop("cv", False):
+        del given["C"]
+        return mm.SoftMarginSVCCV(cv=_folds(y, path), **given)
+    return getattr(mm, options.MODELS[model])(**given)
+
+
+def _folds(y: np.ndarray, path: str) -> int:
+    """Return how many folds there can be with every class in each."""
+    from maxmargin.cli import inputs
+
+    label, fewest = inputs.rarest(y)
+    if fewest < 2:
+        raise mm.InputError(
+            f"{path}: --cv needs at least 2 rows of every class. Got 1 row of {label!r} instead. "
+            "Add rows, or choose C yourself with --C."
+        )
+    return min(MAX_FOLDS, fewest)
+
+
+def _fit(model: Any, table: Table, validation: Table | None) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BudgetWarning)  # what is printed says it
-        if other is not None and watches:  # perceptrons watch the validation error
-            return model.fit(X, y, X_val=other.X, y_val=other.y)
-        return model.fit(X, y)
+        warnings.simplefilter("ignore", mm.BudgetWarning)  # what is printed says it
+        if validation is None:
+            return model.fit(table.X, table.y)
+        return model.fit(table.X, table.y, X_val=validation.X, y_val=validation.y)
 
 
-def _errors(model: Any, table: Table) -> int:
-    return int(np.count_nonzero(model.predict(table.rows) != table.y))
+def _as_objects(names: list[str]) -> np.ndarray:
+    import numpy as np
+
+    return np.array(names, dtype=object)
 
 
-def _write(model: Any, wishes: Wishes) -> None:
-    if wishes.out is not None:
-        save(model, wishes.out)
-    if wishes.onnx is not None:
-        to_onnx(model, wishes.onnx)
-    if wishes.liblinear is not None:
-        classes = model.classes_.tolist()
-        numbers = None
-        if any(not isinstance(label, int) or isinstance(label, bool) for label in classes):
-            numbers = list(range(len(classes)))
-            pairs = ", ".join(f"{k} for {label}" for k, label in zip(numbers, classes, strict=True))
-            click.echo(f"{wishes.liblinear}: labels of LIBLINEAR are integers: {pairs}.", err=True)
-        to_liblinear(model, wishes.liblinear, numbers)
+def _errors(kind: str, model: Any, table: Table) -> dict[str, float]:
+    wrong = int((model.predict(table.rows) != table.y).sum())
+    return {f"{kind}_errors": wrong, f"{kind}_error": wrong / table.shape[0]}
 
 
-def _say_not_separable(error: NotSeparableError, wishes: Wishes) -> None:
-    """The verdict, instead of a model."""
-    verdicts = error.verdicts
-    if wishes.as_json:
-        found = {key(label): verdict_content(verdict) for label, verdict in verdicts.items()}
-        content: dict[str, Any] = {"model": wishes.model, "separable": False}
-        content["message"] = spoken(error.message)
-        if len(found) == 1:
-            content["verdict"] = next(iter(found.values()))
-        else:
-            content["verdicts"] = found
-        click.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
+def _write_liblinear(model: Any, path: str) -> None:
+    classes = model.classes_.tolist()
+    numbers = None
+    if any(not isinstance(label, int) or isinstance(label, bool) for label in classes):
+        numbers = list(range(len(classes)))
+        pairs = ", ".join([f"{k} for {label}" for k, label in enumerate(classes)])
+        click.echo(f"{path}: labels of LIBLINEAR are integers: {pairs}.", err=True)
+    mm.saving.to_liblinear(model, path, numbers)
+
+
+def _print_report(model: Any, table: Table, other: Table | None, content: dict[str, Any]) -> None:
+    from maxmargin.cli import inputs, output
+    from maxmargin.core.errors import count, some
+
+    (n, d), labels = table.shape, content["classes"]
+    shown = "standard input" if content["data"] == "-" else content["data"]
+    classes = f"{len(labels):,} classes ({some(labels, output.MAX_LISTED)})"
+    lines = [f"{shown}: {count(n, 'row', ',')}, {count(d, 'feature', ',')}, {classes}."]
+    lines += filter(None, [inputs.columns_used(table)])
+    lines += output.model_sentences(model, table.rows.column_reach)
+    lines.append(f"Training error: {output.share(content['training_errors'], n)}.")
+    if other is not None:
+        errors = output.share(content["validation_errors"], other.shape[0])
+        lines.append(f"Validation error: {errors}.")
+    click.echo("\n".join(lines))
+
+
+def _print_not_separable(error: mm.NotSeparableError, model: str, as_json: bool) -> None:
+    """Print the verdict, instead of a model."""
+    from maxmargin.cli import output
+
+    message, verdicts = output.in_options(error.message), error.verdicts
+    if as_json:
+        found = {output.key(k): output.verdict_content(v) for k, v in verdicts.items()}
+        about = {"verdicts": found} if len(found) > 1 else {"verdict": next(iter(found.values()))}
+        click.echo(output.as_json({"model": model, "separable": False, "message": message, **about}))
         return
     if len(verdicts) > 1:
-        click.echo(spoken(error.message))
+        click.echo(message)
     for verdict in verdicts.values():
         click.echo(str(verdict))
     if len(verdicts) == 1:  # the verdict says all that the error says, but what to do

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
-F = TypeVar("F", bound=Callable[..., Any])
+import maxmargin as mm
+
+Command = Callable[..., Any]  # the function of a command
+MODELS = {  # and what Python calls them
+    "perceptron": "Perceptron",
+    "batch-perceptron": "BatchPerceptron",
+    "pocket": "PocketPerceptron",
+    "hard-margin": "HardMarginSVC",
+    "soft-margin": "SoftMarginSVC",
+}
 MARGINS = "hard-margin", "soft-margin"
-MODELS = "perceptron", "batch-perceptron", "pocket", *MARGINS
+DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
+SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Source(NamedTuple):
-    """What of which file is meant."""
+    """A data file, and what of it is meant."""
 
     path: str
     label: str | None = None
@@ -27,22 +38,22 @@ class Source(NamedTuple):
     first_index: int | None = None
 
 
-def is_given(option: str) -> bool:
-    """Whether an option of the running command was given, not left at its default."""
-    return click.get_current_context().get_parameter_source(option) != ParameterSource.DEFAULT
+def together(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds arguments and options in this order."""
+    return lambda command: functools.reduce(lambda done, add: add(done), reversed(decorators), command)
 
 
 def names(text: str | None) -> tuple[str, ...]:
-    """Names that were given with commas between them."""
-    return () if text is None else tuple(name.strip() for name in text.split(","))
+    """Split names at their commas."""
+    return () if text is None else tuple([name.strip() for name in text.split(",")])
 
 
-def from_file(required: bool = True, encoded: bool = True) -> Callable[[F], F]:
-    """DATA and the options that say what of it is meant; the command gets them as ``file``.
+def data(required: bool = True, one_hot: bool = True) -> Callable[[Command], Command]:
+    """Add DATA and the options that say what of it is meant; the command gets them as ``file``.
 
-    Text may be ``encoded`` (``--one-hot``), unless a model says how.
+    ``one_hot=False`` is for commands with a model that says how text is encoded.
     """
-    options = [
+    declared = [
         click.argument("data", type=click.Path(), required=required),
         click.option(
             "--label", help="Column of the labels: a name or a number from 0. [default: the last]"
@@ -59,45 +70,76 @@ def from_file(required: bool = True, encoded: bool = True) -> Callable[[F], F]:
             type=click.IntRange(0, 1),
             help="Index of the first feature of svmlight text. [default: 1, or as in training]",
         ),
+        click.option(
+            "--one-hot", is_flag=True, help="Encode columns of text, one feature per category."
+        ),
+        click.option(
+            "--cache-dir",
+            type=click.Path(),
+            help="Folder for the converted form of a large file. [default: beside it]",
+        ),
     ]
-    if encoded:
-        text = "Encode columns of text, one feature per category."
-        options.append(click.option("--one-hot", is_flag=True, help=text))
-    text = "Folder for the converted form of a large file. [default: beside it]"
-    options.append(click.option("--cache-dir", type=click.Path(), help=text))
+    if not one_hot:
+        del declared[-2]
 
-    def decorate(command: F) -> F:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def bundled(*given: Any, **rest: Any) -> Any:
-            path, label = rest.pop("data"), rest.pop("label")
-            columns, drop = names(rest.pop("columns")), names(rest.pop("drop"))
-            how = rest.pop("header"), rest.pop("one_hot", False), rest.pop("cache_dir")
-            first = rest.pop("first_index")
-            file = None if path is None else Source(path, label, columns, drop, *how, first)
-            return command(*given, file=file, **rest)
+        def with_file(**given: Any) -> Any:
+            path = given.pop("data")
+            chosen = {name: given.pop(name) for name in Source._fields if name in given}
+            chosen |= {"columns": names(chosen["columns"]), "drop": names(chosen["drop"])}
+            return command(file=None if path is None else Source(path, **chosen), **given)
 
-        decorated: Any = bundled
-        for option in reversed(options):
-            decorated = option(decorated)
-        return cast(F, decorated)
+        return together(*declared)(with_file)
 
     return decorate
 
 
-def with_model(command: F) -> F:
-    """The options that choose a model."""
-    for option in (
-        click.option("--no-intercept", is_flag=True, help="Only planes through the origin."),
-        click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of slack."),
-        click.option("--model", type=click.Choice(MODELS), default="soft-margin", show_default=True),
-    ):
-        command = option(command)
-    return command
+no_intercept = click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+model = together(
+    click.option("--model", type=click.Choice(list(MODELS)), default="soft-margin", show_default=True),
+    click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of slack."),
+    no_intercept,
+)
+validate = click.option("--validate", type=click.Path(), help="A file of validation rows.")
+perceptron_step = together(
+    click.option(
+        "--threshold",
+        type=click.FloatRange(0),
+        default=0.0,
+        show_default=True,
+        help="δ of the perceptron.",
+    ),
+    click.option(
+        "--eta0",
+        type=click.FloatRange(0, min_open=True),
+        default=1.0,
+        show_default=True,
+        help="η, its step.",
+    ),
+)
+checkpoint = together(
+    click.option(
+        "--checkpoint", type=click.Path(), help="Keep the state in this file, and go on from it."
+    ),
+    click.option(
+        "--every", default="10s", show_default=True, help="Time between checkpoints: 10s, 500ms, 2m."
+    ),
+)
+features = click.option(
+    "--features", help="Two features to show, separated by a comma. [default: a projection]"
+)
 
 
-def check_own(model: str, own: Mapping[str, Sequence[str]]) -> None:
-    """Refuse an option that the model has no use for; ``own`` says which models have one."""
-    for option, models in own.items():
+def is_given(option: str) -> bool:
+    """Whether an option of the running command was given, not left at its default."""
+    return click.get_current_context().get_parameter_source(option) != ParameterSource.DEFAULT
+
+
+def check_model_options(model: str, models_of: Mapping[str, Sequence[str]]) -> None:
+    """Refuse an option that the model does not use; ``models_of`` names the models that use it."""
+    for option, models in models_of.items():
         if is_given(option) and model not in models:
             shown = f"--{option.replace('_', '-')}"
             raise click.UsageError(
@@ -106,51 +148,27 @@ def check_own(model: str, own: Mapping[str, Sequence[str]]) -> None:
             )
 
 
-def kept(command: F) -> F:
-    """The options of work that can be ended and go on."""
-
-    @functools.wraps(command)
-    def checked(*given: Any, **rest: Any) -> Any:
-        if rest["checkpoint"] is None and is_given("every"):
-            raise click.UsageError(
-                "--every is for work with a --checkpoint. Got none. Name its file, or leave --every out."
-            )
-        return command(*given, **rest)
-
-    every = click.option(
-        "--every", default="10s", show_default=True, help="Time between checkpoints: 10s, 500ms, 2m."
-    )
-    what = "Keep the state in this file, and go on from it."
-    return cast(F, click.option("--checkpoint", type=click.Path(), help=what)(every(checked)))
+def check_every(checkpoint: str | None) -> None:
+    """Refuse ``--every`` without ``--checkpoint``."""
+    if checkpoint is None and is_given("every"):
+        raise click.UsageError(
+            "--every is for work with a --checkpoint. Got none. Name its file, or leave --every out."
+        )
 
 
-def as_json(command: F) -> F:
-    """The option for machines."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
+def as_seconds(every: str) -> float:
+    """Return a duration in seconds: 10s, 500ms, 2m, 1h; a number alone is seconds."""
+    found = DURATION.fullmatch(every.strip())
+    if found is None:
+        raise mm.InputError(
+            f"--every must be a time such as 10s, 500ms, 2m or 1h. Got {every!r} instead."
+        )
+    return float(found[1]) * SECONDS[found[2]]
 
 
-def two_features(text: str | None) -> list[str]:
-    """The two features to show, or none."""
-    shown = list(names(text))
+def two_features(text: str | None) -> tuple[str, ...]:
+    """Return the two features to show, or none."""
+    shown = names(text)
     if text is not None and len(shown) != 2:
         raise click.UsageError("--features takes two names or numbers, separated by a comma.")
     return shown
-
-
-def online(command: F) -> F:
-    """δ and η of the online perceptron."""
-    threshold = click.option(
-        "--threshold",
-        type=click.FloatRange(0),
-        default=0.0,
-        show_default=True,
-        help="δ of the perceptron.",
-    )
-    eta0 = click.option(
-        "--eta0",
-        type=click.FloatRange(0, min_open=True),
-        default=1.0,
-        show_default=True,
-        help="η, its step.",
-    )
-    return threshold(eta0(command))

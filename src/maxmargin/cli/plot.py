@@ -6,32 +6,28 @@ the command line, all at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from sklearn.model_selection import train_test_split
 
-from maxmargin.checker import canonical
-from maxmargin.cli.inputs import Table, cannot_write, check_columns, check_target, labels_of, open_table
-from maxmargin.cli.models import fit_by_name
-from maxmargin.cli.options import Source
-from maxmargin.cli.samples import (
-    draw,
-    in_memory,
-    is_drawable,
-    model_among,
-    model_rows,
-    verdict_among,
-    verdict_rows,
-)
-from maxmargin.core.errors import InputError, count, some
+import maxmargin as mm
+from maxmargin.cli import options
 
-SOME = 10  # names that are written out
-HELD_OUT = 0.3  # share of the rows on which a path of C is judged
+if TYPE_CHECKING:
+    import numpy as np
+
+    from maxmargin.cli.inputs import Table
+
+MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
+UNUSED = {"separability": ("model", "C"), "path": ("C",)}  # options that a picture has no use for
+ENDINGS = ".png", ".svg", ".pdf", ".jpg"
+CS = [10.0**k for k in range(-3, 4)]  # along a path
+PATH_HELD_OUT = 0.3  # share of the rows on which a path is judged
+FILM_TITLES = {"perceptron": "Perceptron", "batch-perceptron": "Batch perceptron"}
+MAX_LISTED = 10  # labels that an error lists
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Need:
     two_classes: bool = False  # or one machine of several
     two_features: bool = False
     bias: bool | None = None
-    most_rows: int | None = None
+    max_rows: int | None = None
     features: bool = False  # whether --features says what is shown
     shows: str = "rows"  # all "rows", or a "sample" of them, or "numbers" about them
 
@@ -63,16 +59,133 @@ NEEDS = {
     "errors": Need(("perceptron", "batch-perceptron", "pocket"), two_classes=True, shows="numbers"),
     "path": Need(("soft-margin",), shows="numbers"),
 }
-FILM = Need(("perceptron", "batch-perceptron"), two_classes=True, most_rows=2_000, features=True)
+FILM = Need(("perceptron", "batch-perceptron"), two_classes=True, max_rows=2_000, features=True)
 
 
-def check_need(
-    name: str, need: Need, *, model: str, intercept: bool, d: int, n: int, labels: list[Any], alone: bool
+@click.command()
+@options.data()
+@options.model
+@click.option("--kind", type=click.Choice(list(NEEDS)), default="x-space", show_default=True)
+@click.option(
+    "--machine",
+    metavar="LABEL",
+    help="Of three or more classes: the class whose machine, against all others, is drawn.",
+)
+@options.features
+@click.option("--out", type=click.Path(), help="The picture.  [default: picture.png]")
+@click.option(
+    "--animate", "film", type=click.Path(), help="Write the film of a run: .gif, .mp4 or .html."
+)
+@click.option(
+    "--slowly",
+    type=click.FloatRange(0.02, 60),
+    help="Seconds for each of the first ten updates of a film.  [default: 1.0]",
+)
+@click.option(
+    "--quickly",
+    type=click.FloatRange(0.02, 60),
+    help="Seconds for each of the next hundred.  [default: 0.08]",
+)
+def plot(
+    file: options.Source,
+    model: str,
+    C: float,
+    no_intercept: bool,
+    kind: str,
+    machine: str | None,
+    features: str | None,
+    out: str | None,
+    film: str | None,
+    slowly: float | None,
+    quickly: float | None,
 ) -> None:
-    """Raise with everything that the picture ``name`` lacks; ``alone``: one machine is chosen."""
-    lacks: list[tuple[str, str, str]] = []  # what is needed, what was given, what to do
-    if need.two_classes and len(labels) > 2 and not alone:
-        do = f"Choose a class, against all others, with --machine and one of {some(labels, SOME)}."
+    """Draw a picture of a model and its data, or the film of a perceptron's run.
+
+    w-space, both-spaces, risk and risk-surface need two features and --no-intercept; weights and section
+    two features and --model hard-margin; certificate a margin; mistakes and errors a perceptron. path
+    shows the error of soft margins against C on held-out rows. Of three or more classes, x-space and
+    path show all, and the others one machine, chosen with --machine.
+    """
+    options.check_model_options(model, MODELS_OF)
+    for option in UNUSED.get(kind, ()):
+        if options.is_given(option):
+            raise click.UsageError(f"--kind {kind} has no use for --{option}. Leave it out.")
+    shown = options.two_features(features)
+    if film is None and (slowly or quickly):
+        raise click.UsageError("--slowly and --quickly are for a film. Name it with --animate.")
+    if film is not None and out is not None:
+        raise click.UsageError("--animate names the film, --out a picture. Leave one of them out.")
+    from maxmargin.cli import drawing, inputs
+    from maxmargin.plots.style import pyplot
+
+    pyplot().switch_backend("Agg")
+    name, need = (f"--kind {kind}", NEEDS[kind]) if film is None else ("--animate", FILM)
+    if shown and not need.features:
+        raise mm.InputError(
+            f"--features is for x-space, separability and --animate. Got {name} instead."
+        )
+    out = _check_target(out or "picture.png") if film is None else _check_film(film, kind)
+    table = inputs.open_table(file)
+    labels = inputs.find_labels(table.y, file.path)
+    label = None if machine is None else _chosen_class(machine, labels)
+    lacks = _lacks(need, table, labels, machine, model, not no_intercept)
+    if lacks:
+        needed, given = (_listed([lack[k] for lack in lacks], "and") for k in (0, 1))
+        remedies = " ".join([lack[2] for lack in lacks if lack[2]])
+        raise mm.InputError(f"{name} needs {needed}. Got {given} instead. {remedies}".rstrip())
+    inputs.check_columns(table, file, labels)
+    view: dict[str, Any] = {"features": _places(shown, table.names)} if shown else {}
+    if need.shows == "rows" or drawing.is_drawable(table):
+        table = drawing.in_memory(table, name)
+    picture = Picture(table, model, C, not no_intercept, label, view)
+    if film is None:
+        _save(picture.draw(kind), out, picture.machine_name, picture.note)
+    else:
+        tempo = {"seconds_slow": slowly, "seconds_fast": quickly}
+        picture.film(out, {key: seconds for key, seconds in tempo.items() if seconds is not None})
+    click.echo(out)
+
+
+def _check_target(out: str) -> str:
+    from maxmargin.cli import inputs
+
+    if Path(out).suffix.lower() not in ENDINGS:
+        raise mm.InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
+    inputs.check_target(out, "--out")
+    return out
+
+
+def _check_film(film: str, kind: str) -> str:
+    from maxmargin.plots.film.animation import find_writer
+
+    if kind != "x-space":
+        raise mm.InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")
+    find_writer(film, "--animate")
+    return film
+
+
+def _chosen_class(machine: str, labels: list[Any]) -> Any:
+    """Return the label that --machine means."""
+    from maxmargin.cli import inputs
+
+    if len(labels) == 2:
+        raise mm.InputError(
+            "--machine chooses one machine of several, for three or more classes. Got two classes "
+            "instead, which have one. Leave it out."
+        )
+    return inputs.label_called(machine, labels, "--machine")
+
+
+def _lacks(
+    need: Need, table: Table, labels: list[Any], machine: str | None, model: str, intercept: bool
+) -> list[tuple[str, str, str]]:
+    """Return what a picture needs and does not get: what is needed, what was given, what to do."""
+    from maxmargin.core.errors import count, some
+
+    lacks = []
+    n, d = table.shape
+    if need.two_classes and len(labels) > 2 and machine is None:
+        do = f"Choose a class, against all others, with --machine and one of {some(labels, MAX_LISTED)}."
         lacks.append(("two classes", f"{len(labels)} classes", do))
     if need.two_features and d != 2:
         do = "Choose two features with --columns." if d > 2 else "Name a file with two."
@@ -81,68 +194,42 @@ def check_need(
         lacks.append(("a bias", "--no-intercept", "Leave out --no-intercept."))
     if need.bias is False and intercept:
         lacks.append(("a plane through the origin", "a bias", "Add --no-intercept."))
-    if need.most_rows is not None and n > need.most_rows:
-        lacks.append((f"at most {need.most_rows:,} rows", f"{n:,} rows", "Name a smaller file."))
+    if need.max_rows is not None and n > need.max_rows:
+        lacks.append((f"at most {need.max_rows:,} rows", f"{n:,} rows", "Name a smaller file."))
     if need.models and model not in need.models:
-        lacks.append((f"--model {_list(need.models, 'or')}", f"--model {model}", ""))
-    if lacks:
-        needed, given = (_list([lack[k] for lack in lacks], "and") for k in (0, 1))
-        remedies = " ".join(lack[2] for lack in lacks if lack[2])
-        raise InputError(f"{name} needs {needed}. Got {given} instead. {remedies}".rstrip())
+        lacks.append((f"--model {_listed(need.models, 'or')}", f"--model {model}", ""))
+    return lacks
 
 
-def find_label(text: str, labels: list[Any]) -> Any:
-    """The label that --machine means."""
-    if len(labels) == 2:
-        raise InputError(
-            "--machine chooses one machine of several, for three or more classes. Got two classes "
-            "instead, which have one. Leave it out."
-        )
-    known = {canonical(str(label)): label for label in labels}
-    if canonical(text) not in known:
-        raise InputError(
-            f"--machine must be one of the labels {some(labels, SOME)}. Got {text!r} instead."
-        )
-    return known[canonical(text)]
-
-
-def check_rows_to_hold_out(y: np.ndarray) -> None:
-    """Raise unless some rows of every class can be held out and some kept."""
-    labels, counts = np.unique(y, return_counts=True)
-    if counts.min() < 2:
-        few = labels[np.argmin(counts)]
-        raise InputError(
-            "--kind path holds out rows of every class, and needs at least 2 rows of each. "
-            f"Got 1 row of {few.item()!r} instead. Add rows, or leave this class out of the file."
-        )
-    held = int(np.ceil(HELD_OUT * len(y)))
-    if held < len(labels):
-        raise InputError(
-            f"--kind path holds out {HELD_OUT:.0%} of the rows, and needs one of them for each class. "
-            f"Got {len(y)} rows, {held} to hold out, and {len(labels)} classes instead. Add rows."
-        )
-
-
-def _list(parts: Sequence[str], word: str) -> str:
-    """a, b and c."""
+def _listed(parts: Sequence[str], word: str) -> str:
+    """Return a, b and c."""
     return f" {word} ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-# The pictures of a file: a model or one of its machines, by the kinds of the command line.
+def _places(features: Sequence[str], names: list[str]) -> tuple[int, ...]:
+    """Return the numbers of features that are called by name or number."""
+    places = []
+    for name in features:
+        by_number = name.isascii() and name.isdigit() and int(name) < len(names)
+        if name not in names and not by_number:
+            raise mm.InputError(
+                f"--features must name two of {', '.join(names[:20])}. Got {name!r} instead."
+            )
+        places.append(names.index(name) if name in names else int(name))
+    return tuple(places)
 
-CS = [10.0**k for k in range(-3, 4)]  # along a path
-TITLES = {"perceptron": "Perceptron", "batch-perceptron": "Batch perceptron"}  # of a film
 
-
+@dataclass
 class Picture:
     """What is drawn of which data; a model is fitted for the pictures that show one."""
 
-    def __init__(
-        self, data: Table, model: str, C: float, intercept: bool, label: Hashable, shown: dict[str, Any]
-    ) -> None:
-        self.data, self.names, self.shown = data, data.names, shown
-        self.note = ""  # what there is to say if not all rows are drawn
-        self.model, self.C, self.intercept, self.label = model, C, intercept, label
+    table: Table
+    model: str
+    C: float
+    intercept: bool
+    label: Hashable  # the class whose machine is drawn; None for all
+    view: dict[str, Any]
+    note: str = ""  # what there is to say if not all rows are drawn
 
     @property
     def machine_name(self) -> str:
@@ -154,29 +241,32 @@ class Picture:
     @property
     def sides(self) -> np.ndarray:
         """The labels, or two: the class that was chosen, and all others."""
+        import numpy as np
+
         from maxmargin.plots.machine import REST
 
-        y = self.data.y
+        y = self.table.y
         return y if self.label is None else np.where(y == self.label, f"class {self.label}", REST)
 
     def fit(self, kind: str = "") -> tuple[Any, Any, Any]:
-        """The model and its data, or the machine that was chosen and its own."""
+        """Return the model and its data, or the machine that was chosen and its own."""
+        from maxmargin.cli import drawing
         from maxmargin.plots.machine import stand_in
 
-        X, y, label = self.data.X, self.data.y, self.label
+        X, y, label = self.table.X, self.table.y, self.label
         if self.model == "hard-margin":  # the machines of other classes need not exist
             y, label = self.sides, None
-        estimator, note = fit_by_name(self.model, self.C, self.intercept, X, y)
+        estimator, note = drawing.fit_to_draw(self.model, self.C, self.intercept, X, y)
         if note and kind in ("weights", "section"):
-            raise InputError(
+            raise mm.InputError(
                 f"--kind {kind} shows where the planes that separate the classes are. Got classes that "
                 "no plane separates instead. --kind separability shows why."
             )
         if note:
             click.echo(f"{note} --kind separability shows why.", err=True)
-        if kind and NEEDS[kind].shows == "sample" and not is_drawable(self.data):
-            sample = draw(self.data, wanted=model_rows(estimator))
-            estimator, X, y = model_among(estimator, sample.rows), sample.X, y[sample.rows]
+        if kind and NEEDS[kind].shows == "sample" and not drawing.is_drawable(self.table):
+            sample = drawing.draw(self.table, wanted=drawing.model_rows(estimator))
+            estimator, X, y = drawing.model_among(estimator, sample.rows), sample.X, y[sample.rows]
             self.note = sample.note
         return (estimator, X, y) if label is None else stand_in(estimator, X, y, label)
 
@@ -186,25 +276,27 @@ class Picture:
 
         machine, X, y = self.fit()
         if not len(machine.trace_):
-            raise InputError(
+            raise mm.InputError(
                 "--animate shows the updates of a run. Got a run without any instead: its first weights "
                 "are right for every row."
             )
-        title = ", ".join(filter(None, (TITLES[self.model], self.machine_name)))
-        film = machine.trace_.animate(X, y, names=self.names, title=title, **tempo, **self.shown)
+        title = ", ".join(filter(None, (FILM_TITLES[self.model], self.machine_name)))
+        film = machine.trace_.animate(X, y, names=self.table.names, title=title, **tempo, **self.view)
         write(film, path, "--animate")
 
     def draw(self, kind: str) -> Any:
-        """The picture of that kind."""
+        """Return the picture of that kind."""
         from maxmargin import plots
 
         if kind == "separability":
             return self._separability()
         if kind == "path":
             return self._path()
-        named: dict[str, Any] = {"names": self.names}
-        pictures: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-            "x-space": (plots.XSpaceDisplay.from_estimator, named | self.shown),
+        if kind == "errors":
+            return plots.ErrorDisplay.from_estimator(self.fit(kind)[0])
+        named: dict[str, Any] = {"names": self.table.names}
+        pictures: dict[str, tuple[Any, dict[str, Any]]] = {
+            "x-space": (plots.XSpaceDisplay.from_estimator, named | self.view),
             "w-space": (plots.WSpaceDisplay.from_estimator, named),
             "both-spaces": (plots.both_spaces, named),
             "risk": (plots.RiskDisplay.from_estimator, named),
@@ -213,108 +305,37 @@ class Picture:
             "section": (plots.WeightSpaceDisplay.from_estimator, named | {"kind": "section"}),
             "certificate": (plots.CertificateDisplay.from_estimator, {}),
             "mistakes": (plots.MistakesDisplay.from_estimator, {}),
-            "errors": (lambda model, X, y: plots.ErrorDisplay.from_estimator(model), {}),
         }
-        picture, options = pictures[kind]
-        return picture(*self.fit(kind), **options)
+        picture, given = pictures[kind]
+        return picture(*self.fit(kind), **given)
 
     def _separability(self) -> Any:
+        from maxmargin.cli import drawing
         from maxmargin.estimators.separability import decide
-        from maxmargin.plots import SeparabilityDisplay
 
-        X, y = self.data.X, self.data.y
+        X, y, names = self.table.X, self.table.y, self.table.names
         sides = None if self.label is None else (self.label, None)
-        found: Any = decide(X, y, fit_intercept=self.intercept, names=self.names, sides=sides)
-        if not is_drawable(self.data):
-            sample = draw(self.data, *verdict_rows(found, self.data))
-            found, X, y = verdict_among(found, sample.rows), sample.X, sample.y
+        verdict: Any = decide(X, y, fit_intercept=self.intercept, names=names, sides=sides)
+        if not drawing.is_drawable(self.table):
+            sample = drawing.draw(self.table, *drawing.verdict_rows(verdict, self.table))
+            verdict, X, y = drawing.verdict_among(verdict, sample.rows), sample.X, sample.y
             self.note = sample.note
-        return SeparabilityDisplay.from_verdict(found, X, y, **self.shown)
+        return mm.plots.SeparabilityDisplay.from_verdict(verdict, X, y, **self.view)
 
     def _path(self) -> Any:
-        from maxmargin.estimators.soft_margin import SoftMarginSVC
-        from maxmargin.plots import PathDisplay
+        from maxmargin.cli import inputs
 
-        y = self.sides
-        check_rows_to_hold_out(y)
-        parts = train_test_split(np.arange(len(y)), test_size=HELD_OUT, stratify=y, random_state=0)
-        train, test = ((self.data.X[rows], y[rows]) for rows in parts)
-        machines = SoftMarginSVC(fit_intercept=self.intercept).path(*train, CS)
-        return PathDisplay.from_path(machines, *train, *test)
-
-
-ENDINGS = (".png", ".svg", ".pdf", ".jpg")
-
-
-def run(
-    file: Source,
-    model: str,
-    C: float,
-    intercept: bool,
-    kind: str,
-    machine: str | None,
-    features: list[str],
-    out: str,
-    film: str | None,
-    tempo: dict[str, float],
-) -> int:
-    """Draw and save; print where; return 0."""
-    from maxmargin.plots.style import pyplot
-
-    pyplot().switch_backend("Agg")
-    name, need = (f"--kind {kind}", NEEDS[kind]) if film is None else ("--animate", FILM)
-    if features and not need.features:
-        raise InputError(f"--features is for x-space, separability and --animate. Got {name} instead.")
-    if film is None:
-        _check_out(out)
-    else:
-        _check_film(film, kind)
-    data = open_table(file)
-    labels = labels_of(data.y, file.path)
-    alone = None if machine is None else find_label(machine, labels)
-    n, d = data.shape
-    check_need(
-        name, need, model=model, intercept=intercept, d=d, n=n, labels=labels, alone=machine is not None
-    )
-    check_columns(data, file, labels)
-    shown = {"features": tuple(map(_column(data.names), features))} if features else {}
-    if need.shows == "rows" or is_drawable(data):
-        data = in_memory(data, name)
-    picture = Picture(data, model, C, intercept, alone, shown)
-    if film is not None:
-        picture.film(film, tempo)
-    else:
-        _save(picture.draw(kind), out, picture.machine_name, picture.note)
-    click.echo(out if film is None else film)
-    return 0
-
-
-def _check_out(out: str) -> None:
-    if Path(out).suffix.lower() not in ENDINGS:
-        raise InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
-    check_target(out, "--out")
-
-
-def _check_film(film: str, kind: str) -> None:
-    from maxmargin.plots.film.animation import find_writer
-
-    if kind != "x-space":
-        raise InputError(f"--kind {kind} and --animate are two pictures. Leave one of them out.")
-    find_writer(film, "--animate")
-
-
-def _column(names: list[str]) -> Callable[[str], int]:
-    def column(name: str) -> int:
-        if name in names:
-            return names.index(name)
-        if name.isascii() and name.isdigit() and int(name) < len(names):
-            return int(name)
-        raise InputError(f"--features must name two of {', '.join(names[:20])}. Got {name!r} instead.")
-
-    return column
+        X, y = self.table.X, self.sides
+        remedy = "Add rows, or leave small classes out of the file."
+        train, test = inputs.hold_out(y, PATH_HELD_OUT, "--kind path", remedy)
+        train_rows = X[train], y[train]
+        machines = mm.SoftMarginSVC(fit_intercept=self.intercept).path(*train_rows, CS)
+        return mm.plots.PathDisplay.from_path(machines, *train_rows, X[test], y[test])
 
 
 def _save(display: Any, out: str, machine: str, note: str) -> None:
+    from maxmargin.core.errors import unwritable
+
     ax = getattr(display, "ax_", None)
     figure = display.figure_ if ax is None and hasattr(display, "figure_") else None
     if figure is None:
@@ -327,4 +348,4 @@ def _save(display: Any, out: str, machine: str, note: str) -> None:
     try:
         figure.savefig(out, dpi=150)
     except OSError as error:
-        raise cannot_write(out, "--out", error.strerror or str(error)) from error
+        raise unwritable(out, error, "--out") from error

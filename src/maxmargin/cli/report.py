@@ -3,147 +3,115 @@
 from __future__ import annotations
 
 import html
-import math
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from sklearn.model_selection import train_test_split
 
-from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.cli.inputs import Table, check_columns, check_target, labels_of, open_table
-from maxmargin.cli.model_inputs import read_validation
-from maxmargin.cli.models import fit_by_name
-from maxmargin.cli.options import MARGINS, Source
-from maxmargin.cli.samples import (
-    Sample,
-    draw,
-    in_memory,
-    is_drawable,
-    model_among,
-    model_rows,
-    verdict_among,
-    verdict_rows,
-)
-from maxmargin.core.errors import InputError
-from maxmargin.estimators.separability import decide
-from maxmargin.plots import XSpaceDisplay
-from maxmargin.plots.report.gallery import (
-    certificate_pictures,
-    learning_pictures,
-    machine_text,
-    verdict_picture,
-)
-from maxmargin.plots.report.page import Proofs, badge, chips, gallery, picture, sentences
-from maxmargin.plots.report.writing import data_section, errors_section, write_page, write_report
-from maxmargin.rows import Rows, as_rows
+import maxmargin as mm
+from maxmargin.cli import options
 
-MACHINES = 20  # whose certificates are written out
+if TYPE_CHECKING:
+    import numpy as np
+
+    from maxmargin.cli.drawing import Sample
+    from maxmargin.cli.inputs import Table
+
+MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
+MAX_MACHINES = 20  # whose certificates are written out
 ENCODED = "Columns of text are encoded, and the proofs are about the features made of them."
+OTHER_SHARE = (
+    "Use --share 0 to leave validation out, --validate FILE to name other rows, or another --share."
+)
 
 
-def run(
-    file: Source, model: str, C: float, intercept: bool, validate: str | None, share: float, out: str
-) -> int:
-    """Fit, judge and write the page; return 0."""
-    check_target(out, "--out")
-    table = open_table(file)
-    labels = labels_of(table.y, file.path)
-    check_columns(table, file, labels)
-    small = is_drawable(table)
-    table = in_memory(table, "report") if small else table
+@click.command()
+@options.data()
+@options.model
+@options.validate
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 0.9),
+    default=0.2,
+    show_default=True,
+    help="Without --validate: the share of rows held out; 0 for none.",
+)
+@click.option(
+    "--out", type=click.Path(), default="report.html", show_default=True, help="The page to write."
+)
+def report(
+    file: options.Source,
+    model: str,
+    C: float,
+    no_intercept: bool,
+    validate: str | None,
+    share: float,
+    out: str,
+) -> None:
+    """Write a page: the data, the verdict, the model, its certificate and pictures.
+
+    The page is one HTML file that asks for nothing from outside. Its path is printed.
+    """
+    options.check_model_options(model, MODELS_OF)
+    from maxmargin.cli import drawing, inputs
+    from maxmargin.plots.report.writing import write_report
+
+    inputs.check_target(out, "--out")
+    table, labels = inputs.open_labelled(file)
+    small = drawing.is_drawable(table)
+    table = drawing.in_memory(table, "report") if small else table
     X, y, X_val, y_val = table.X, table.y, None, None
     if validate is not None:
-        other = read_validation(validate, file, table, labels)
+        other = inputs.open_validation(validate, file, table, labels)
         X_val, y_val = other.X, other.y
     elif share > 0:
-        train, test = _split(y, share)
+        train, test = inputs.hold_out(y, share, f"--share {share:g}", OTHER_SHARE)
         X, y, X_val, y_val = X[train], y[train], X[test], y[test]
-    estimator, note = fit_by_name(model, C, intercept, X, y)
-    shown = "soft-margin" if note else model
+    estimator, note = drawing.fit_to_draw(model, C, not no_intercept, X, y)
     notes = [note] if note else []
     notes += [ENCODED] if table.encoding else []
-    for note in notes:
-        click.echo(note, err=True)
-    options: dict[str, Any] = {
+    for text in notes:
+        click.echo(text, err=True)
+    page: dict[str, Any] = {
         "X_val": X_val,
         "y_val": y_val,
-        "title": f"{shown} on {file.path}",
-        "recipe": _recipe(file, model, C, intercept, validate, share, out),
+        "title": f"{'soft-margin' if note else model} on {file.path}",
+        "recipe": _recipe(model),
         "notes": notes,
     }
     if small:
-        known: dict[str, Any] = {
-            "whole": (table.X, table.y),
-            "names": table.names,
-            "source": table.source,
-        }
-        target = write_report(out, estimator, X, y, **known, **options)
+        page |= {"whole": (table.X, table.y), "names": table.names, "source": table.source}
+        target = write_report(out, estimator, X, y, **page)
     else:
-        target = _write_large_report(out, estimator, table._replace(X=X, y=y), table, **options)
+        target = _write_large_report(out, estimator, table._replace(X=X, y=y), table, **page)
     click.echo(str(target))
-    return 0
 
 
-def _recipe(
-    file: Source, model: str, C: float, intercept: bool, validate: str | None, share: float, out: str
-) -> str:
-    """The command that makes the page again."""
-    command = ["maxmargin", "report", file.path, "--model", model, "--out", out]
-    options = {
-        "--label": file.label,
-        "--columns": ",".join(file.columns) or None,
-        "--drop": ",".join(file.drop) or None,
-        "--cache-dir": file.cache_dir,
-        "--first-index": None if file.first_index is None else str(file.first_index),
-        "--C": _exactly(C) if model in MARGINS else None,
-        "--validate": validate,
-        "--share": None if validate is not None else _exactly(share),
-    }
-    command += [part for name, value in options.items() if value is not None for part in (name, value)]
-    command += [] if intercept else ["--no-intercept"]
-    command += ["--one-hot"] if file.one_hot else []
-    command += [] if file.header is None else ["--header" if file.header else "--no-header"]
-    return shlex.join(command)
-
-
-def _exactly(number: float) -> str:
-    return repr(float(number)).removesuffix(".0")
-
-
-def _split(y: np.ndarray, share: float) -> Any:
-    """Which rows to train on, and which to validate on, every class in its proportion."""
-    labels, counts = np.unique(y, return_counts=True)
-    held = math.ceil(share * len(y))
-    fewest = int(np.argmin(counts))
-    if counts[fewest] < 2:
-        raise _cannot_split(
-            "every class must have two rows, one to train on and one to validate",
-            f"1 row of class {labels.tolist()[fewest]!r}",
-        )
-    if min(held, len(y) - held) < len(labels):
-        raise _cannot_split(
-            f"a row of each of the {len(labels)} classes must fit into both parts",
-            f"{len(y) - held} rows to train on and {held} to validate (--share {share:g})",
-        )
-    parts = train_test_split(np.arange(len(y)), test_size=share, stratify=y, random_state=0)
-    missing = np.setdiff1d(labels, y[parts[0]]).tolist()
-    if missing:
-        raise _cannot_split(
-            "every class must have a row to train on",
-            f"none of class {missing[0]!r} with --share {share:g}",
-        )
-    return parts
-
-
-def _cannot_split(allowed: str, given: str) -> InputError:
-    return InputError(
-        f"to hold out rows for validation, {allowed}. Got {given} instead. Use --share 0 to leave "
-        "validation out, --validate FILE to name other rows, or another --share."
-    )
+def _recipe(model: str) -> str:
+    """Return the command that makes the page again."""
+    context = click.get_current_context()
+    words = ["maxmargin", "report"]
+    unused = [option for option, models in MODELS_OF.items() if model not in models]
+    unused += ["share"] if context.params["validate"] is not None else []
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif (
+            value is None
+            or parameter.name in unused
+            or (value is False and not parameter.secondary_opts)
+        ):
+            continue
+        elif isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+        elif isinstance(value, float):
+            words += [parameter.opts[0], str(value).removesuffix(".0")]
+        else:
+            words += [parameter.opts[0], str(value)]
+    return shlex.join(words)
 
 
 def _write_large_report(
@@ -159,9 +127,14 @@ def _write_large_report(
     notes: Sequence[str],
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
+    from maxmargin.cli import drawing
+    from maxmargin.estimators.separability import decide
+    from maxmargin.plots.report.page import sentences
+    from maxmargin.plots.report.writing import data_section, errors_section, write_page
+    from maxmargin.rows import Rows, as_rows
+
     verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
-    sample = draw(trained, wanted=model_rows(model))
-    said = "\n".join([*notes, sample.note])
+    sample = drawing.draw(trained, wanted=drawing.model_rows(model))
     click.echo(sample.note, err=True)
     X, y = (trained.X, trained.y) if y_val is None else (X_val, y_val)
     predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
@@ -169,7 +142,7 @@ def _write_large_report(
     sections = [
         ("The data", data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
         ("Is it separable?", _verdict(verdict, whole)),
-        ("The model", sentences(said) + _model(model, trained, sample)),
+        ("The model", sentences("\n".join([*notes, sample.note])) + _model(model, trained, sample)),
         ("How good is it?", errors_section(predicted, y, classes, held_out=y_val is not None)),
         ("Make it again", f"<pre>{html.escape(recipe)}</pre>"),
     ]
@@ -177,7 +150,9 @@ def _write_large_report(
 
 
 def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The least, mean and largest value of every feature, in one pass."""
+    """Return the least, mean and largest value of every feature, in one pass."""
+    import numpy as np
+
     n, d = table.shape
     low, high, total = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d)
     block: Any
@@ -190,21 +165,29 @@ def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return low, total / n, high
 
 
-def _verdict(verdict: Verdict | MulticlassVerdict, whole: Table) -> str:
-    if isinstance(verdict, MulticlassVerdict):
+def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: Table) -> str:
+    from maxmargin.cli import drawing
+    from maxmargin.plots.report.gallery import verdict_picture
+    from maxmargin.plots.report.page import Proofs, badge, chips, gallery, sentences
+
+    if isinstance(verdict, mm.MulticlassVerdict):
         rest = {str(label): v.kind for label, v in verdict.rest.items()}
         pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
         return "\n".join([sentences(str(verdict)), chips(rest), chips(pairs)])
-    sample = draw(whole, *verdict_rows(verdict, whole))
-    shown = gallery([verdict_picture(verdict_among(verdict, sample.rows), sample.X, sample.y)])
+    sample = drawing.draw(whole, *drawing.verdict_rows(verdict, whole))
+    drawn = drawing.verdict_among(verdict, sample.rows)
+    shown = gallery([verdict_picture(drawn, sample.X, sample.y)])
     proof = Proofs(whole.source).block(verdict)
     text = f"<p>{badge(verdict.kind)}</p>\n{sentences(str(verdict))}\n{proof}"
     return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
 
 
 def _model(model: Any, trained: Table, sample: Sample) -> str:
+    from maxmargin.plots.report.gallery import machine_text
+    from maxmargin.plots.report.page import gallery
+
     parts = [f"<pre>{html.escape(repr(model))}</pre>"]
-    for label, machine in list(model.machines_.items())[:MACHINES]:
+    for label, machine in list(model.machines_.items())[:MAX_MACHINES]:
         alone = len(model.machines_) == 1
         text = machine_text(machine)
         summary = f"<summary>{html.escape(str(label))}</summary>"
@@ -213,9 +196,15 @@ def _model(model: Any, trained: Table, sample: Sample) -> str:
 
 
 def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
-    drawn = model_among(model, sample.rows)
+    from maxmargin.cli import drawing
+    from maxmargin.plots.report.gallery import certificate_pictures, learning_pictures
+    from maxmargin.plots.report.page import picture
+
+    drawn = drawing.model_among(model, sample.rows)
     yield picture(
-        lambda ax: XSpaceDisplay.from_estimator(drawn, sample.X, sample.y, names=trained.names, ax=ax),
+        lambda ax: mm.plots.XSpaceDisplay.from_estimator(
+            drawn, sample.X, sample.y, names=trained.names, ax=ax
+        ),
         "The model",
         "What it says where, and a sample of the rows it was trained on.",
     )

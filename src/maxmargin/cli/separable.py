@@ -2,93 +2,78 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
-import numpy as np
 
-from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
-from maxmargin.checker import canonical
-from maxmargin.cli.inputs import Table, check_columns, check_target, columns_used, labels_of, open_table
-from maxmargin.cli.options import Source
-from maxmargin.cli.output import key
-from maxmargin.core.errors import InputError
-from maxmargin.estimators.separability import decide
+import maxmargin as mm
+from maxmargin.cli import options
 
 
-def run(
-    file: Source,
+@click.command()
+@options.data()
+@click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
+@click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
+@options.no_intercept
+@click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
+@options.as_json
+def separable(
+    file: options.Source,
     one: str | None,
     other: str | None,
-    intercept: bool,
+    no_intercept: bool,
     proof: str | None,
     as_json: bool,
 ) -> int:
-    """Print the verdict; return 0 if the classes are separable, else 1."""
-    check_target(proof, "--proof")
-    data = open_table(file)
-    check_columns(data, file, labels_of(data.y, file.path))
+    """Is the data linearly separable? A verdict with an exact proof.
+
+    Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used.
+    """
+    if other is not None and one is None:
+        raise click.UsageError("--against needs --class.")
+    if proof is not None and file.one_hot:
+        raise click.UsageError(
+            "--proof is about the numbers in the file, --one-hot makes others. Leave one of them out."
+        )
+    from maxmargin.cli import inputs, output
+    from maxmargin.estimators.separability import decide
+
+    inputs.check_target(proof, "--proof")
+    table, labels = inputs.open_labelled(file)
     verdict = decide(
-        data.X,
-        data.y,
-        fit_intercept=intercept,
-        names=data.names,
-        sides=None if one is None else _sides(data, one, other),
+        table.X,
+        table.y,
+        fit_intercept=not no_intercept,
+        names=table.names,
+        sides=None if one is None else _sides(labels, one, other),
     )
-    if isinstance(verdict, MulticlassVerdict):
+    if isinstance(verdict, mm.MulticlassVerdict):
         if proof is not None:
-            raise InputError(
+            raise mm.InputError(
                 "--proof needs two classes. "
                 f"Got {len(verdict.rest)}: {', '.join(map(str, list(verdict.rest)[:10]))}. "
                 "Choose with --class LABEL (against all others), or --class LABEL --against LABEL."
             )
-        content: Any = {
-            "rest": {key(label): verdict_content(v) for label, v in verdict.rest.items()},
-            "pairs": {key(label): verdict_content(v) for label, v in verdict.pairs.items()},
+        content: dict[str, Any] = {
+            "rest": {output.key(k): output.verdict_content(v) for k, v in verdict.rest.items()},
+            "pairs": {output.key(k): output.verdict_content(v) for k, v in verdict.pairs.items()},
         }
     else:
-        content = verdict_content(verdict)
+        content = output.verdict_content(verdict)
         if proof is not None:
-            verdict.proof.with_source(**data.source).save(proof)
-    click.echo(json.dumps(content, indent=1, ensure_ascii=False) if as_json else str(verdict))
-    if columns_used(data) and not as_json:
-        click.echo(columns_used(data))
+            verdict.proof.with_source(**table.source).save(proof)
+    click.echo(output.as_json(content) if as_json else str(verdict))
+    if inputs.columns_used(table) and not as_json:
+        click.echo(inputs.columns_used(table))
     return 0 if verdict.separable else 1
 
 
-def _sides(data: Table, one: str, other: str | None) -> tuple[Any, Any]:
-    """The labels of the data that were asked for; None for all others."""
-    known = {canonical(str(value)): value for value in np.unique(data.y).tolist()}
-    found = []
-    for name in (one, other):
-        if name is not None and canonical(name) not in known:
-            some = ", ".join(list(known)[:20])
-            raise InputError(
-                f"--class and --against must be among the labels {some}. Got {name!r} instead."
-            )
-        found.append(None if name is None else known[canonical(name)])
-    if found[0] == found[1]:
-        raise InputError(f"--class and --against must be two classes. Got {one!r} twice.")
-    return found[0], found[1]
+def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
+    """Return the labels that --class and --against mean; None for all others."""
+    from maxmargin.cli import inputs
 
-
-def verdict_content(verdict: Verdict) -> dict[str, Any]:
-    """The verdict for machines; exact weights are fractions in text, as in the proof."""
-    content: dict[str, Any] = {
-        "kind": verdict.kind,
-        "statistical_name": verdict.statistical_name,
-        "positive": verdict.positive,
-        "negative": verdict.negative,
-        "w": None if verdict.w is None else verdict.w.tolist(),
-        "b": verdict.b,
-        "plane_is_exact": verdict.plane_is_exact,
-        "margin": None if verdict.margin is None else list(verdict.margin),
-        "on_plane": verdict.on_plane.tolist(),
-        "runs_to_infinity": {name: "+" if sign > 0 else "-" for name, sign in verdict.infinite.items()},
-        "work": verdict.work._asdict(),
-    }
-    for part in ("witness", "span"):
-        if part in verdict.proof.content:
-            content[part] = verdict.proof.content[part]
-    return content
+    positive = inputs.label_called(one, labels, "--class")
+    negative = None if other is None else inputs.label_called(other, labels, "--against")
+    if positive == negative:
+        raise mm.InputError(f"--class and --against must be two classes. Got {one!r} twice.")
+    return positive, negative

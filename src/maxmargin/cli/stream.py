@@ -4,25 +4,55 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import socket
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from maxmargin.checker import canonical
-from maxmargin.cli.output import as_seconds
-from maxmargin.core.errors import InputError
-from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.files.reader import typed_labels
-from maxmargin.saving import save
-from maxmargin.saving.model_file import check_model_name
-from maxmargin.stream.hashing import check_bits
-from maxmargin.stream.learner import Learner
-from maxmargin.stream.session import Session, StreamState, open_predictions, read_state
-from maxmargin.stream.text_input import ENDING, Lines
+import maxmargin as mm
+from maxmargin.cli import options
+
+if TYPE_CHECKING:
+    from maxmargin.stream.session import StreamState
+
+
+@click.command()
+@click.argument("data", type=click.Path(), default="-")
+@options.perceptron_step
+@click.option("--average", is_flag=True, help="Predict with the mean of the weights of all steps.")
+@options.no_intercept
+@click.option("--labels", help="All labels, separated by commas. [default: as they come]")
+@click.option("--hash", "bits", type=click.IntRange(1, 28), help="Hash feature names to 2^BITS columns.")
+@click.option(
+    "--report", type=click.IntRange(0), default=0, help="Report mistakes every so many examples."
+)
+@options.checkpoint
+@click.option(
+    "--resume",
+    type=click.Choice(["skip", "go-on", "never"]),
+    default="skip",
+    show_default=True,
+    help="With a checkpoint there: skip what was learned of the same input, take the input as new, or "
+    "begin anew.",
+)
+@click.option("--save", "model_path", type=click.Path(), help="Write the model at the end (JSON).")
+@click.option("--out", type=click.Path(), help="Write predictions here. [default: standard output]")
+@options.as_json
+def stream(data: str, no_intercept: bool, labels: str | None, **given: Any) -> int:
+    """Learn online: predict each example before learning it.
+
+    DATA (default: standard input) is svmlight text or JSON lines, {"x": {name: value, …}, "y": label}.
+    An update is made if y f(x) ≤ δ: w ← w + η y x, b ← b + η y. An example without a label (in svmlight
+    none or ?, in JSON no y or null) is only predicted. Predictions go to standard output; the
+    progressive error, and how many examples had no label, to standard error.
+    """
+    options.check_every(given["checkpoint"])
+    given |= {"intercept": not no_intercept, "labels": options.names(labels)}
+    if data == "-":
+        return run(**given)
+    with open(data, "rb") as stdin:
+        return run(**given, stdin=stdin)
 
 
 def run(
@@ -43,59 +73,49 @@ def run(
     stdout: BinaryIO | None = None,
 ) -> int:
     """Learn from standard input until it ends, or Ctrl-C; return 0."""
+    from maxmargin.saving.model_file import check_model_name
+    from maxmargin.stream.learner import Learner, check_bits
+    from maxmargin.stream.session import Session, open_predictions
+    from maxmargin.stream.text_input import Lines
+
     source = sys.stdin.buffer if stdin is None else stdin
     target = sys.stdout.buffer if stdout is None else stdout
-    seconds = as_seconds(every)
+    seconds = options.as_seconds(every)
     if model_path is not None:
         check_model_name(model_path)
-    model = Perceptron(threshold, eta0, average=average, fit_intercept=intercept, random_state=0)
+    model = mm.Perceptron(threshold, eta0, average=average, fit_intercept=intercept, random_state=0)
     model._check_params()
     if bits is not None:
         check_bits(bits)
     announced = fixed_labels(labels) if labels else None
     state = _state(model, bits, announced, checkpoint, resume)
     lines = Lines(source, checked=checkpoint is not None)
-    skipped = state.read if resume == "skip" else 0
     learner = Learner(state.model, bits, announced)
     with open_predictions(out, target, as_json, state.written or 0) as predictions:
         session = Session(state, learner, lines, predictions, _say, report, checkpoint, seconds)
         try:
-            _learn(session, skipped)
+            session.run(skip=state.read if resume == "skip" else 0)
         except BrokenPipeError:  # nobody reads on: what was not read is not in the checkpoint either
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
     if model_path is not None:
-        save(state.model, model_path)
+        mm.save(state.model, model_path)
     _say(state.tally.summary())
     return 0
 
 
 def fixed_labels(texts: Sequence[str]) -> dict[str, Any]:
     """The labels that were announced, by their texts: numbers if all of them are."""
+    from maxmargin.checker import canonical
+    from maxmargin.files.reader import typed_labels
+
     names = [canonical(text) for text in texts]
     if len(names) < 2 or "" in names or len(set(names)) < len(names):
-        raise InputError(
+        raise mm.InputError(
             f"--labels must name two or more distinct labels, separated by commas. "
             f"Got {','.join(texts)!r} instead."
         )
     return dict(zip(names, typed_labels(names).tolist(), strict=True))
-
-
-def _learn(session: Session, skipped: int) -> None:
-    """Take lines until there are no more, and write the last checkpoint."""
-    try:
-        with _gentle_end(session.lines):
-            text = session.lines.skip(skipped, session.state.checksum) if skipped else b""
-            while text or (text := session.lines.take()):
-                session.take(text)
-                text = b""
-    except InputError:
-        with contextlib.suppress(InputError):  # the error at hand is the one to tell
-            if session.lines.consumed > skipped:
-                session.save()
-        raise
-    if session.lines.consumed >= skipped:  # else it ended while it skipped: the checkpoint stands
-        session.save()
 
 
 def _say(text: str) -> None:
@@ -103,30 +123,32 @@ def _say(text: str) -> None:
 
 
 def _state(
-    model: Perceptron, bits: int | None, labels: Any, checkpoint: str | None, resume: str
+    model: mm.Perceptron, bits: int | None, labels: Any, checkpoint: str | None, resume: str
 ) -> StreamState:
     """The state in the checkpoint, if there is one and it is to be resumed; else a fresh one."""
+    from maxmargin.stream.session import StreamState, read_state
+
     if checkpoint is None:
         if resume != "skip":
-            raise InputError("--resume is for a stream with a --checkpoint. Name its file.")
+            raise mm.InputError("--resume is for a stream with a --checkpoint. Name its file.")
         return StreamState(model, bits=bits)
     state = None if resume == "never" else read_state(checkpoint)
     if state is None:
         return StreamState(model, bits=bits)
     if type(state.model) is not type(model):
-        raise InputError(
+        raise mm.InputError(
             f"{checkpoint}: the checkpoint must be of a perceptron. Got {type(state.model).__name__} "
             "instead. Use --resume never to begin anew."
         )
     _check_parameters(state.model, model, checkpoint)
     if state.bits != bits:
-        raise InputError(
+        raise mm.InputError(
             f"{checkpoint}: the checkpoint was made with --hash {state.bits}, and {bits} is asked for. "
             "Use the same options, or --resume never to begin anew."
         )
     known = getattr(state.model, "classes_", None)
     if labels is not None and (known is None or known.tolist() != sorted(labels.values())):
-        raise InputError(
+        raise mm.InputError(
             f"{checkpoint}: the checkpoint knows other labels than --labels. Use the same ones, or "
             "--resume never to begin anew."
         )
@@ -141,32 +163,7 @@ def _check_parameters(saved: Any, asked: Any, where: str) -> None:
     for name, value in now.items():
         if before[name] != value:
             option = {"fit_intercept": "--no-intercept"}.get(name, f"--{name}")
-            raise InputError(
+            raise mm.InputError(
                 f"{where}: the checkpoint was made with {name}={before[name]!r}, and {option} asks for "
                 f"{value!r}. Use the same options, or --resume never to begin anew."
             )
-
-
-@contextlib.contextmanager
-def _gentle_end(lines: Lines) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the input instead of the work: nothing is left half learned.
-
-    A signal need not interrupt the wait for input: another thread may receive it, or it comes just
-    before the wait. So it rings an alarm that is waited for as well.
-    """
-    alarm, bell = socket.socketpair()
-    with alarm, bell:
-        bell.setblocking(False)
-        before, fd = {}, -1
-        with contextlib.suppress(ValueError):  # signals are for the main thread
-            fd = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
-            before = {number: signal.signal(number, lambda *_: None) for number in ENDING}
-            lines.alarm = alarm
-        try:
-            yield
-        finally:
-            lines.alarm = None
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            if before:
-                signal.set_wakeup_fd(fd)

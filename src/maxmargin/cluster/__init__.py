@@ -1,1 +1,1 @@
-"""Where partitions are: on a Dask cluster, or in this process, one after the other."""
+"""Functions on partitions of rows that a Dask cluster holds, or that Dask's own scheduler computes."""

@@ -5,43 +5,49 @@ it, and however often, the answer is the same. Nothing is scattered, persisted o
 lost worker costs a recomputation. While answers are awaited, the cluster is watched: without workers for
 too long, or without a scheduler, the fit ends with an error.
 
-The tasks of a round: as few as keep all workers busy, each with what its partitions need.
-
 A task costs the scheduler about a millisecond, and more if there is much to pickle. So what only one
 partition needs of the graph of a collection is pickled once, and sent as it is in every round; and
 several small partitions are one task, which computes them one after the other. What partitions share
 remains a task of its own.
 
-Sums in a tree of fixed shape: neighbours first, groups of sixteen, then groups of those.
-
-The shape follows from the number of partitions alone. So the bits of a sum do not depend on which worker
-added what, and no more than sixteen parts arrive at the client.
+Sums are taken in a tree whose shape follows from the number of partitions alone: neighbours first,
+groups of sixteen, then groups of those. So the bits of a sum do not depend on which worker added what,
+and no more than sixteen parts arrive at the client.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYetError
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import cloudpickle  # type: ignore[import-untyped]
 from dask import config, threaded
-from dask._task_spec import DataNode, GraphNode, Task, TaskRef, convert_legacy_graph, execute_graph
 from dask.base import get_scheduler
+from dask.core import get
 from dask.optimization import cull
 from dask.system import CPU_COUNT
-from dask.utils import ensure_dict
 
 from maxmargin.core.errors import ClusterError, MaxMarginError
 from maxmargin.rows.partitions import Source, Sources, Weighted, joined
 
 FAN = 16  # values that are combined at a time
 BUSY = 4  # tasks for each thread of the cluster, at least
+SHARED = -1
 T = TypeVar("T")
 Combine = Callable[[list[Any]], Any]
+Function = Callable[..., Any]
+
+
+class _Hidden:
+    """Values into which Dask does not look."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
 
 
 def in_groups(values: Sequence[T], size: int = FAN) -> Iterator[Sequence[T]]:
@@ -57,149 +63,63 @@ def bundle_size(parts: int, threads: int) -> int:
     return size
 
 
-def reduced(
-    values: Sequence[Any],
-    combine: Combine,
-    watch: Callable[[list[list[Any]]], None] = lambda groups: None,
-) -> list[Any]:
-    """Combine neighbours until one group is left; the groups of each level are shown to ``watch``."""
-    level = list(values)
-    while len(level) > FAN:
-        groups = [list(group) for group in in_groups(level)]
-        watch(groups)
-        level = [combine(group) for group in groups]
-    return level
+class Place(NamedTuple):
+    """What a partition needs."""
+
+    alone: Any  # the part of the graph that is its own, and its key; or a source
+    outside: tuple[Any, ...]  # keys of the part that others need too
 
 
-SHARED = -1
-Function = Callable[..., Any]
-
-
-class Needs(NamedTuple):
-    """What partitions need: each alone, ready to travel; what of the shared part; and that part."""
-
-    alone: list[Any]
-    outside: list[tuple[Any, ...]]
-    shared: dict[Any, Any]
-
-
-def needs_of(graph: Mapping[Any, Any], places: Sequence[Any], pickled: bool) -> Needs:
-    """Divide a graph among partitions: references to its keys, or values that need nothing of it."""
-    wanted = [place.key if isinstance(place, TaskRef) else None for place in places]
-    owned, shared = _divided(graph, wanted)
-    alone: list[Any] = list(zip(owned, places, strict=True))
-    outside = [
-        tuple({one for node in nodes.values() for one in node.dependencies if one not in nodes})
-        + ((key,) if key is not None and key not in nodes else ())
-        for nodes, key in zip(owned, wanted, strict=True)
-    ]
-    return Needs([cloudpickle.dumps(one) for one in alone] if pickled else alone, outside, shared)
-
-
-def _divided(
-    graph: Mapping[Any, Any], wanted: Sequence[Any]
-) -> tuple[list[dict[Any, GraphNode]], dict[Any, Any]]:
-    """The nodes of a graph that one partition alone needs, for each; and those that others need too."""
+def places_of(
+    graph: dict[Any, Any], keys: Sequence[Any], held: tuple[type, ...]
+) -> tuple[list[Place], dict[Any, Any]]:
+    """Divide a graph: what each partition alone needs of it; what others need too, or is ``held``."""
+    graph, needs = cull(graph, list(keys))  # type: ignore[no-untyped-call]
+    for key in needs:
+        if isinstance(graph[key], held):
+            needs[key] = []  # Dask says of a result that it needs itself
     owner: dict[Any, int] = {}
-    users: dict[Any, int] = {}
-    for k, key in enumerate(wanted):
-        if key is not None:
-            owner[key] = k if owner.get(key, k) == k else SHARED
-    stack, seen = list(owner), set(owner)
-    while stack:
-        for dependency in _before(graph.get(stack.pop())):
-            users[dependency] = users.get(dependency, 0) + 1
-            if dependency not in seen:
-                seen.add(dependency)
-                stack.append(dependency)
-    ready = [key for key in owner if not users.get(key)]
-    owned: list[dict[Any, GraphNode]] = [{} for _ in wanted]
-    shared: dict[Any, Any] = {}
-    while ready:
-        key = ready.pop()
-        node, mine = graph.get(key), owner[key]
-        if mine != SHARED and isinstance(node, GraphNode):
-            owned[mine][key] = node
-        else:  # others need it too, or it is a result that the cluster has already
-            mine = SHARED
-            if node is not None:
-                shared[key] = node
-        for dependency in _before(node):
-            owner[dependency] = mine if owner.get(dependency, mine) == mine else SHARED
-            users[dependency] -= 1
-            if not users[dependency]:
-                ready.append(dependency)
-    return owned, shared
-
-
-def _before(node: Any) -> frozenset[Any]:
-    return node.dependencies if isinstance(node, GraphNode) else frozenset()
-
-
-def bundled(
-    name: str,
-    function: Function,
-    numbers: Sequence[int],
-    given: Sequence[tuple[Any, ...]],
-    needs: Needs,
-    size: int,
-) -> dict[Any, Task]:
-    """Tasks for neighbours, so many in each, that return lists of results."""
-    bundles = {}
-    pairs = list(zip(numbers, given, strict=True))
-    for number, group in enumerate(in_groups(pairs, size)):
-        key = f"{name}-{number}"
-        parts = [needs.alone[k] for k, _ in group]
-        outside = list(dict.fromkeys(one for k, _ in group for one in needs.outside[k]))
-        work = cloudpickle.dumps((function, [state for _, state in group]))
-        refs = [TaskRef(one) for one in outside]
-        bundles[key] = Task(key, _computed, _Hidden((parts, work, outside)), *refs)
-    return bundles
-
-
-class _Hidden:
-    """Values into which Dask does not look."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
+    for k, key in enumerate(keys):
+        owner[key] = k if key not in owner else SHARED
+    owned: list[dict[Any, Any]] = [{} for _ in keys]
+    shared = {}
+    for key in reversed(list(TopologicalSorter(needs).static_order())):  # users before what they use
+        mine = owner[key]
+        if mine == SHARED or isinstance(graph[key], held):
+            shared[key], mine = graph[key], SHARED
+        else:
+            owned[mine][key] = graph[key]
+        for need in needs[key]:
+            owner[need] = mine if owner.get(need, mine) == mine else SHARED
+    places = []
+    for key, nodes in zip(keys, owned, strict=True):
+        wanted = [key, *(need for node in nodes for need in needs[node])]
+        places.append(Place((nodes, key), tuple(dict.fromkeys(k for k in wanted if k not in nodes))))
+    return places, shared
 
 
 def _computed(hidden: _Hidden, *values: Any) -> list[Any]:
-    """What a worker runs: each partition in turn."""
-    parts, work, outside = hidden.values
+    """What a worker runs: each partition in turn, and their combination if this is a whole group."""
+    parts, work, outside, combine = hidden.values
     function, states = cloudpickle.loads(work)
-    shared = {key: DataNode(key, value) for key, value in zip(outside, values, strict=True)}
-    return [_one(part, shared, function, state) for part, state in zip(parts, states, strict=True)]
+    shared = {key: (_shown, _Hidden(value)) for key, value in zip(outside, values, strict=True)}
+    results = []
+    for part, state in zip(parts, states, strict=True):
+        part = cloudpickle.loads(part) if isinstance(part, bytes) else part
+        if not isinstance(part, Source):
+            nodes, key = part
+            (part,) = get({**shared, **nodes}, [key])
+        results.append(_call(part, function, state))
+    return results if combine is None else [combine(results)]
 
 
-def _one(part: Any, shared: dict[Any, Any], function: Function, state: tuple[Any, ...]) -> Any:
-    nodes, place = cloudpickle.loads(part) if isinstance(part, bytes) else part
-    if isinstance(place, TaskRef):
-        place = execute_graph({**shared, **nodes}, keys={place.key})[place.key]
-    return function(place, *state)
+def _shown(hidden: _Hidden) -> Any:
+    return hidden.values[0]
 
 
-def combined(
-    graph: dict[Any, Task], name: str, keys: Sequence[str], size: int, combine: Combine
-) -> list[str]:
-    """Add tasks that combine what bundles return, in the shape of the tree; return where the rest is."""
-    level, depth, step = list(keys), 0, FAN // size
-    while len(level) * size > FAN:
-        above = []
-        for number, group in enumerate(in_groups(level, step)):
-            key = f"{name}-{depth}-{number}"
-            task: Any = Task(key, _combined, _Hidden(combine), *(TaskRef(one) for one in group))
-            if size == FAN:  # a bundle is a group: it combines its own values
-                task = Task.fuse(graph.pop(group[0]), task, key=key)
-            graph[key] = task
-            above.append(key)
-        level, depth, step, size = above, depth + 1, FAN, 1
-    return level
-
-
-def _combined(combine: _Hidden, *lists: list[Any]) -> list[Any]:
+def _combined(hidden: _Hidden, *lists: list[Any]) -> list[Any]:
     """One value from the values of several lists."""
-    return [combine.values([value for values in lists for value in values])]
+    return [hidden.values[0]([value for values in lists for value in values])]
 
 
 RETRIES = 2  # of a task that raises: a file may be out of reach for a moment
@@ -226,16 +146,18 @@ class DaskExecutor:
     def __init__(self, X: Any, y: Any = None, client: Any = None, weight: Any = None) -> None:
         self._client = client
         self._graph: dict[Any, Any] = {}
-        self._places: list[Any] = []  # where a partition is in the graph, or the file to read it from
+        self._shared: dict[Any, Any] = {}
         if isinstance(X, Sources):
-            self._places += X.parts
+            self._keys: Sequence[Any] = X.parts  # files in place of keys
+            self._places = [Place(part, ()) for part in X.parts]
         else:
             together = joined(*(one for one in (X, y, weight) if one is not None))
             blocks = list(together.to_delayed(optimize_graph=False))
-            self._graph.update(convert_legacy_graph(ensure_dict(blocks[0].dask)))
-            self._places += [TaskRef(block.key) for block in blocks]
-        self.parts = len(self._places)
-        self._needs = needs_of(self._graph, self._places, pickled=client is not None)
+            self._graph, self._keys = dict(blocks[0].dask), [block.key for block in blocks]
+            self._places, self._shared = places_of(self._graph, self._keys, _held(client))
+        self.parts = len(self._keys)
+        if client is not None:
+            self._places = [Place(cloudpickle.dumps(one.alone), one.outside) for one in self._places]
 
     def run(
         self,
@@ -250,14 +172,24 @@ class DaskExecutor:
         """
         name = f"maxmargin-{function.__name__}-{uuid4().hex}"
         # Blocks that the cluster holds are not moved to where their neighbours are.
-        kept = any(self._needs.outside[k] for k in numbers)
-        size = 1 if kept else bundle_size(len(numbers), self.at_once)
-        work = [(_Sealed(function, state),) for state in given]
-        graph = bundled(name, _call, numbers, work, self._needs, size)
-        keys = list(graph)
-        if combine is not None:
-            keys = combined(graph, f"{name}-sum", keys, size, combine)
-        lists = self._computed({**self._needs.shared, **graph}, keys)
+        held = any(self._places[k].outside for k in numbers)
+        size = 1 if held else bundle_size(len(numbers), self.at_once)
+        within = combine if size == FAN else None  # a bundle is a group: it combines its own values
+        graph: dict[Any, Any] = {}
+        for group in in_groups(list(zip(numbers, given, strict=True)), size):
+            places = [self._places[k] for k, _ in group]
+            outside = list(dict.fromkeys(key for place in places for key in place.outside))
+            work = cloudpickle.dumps((function, [state for _, state in group]))
+            hidden = _Hidden([place.alone for place in places], work, outside, within)
+            graph[f"{name}-{len(graph)}"] = (_computed, hidden, *outside)
+        level, left, depth = list(graph), size if within is None else 1, 0
+        while combine is not None and len(level) * left > FAN:
+            above: list[str] = []
+            for group in in_groups(level, FAN // left):
+                above.append(f"{name}-sum-{depth}-{len(above)}")
+                graph[above[-1]] = (_combined, _Hidden(combine), *group)
+            level, left, depth = above, 1, depth + 1
+        lists = self._from({**self._shared, **graph}, level)
         return [result for results in lists for result in results]
 
     def chain(
@@ -272,15 +204,14 @@ class DaskExecutor:
         One graph; a task waits for the one before it, and what a lost worker held is computed again.
         """
         name = f"maxmargin-{function.__name__}-{uuid4().hex}"
-        links = {}
-        before: Any = _Sealed(_itself, (start,))
-        for place, (k, state) in enumerate(zip(numbers, given, strict=True)):
-            key = f"{name}-{place}"
-            links[key] = Task(key, _link, self._places[k], _Sealed(function, state), before)
-            before = TaskRef(key)
-        last = [before.key]
-        graph, _ = cull({**self._graph, **links}, last)  # type: ignore[no-untyped-call]
-        return self._computed(graph, last)[0]
+        links: dict[Any, Any] = {}
+        before: Any = _Hidden(start)
+        for k, state in zip(numbers, given, strict=True):
+            key = f"{name}-{len(links)}"
+            links[key] = (_link, self._keys[k], _Hidden(function, state), before)
+            before = key
+        graph, _ = cull({**self._graph, **links}, [before])  # type: ignore[no-untyped-call]
+        return self._from(graph, [before])[0]
 
     @property
     def at_once(self) -> int:
@@ -290,13 +221,13 @@ class DaskExecutor:
         workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
         return max(1, sum(int(worker["nthreads"]) for worker in workers))
 
-    def _computed(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
+    def _from(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
         return self._locally(graph, keys) if self._client is None else self._on_cluster(graph, keys)
 
     def _locally(self, graph: dict[Any, Any], keys: list[str]) -> list[Any]:
-        get = get_scheduler() or threaded.get  # type: ignore[no-untyped-call]
+        schedule = get_scheduler() or threaded.get  # type: ignore[no-untyped-call]
         try:
-            return list(get(graph, keys))
+            return list(schedule(graph, keys))
         except MaxMarginError:
             raise
         except Exception as error:
@@ -349,27 +280,25 @@ class DaskExecutor:
         return bool(self._client.scheduler_info(n_workers=-1)["workers"])
 
 
-class _Sealed:
-    """A function and its values as one thing, into which Dask does not look."""
+def _held(client: Any) -> tuple[type, ...]:
+    """The type of results that a cluster holds."""
+    if client is None:
+        return ()
+    from distributed import Future as Held
 
-    def __init__(self, function: Callable[..., Any], state: tuple[Any, ...]) -> None:
-        self.function, self.state = function, state
+    return (Held,)
 
 
-def _call(part: Any, sealed: _Sealed) -> Any:
+def _call(part: Any, function: Function, state: tuple[Any, ...]) -> Any:
     """What a worker runs, on a triple of rows, labels and weights, or on a file that it reads."""
     X, y, weight = (part, None, None) if isinstance(part, Source) else part
-    return sealed.function(X, y if weight is None else Weighted(y, weight), *sealed.state)
+    return function(X, y if weight is None else Weighted(y, weight), *state)
 
 
-def _link(part: Any, sealed: _Sealed, before: Any) -> Any:
+def _link(part: Any, hidden: _Hidden, before: Any) -> Any:
     """The same with the state that the task before returned, or that the first one is given."""
-    state = before.state[0] if isinstance(before, _Sealed) else before
-    return _call(part, _Sealed(sealed.function, (*sealed.state, state)))
-
-
-def _itself(value: Any) -> Any:
-    return value
+    function, state = hidden.values
+    return _call(part, function, (*state, before.values[0] if isinstance(before, _Hidden) else before))
 
 
 def _lost(why: str) -> ClusterError:

@@ -1,34 +1,16 @@
 """What a kernel can do with row i, for dense and for sparse rows.
 
-==================  ==========================================================================
-``dot``             w·x_i summed as fast as possible, and a bound on its rounding error
-``dot_and_size``    w·x_i summed as fast as possible, Σ_j |w_j x_ij|, and of how many products
-``dot_in_order``    w·x_i summed from left to right: the sum that decides
-``dot_in_two``      w·x_i + b in two doubles, the second what the first lacks
-``add_row``         w ← w + c x_i
-``add_row_in_two``  the same in two vectors w, w′ of doubles, and |c x_i| to a third one
-``add_products``    out ← out + x_i V, summed from left to right
-``size``            max_j |x_ij|
-``norm_squared``    ‖x_i/s‖², summed from left to right
-``prefetch_row``    start loading row i
-``sketch_width``    d if the rows have a sketch, else 0
-``refresh_sketch``  prepare the sketch for weights w; returns the error of ``sketch_dot``
-``sketch_dot``      w·x_i from the 16-bit sketch
-==================  ==========================================================================
-
-The left-to-right sum is the same for dense and sparse rows, because adding w_j·0 changes nothing.
-A dense kernel uses ``dot``, which the compiler may reorder, and turns to ``dot_in_order`` only where
-rounding could change the decision. A sparse row is summed in order at once: it costs no more.
+``span`` and ``entry`` say where the numbers of a row are; all else is written once on top of them, but
+for ``dot`` and what loads memory ahead, which are written for each of the two for the sake of speed. The
+left-to-right sum is the same for dense and sparse rows, because adding w_j·0 changes nothing. A dense
+kernel uses ``dot``, which the compiler may reorder, and turns to ``dot_in_order`` only where rounding
+could change the decision. A sparse row is summed in order at once: it costs no more.
 
 Sums in two doubles carry along what each addition and each product rounds off, which are doubles
 themselves (Ogita, Rump and Oishi 2005).
 
-Ask the processor to load a cache line before it is needed.
-
-Hardware guesses well when rows come in order, and not at all when they are shuffled; the visiting order
-is known in advance, so a kernel can say which row comes next but three.
-
-Products whose every bit is the same for dense and sparse rows: all sums are taken in order.
+Hardware guesses well which memory is needed next when rows come in order, and not at all when they are
+shuffled; the visiting order is known in advance, so a kernel can ask for the row next but three.
 
 The sketch: 16 bits per entry, with which an epoch reads a quarter of the memory.
 
@@ -83,23 +65,62 @@ AHEAD = 4  # rows between asking for a row and using it
 UNDERFLOW = 1e-305  # more than all products that underflow can add up to, and itself a normal number
 
 
-def dot(rows: Any, i: int, w: Any) -> tuple[float, float]: ...  # type: ignore[empty-body]
-def dot_and_size(rows: Any, i: int, w: Any) -> tuple[float, float, int]: ...  # type: ignore[empty-body]
-def dot_in_order(rows: Any, i: int, w: Any) -> float: ...  # type: ignore[empty-body]
-def dot_in_two(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]: ...  # type: ignore[empty-body]
-def add_row(rows: Any, i: int, c: float, w: Any) -> None: ...
-def add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None: ...
-def add_products(rows: Any, i: int, V: Any, out: Any) -> None: ...
-def size(rows: Any, i: int) -> float: ...  # type: ignore[empty-body]
-def norm_squared(rows: Any, i: int, s: float) -> float: ...  # type: ignore[empty-body]
-def prefetch_row(rows: Any, i: int) -> None: ...
-def sketch_width(rows: Any) -> int: ...  # type: ignore[empty-body]
-def refresh_sketch(rows: Any, w: Any, v: Any) -> float: ...  # type: ignore[empty-body]
-def sketch_dot(rows: Any, i: int, v: Any) -> float: ...  # type: ignore[empty-body]
+def span(rows: Any, i: int) -> tuple[int, int]:
+    """The places of the entries of row i: first … last − 1."""
+    raise NotImplementedError
+
+
+def entry(rows: Any, i: int, p: int) -> tuple[float, int]:
+    """The number at place p of row i, and its column."""
+    raise NotImplementedError
+
+
+def dot(rows: Any, i: int, w: Any) -> tuple[float, float]:
+    """w·x_i summed as fast as possible, and a bound on its rounding error."""
+    raise NotImplementedError
+
+
+def dot_and_size(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
+    """w·x_i summed as fast as possible, Σ_j |w_j x_ij|, and of how many products."""
+    raise NotImplementedError
+
+
+def prefetch_row(rows: Any, i: int) -> None:
+    """Start loading row i."""
+    raise NotImplementedError
+
+
+def sketch_width(rows: Any) -> int:
+    """Return d if the rows have a sketch, else 0."""
+    raise NotImplementedError
+
+
+def refresh_sketch(rows: Any, w: Any, v: Any) -> float:
+    """Prepare the sketch for weights w; return the error of ``sketch_dot``."""
+    raise NotImplementedError
+
+
+def sketch_dot(rows: Any, i: int, v: Any) -> float:
+    """w·x_i from the sketch."""
+    raise NotImplementedError
 
 
 def _is_dense(rows: Any) -> bool:
     return getattr(rows, "instance_class", None) is Dense
+
+
+@overload(span, strict=False)
+def _span(rows: Any, i: int) -> Any:
+    if _is_dense(rows):
+        return lambda rows, i: (0, rows.X.shape[1])
+    return lambda rows, i: (np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1]))
+
+
+@overload(entry, strict=False)
+def _entry(rows: Any, i: int, p: int) -> Any:
+    if _is_dense(rows):
+        return lambda rows, i, p: (rows.X[i, p], p)
+    return lambda rows, i, p: (rows.data[p], np.uint64(rows.indices[p]))
 
 
 @jit
@@ -117,6 +138,83 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     return p, multiply_add(a, b, -p)
 
 
+@jit
+def dot_in_order(rows: Any, i: int, w: Any) -> float:
+    """w·x_i summed from left to right: the sum that decides."""
+    total = 0.0
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, j = entry(rows, i, p)
+        total += x * w[j]
+    return total
+
+
+@jit
+def dot_in_two(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
+    """w·x_i + b in two doubles, the second what the first lacks."""
+    total, rest = b, 0.0
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, j = entry(rows, i, p)
+        product, off = two_product(np.float64(x), w[j])
+        total, lost = two_sum(total, product)
+        rest += lost + off
+    return total, rest
+
+
+@jit
+def add_row(rows: Any, i: int, c: float, w: Any) -> None:
+    """Add c x_i to w."""
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, j = entry(rows, i, p)
+        w[j] += c * x
+
+
+@jit
+def add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None:
+    """Add c x_i to w in two doubles, w and rest, and |c x_i| to a third vector."""
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, j = entry(rows, i, p)
+        product, off = two_product(np.float64(x), c)
+        w[j], lost = two_sum(w[j], product)
+        rest[j] += lost + off
+        size[j] += abs(product)
+
+
+@jit
+def add_products(rows: Any, i: int, V: Any, out: Any) -> None:
+    """Add x_i V to out, summed from left to right."""
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, j = entry(rows, i, p)
+        for k in range(V.shape[1]):
+            out[k] += x * V[j, k]
+
+
+@jit
+def size(rows: Any, i: int) -> float:
+    """max_j |x_ij|."""
+    largest = 0.0
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, _ = entry(rows, i, p)
+        largest = max(largest, abs(np.float64(x)))
+    return largest
+
+
+@jit
+def norm_squared(rows: Any, i: int, s: float) -> float:
+    """‖x_i/s‖², summed from left to right."""
+    total = 0.0
+    first, last = span(rows, i)
+    for p in range(first, last):
+        x, _ = entry(rows, i, p)
+        total += (x / s) * (x / s)
+    return total
+
+
 @jit_any_order
 def _dense_dot(x: Any, w: Any) -> tuple[float, float]:
     total = 0.0
@@ -128,12 +226,59 @@ def _dense_dot(x: Any, w: Any) -> tuple[float, float]:
     return total, size
 
 
-@jit_any_order
-def _single_dot(q: Any, v: Any) -> float:
-    total = np.float32(0.0)
-    for j in range(v.shape[0]):
-        total += np.float32(q[j]) * v[j]
-    return total
+@overload(dot, strict=False)
+def _dot(rows: Any, i: int, w: Any) -> Any:
+    def dense(rows: Any, i: int, w: Any) -> tuple[float, float]:
+        total, size = _dense_dot(rows.X[i], w)
+        # Two sums of d products in any two orders differ by less than this (Higham 2002, §3.1).
+        return total, 4.0 * UNIT_ROUNDOFF * (rows.X.shape[1] + 2) * size + UNDERFLOW
+
+    return dense if _is_dense(rows) else lambda rows, i, w: (dot_in_order(rows, i, w), 0.0)
+
+
+@overload(dot_and_size, strict=False)
+def _dot_and_size(rows: Any, i: int, w: Any) -> Any:
+    def dense(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
+        total, size = _dense_dot(rows.X[i], w)
+        return total, size, rows.X.shape[1]
+
+    def csr(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
+        total = 0.0
+        size = 0.0
+        first, last = span(rows, i)
+        for p in range(first, last):
+            x, j = entry(rows, i, p)
+            product = x * w[j]
+            total += product
+            size += abs(product)
+        return total, size, np.int64(last - first)
+
+    return dense if _is_dense(rows) else csr
+
+
+@overload(prefetch_row, strict=False)
+def _prefetch_row(rows: Any, i: int) -> Any:
+    def dense(rows: Any, i: int) -> None:
+        d = rows.X.shape[1]
+        if rows.sketch.shape[1] > 0:
+            for j in range(i * d, (i + 1) * d, LINE // 2):
+                prefetch(rows.sketch, j)
+        else:
+            for j in range(i * d, (i + 1) * d, LINE // 8):
+                prefetch(rows.X, j)
+
+    def csr(rows: Any, i: int) -> None:
+        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 8):
+            prefetch(rows.data, p)
+        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 4):
+            prefetch(rows.indices, p)
+
+    return dense if _is_dense(rows) else csr
+
+
+@overload(sketch_width, strict=False)
+def _sketch_width(rows: Any) -> Any:
+    return (lambda rows: rows.sketch.shape[1]) if _is_dense(rows) else (lambda rows: 0)
 
 
 @jit
@@ -151,266 +296,26 @@ def _refresh(w: Any, unit: Any, v: Any) -> float:
     return size * (0.5 + rounding) + v.shape[0] * 1e-36
 
 
-@overload(dot)
-def _dot(rows: Any, i: int, w: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, w: Any) -> tuple[float, float]:
-            total, size = _dense_dot(rows.X[i], w)
-            # Two sums of d products in any two orders differ by less than this (Higham 2002, §3.1).
-            return total, 4.0 * UNIT_ROUNDOFF * (rows.X.shape[1] + 2) * size + UNDERFLOW
-
-        return dense
-
-    def csr(rows: Any, i: int, w: Any) -> tuple[float, float]:
-        return dot_in_order(rows, i, w), 0.0
-
-    return csr
-
-
-@overload(dot_and_size)
-def _dot_and_size(rows: Any, i: int, w: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
-            total, size = _dense_dot(rows.X[i], w)
-            return total, size, rows.X.shape[1]
-
-        return dense
-
-    def csr(rows: Any, i: int, w: Any) -> tuple[float, float, int]:
-        total = 0.0
-        size = 0.0
-        first, last = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
-        for p in range(first, last):
-            product = rows.data[p] * w[np.uint64(rows.indices[p])]
-            total += product
-            size += abs(product)
-        return total, size, np.int64(last - first)
-
-    return csr
-
-
-@overload(dot_in_two)
-def _dot_in_two(rows: Any, i: int, w: Any, b: float) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
-            x = rows.X[i]
-            total, rest = b, 0.0
-            for j in range(x.shape[0]):
-                product, off = two_product(np.float64(x[j]), w[j])
-                total, lost = two_sum(total, product)
-                rest += lost + off
-            return total, rest
-
-        return dense
-
-    def csr(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
-        total, rest = b, 0.0
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            product, off = two_product(np.float64(rows.data[p]), w[np.uint64(rows.indices[p])])
-            total, lost = two_sum(total, product)
-            rest += lost + off
-        return total, rest
-
-    return csr
-
-
-@overload(dot_in_order)
-def _dot_in_order(rows: Any, i: int, w: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, w: Any) -> float:
-            x = rows.X[i]
-            total = 0.0
-            for j in range(x.shape[0]):
-                total += x[j] * w[j]
-            return total
-
-        return dense
-
-    def csr(rows: Any, i: int, w: Any) -> float:
-        total = 0.0
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            total += rows.data[p] * w[np.uint64(rows.indices[p])]
-        return total
-
-    return csr
-
-
-@overload(add_row)
-def _add_row(rows: Any, i: int, c: float, w: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, c: float, w: Any) -> None:
-            x = rows.X[i]
-            for j in range(x.shape[0]):
-                w[j] += c * x[j]
-
-        return dense
-
-    def csr(rows: Any, i: int, c: float, w: Any) -> None:
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            w[np.uint64(rows.indices[p])] += c * rows.data[p]
-
-    return csr
-
-
-@overload(add_row_in_two)
-def _add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None:
-            x = rows.X[i]
-            for j in range(x.shape[0]):
-                product, off = two_product(np.float64(x[j]), c)
-                w[j], lost = two_sum(w[j], product)
-                rest[j] += lost + off
-                size[j] += abs(product)
-
-        return dense
-
-    def csr(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None:
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            j = np.uint64(rows.indices[p])
-            product, off = two_product(np.float64(rows.data[p]), c)
-            w[j], lost = two_sum(w[j], product)
-            rest[j] += lost + off
-            size[j] += abs(product)
-
-    return csr
-
-
-@overload(add_products)
-def _add_products(rows: Any, i: int, V: Any, out: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, V: Any, out: Any) -> None:
-            x = rows.X[i]
-            for j in range(x.shape[0]):
-                for k in range(V.shape[1]):
-                    out[k] += x[j] * V[j, k]
-
-        return dense
-
-    def csr(rows: Any, i: int, V: Any, out: Any) -> None:
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            for k in range(V.shape[1]):
-                out[k] += rows.data[p] * V[np.uint64(rows.indices[p]), k]
-
-    return csr
-
-
-@overload(size)
-def _size(rows: Any, i: int) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int) -> float:
-            largest = 0.0
-            for x in rows.X[i]:
-                largest = max(largest, abs(np.float64(x)))
-            return largest
-
-        return dense
-
-    def csr(rows: Any, i: int) -> float:
-        largest = 0.0
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            largest = max(largest, abs(np.float64(rows.data[p])))
-        return largest
-
-    return csr
-
-
-@overload(norm_squared)
-def _norm_squared(rows: Any, i: int, s: float) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int, s: float) -> float:
-            total = 0.0
-            for x in rows.X[i]:
-                total += (x / s) * (x / s)
-            return total
-
-        return dense
-
-    def csr(rows: Any, i: int, s: float) -> float:
-        total = 0.0
-        for p in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-            total += (rows.data[p] / s) * (rows.data[p] / s)
-        return total
-
-    return csr
-
-
-@overload(prefetch_row)
-def _prefetch_row(rows: Any, i: int) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any, i: int) -> None:
-            d = rows.X.shape[1]
-            if rows.sketch.shape[1] > 0:
-                for j in range(i * d, (i + 1) * d, LINE // 2):
-                    prefetch(rows.sketch, j)
-            else:
-                for j in range(i * d, (i + 1) * d, LINE // 8):
-                    prefetch(rows.X, j)
-
-        return dense
-
-    def csr(rows: Any, i: int) -> None:
-        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 8):
-            prefetch(rows.data, p)
-        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 4):
-            prefetch(rows.indices, p)
-
-    return csr
-
-
-@overload(sketch_width)
-def _sketch_width(rows: Any) -> Any:
-    if _is_dense(rows):
-
-        def dense(rows: Any) -> int:
-            return rows.sketch.shape[1]
-
-        return dense
-
-    def csr(rows: Any) -> int:
-        return 0
-
-    return csr
-
-
-@overload(refresh_sketch)
+@overload(refresh_sketch, strict=False)
 def _refresh_sketch(rows: Any, w: Any, v: Any) -> Any:
-    if not _is_dense(rows):
-
-        def csr(rows: Any, w: Any, v: Any) -> float:
-            return np.inf
-
-        return csr
-
-    def dense(rows: Any, w: Any, v: Any) -> float:
-        return _refresh(w, rows.unit, v)
-
-    return dense
+    if _is_dense(rows):
+        return lambda rows, w, v: _refresh(w, rows.unit, v)
+    return lambda rows, w, v: np.inf
 
 
-@overload(sketch_dot)
+@jit_any_order
+def _single_dot(q: Any, v: Any) -> float:
+    total = np.float32(0.0)
+    for j in range(v.shape[0]):
+        total += np.float32(q[j]) * v[j]
+    return total
+
+
+@overload(sketch_dot, strict=False)
 def _sketch_dot(rows: Any, i: int, v: Any) -> Any:
-    if not _is_dense(rows):
-
-        def csr(rows: Any, i: int, v: Any) -> float:
-            return np.float32(0.0)
-
-        return csr
-
-    def dense(rows: Any, i: int, v: Any) -> float:
-        return _single_dot(rows.sketch[i], v)
-
-    return dense
+    if _is_dense(rows):
+        return lambda rows, i, v: _single_dot(rows.sketch[i], v)
+    return lambda rows, i, v: np.float32(0.0)
 
 
 @jit

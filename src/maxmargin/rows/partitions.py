@@ -1,4 +1,4 @@
-"""Rows that stay where they are, in partitions: on the workers of a cluster, or in a simulation of one.
+"""Rows that stay where they are, in partitions: on the workers of a cluster.
 
 There is one operation, a *round*: a pure function of a partition and of a small state runs wherever the
 partition is, and returns a small summary. The summaries come back in the order of the partitions, so

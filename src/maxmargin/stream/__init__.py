@@ -5,7 +5,7 @@
 same to lines of text, many at a time.
 """
 
-from maxmargin.stream.hashing import hashed
+from maxmargin.stream.learner import hashed
 from maxmargin.stream.river import as_river
 from maxmargin.stream.run import run
 

@@ -1,13 +1,16 @@
 """A perceptron that predicts and learns block by block what it would predict and learn one by one.
 
-The model is left as ``learn_one`` would leave it, bit for bit.
-
-Names of features become columns: in the order in which labelled examples bring them, or hashed.
+The model is left as ``learn_one`` would leave it, bit for bit. Names of features become columns: in the
+order in which labelled examples bring them, or hashed, so that any number of names takes 2^bits columns.
+A name is hashed as UTF-8 by FNV-1a (64 bits) and mixed; the low bits are its column, and the top bit is
+the sign of its values, so that names that meet in a column cancel on average (Weinberger et al. 2009).
+A feature number counts as its decimal digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,29 +20,65 @@ from maxmargin.core.parameters import LARGEST, random_generator
 from maxmargin.estimators.online import MIN_ROOM, ONLINE
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.files.text import Scratch
-from maxmargin.kernels.hashing import find_columns, hash_numbers, put_names, tidy_rows
+from maxmargin.kernels.hashing import find_columns, hash_numbers, hash_text, put_names, tidy_rows
 from maxmargin.kernels.perceptron import MADE, progress
 from maxmargin.rows import Csr, CsrRows
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.online import LocalPasses
-from maxmargin.stream.hashing import bucket
 from maxmargin.stream.text_input import NO_LABEL, Block, text_of_label
 
-FIRST_SIZE = 1 << 10
-MARKED = 1 << 22  # columns up to which rows are sorted by marking them
+MAX_BITS = 28
+MIN_TABLE_SIZE = 1 << 10
+MAX_MARKED_COLUMNS = 1 << 22  # up to which rows are sorted by marking their columns
 NO_SPACE = np.zeros(0, np.int32), np.zeros(0, np.uint64), np.zeros(0, np.uint64)
 
 
-class Features:
-    """The features of a model, which has as many columns as ``learn_one`` would give it.
+def check_bits(bits: Any) -> int:
+    """Return the number of bits if there is room for so many columns."""
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MAX_BITS:
+        raise InputError(f"bits must be an integer from 1 to {MAX_BITS}. Got {bits!r} instead.")
+    return bits
+
+
+@lru_cache(maxsize=1 << 16)
+def bucket(name: str, bits: int) -> tuple[int, float]:
+    """The column of a name, and the sign of its values."""
+    text = np.frombuffer(name.encode("utf-8"), np.uint8)
+    column, sign = hash_text(text, (1 << bits) - 1)
+    return int(column), float(sign)
+
+
+def hashed(x: Mapping[Any, float], bits: int) -> dict[int, float]:
+    """Return an example with hashed names: {column: value}, columns from 0 to 2^bits − 1.
 
     Parameters
     ----------
-    model : Perceptron
-        Its ``feature_index_`` grows, and the room for its weights.
-    bits : int, optional
-        Hash names into 2^bits columns instead.
+    x : dict
+        From feature names to numbers.
+    bits : int from 1 to 28
+        There are 2^bits columns; values of names that share one are added, each with its sign.
+
+    Returns
+    -------
+    dict
+        For ``learn_one`` and ``predict_one``; ``maxmargin stream --hash BITS`` hashes in the same way.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> mm.stream.hashed({"length": 2.0, "width": 1.0}, bits=10)
+    {239: 2.0, 875: 1.0}
     """
+    check_bits(bits)
+    found: dict[int, float] = {}
+    for name, value in x.items():
+        column, sign = bucket(str(name), bits)
+        found[column] = found.get(column, 0.0) + sign * value
+    return found
+
+
+class Features:
+    """The columns of a model's features: its ``feature_index_`` grows, or names are hashed to 2^bits."""
 
     def __init__(self, model: Any, bits: int | None) -> None:
         self.model, self.bits = model, bits
@@ -49,11 +88,11 @@ class Features:
         known = {n: j for n, j in numbers.items() if str(j) == n}  # 007 is a name and no number
         self._keys = np.array(list(known.values()), dtype=np.int64)
         self._places = np.array([index[n] for n in known], dtype=np.int64)
-        self._table(max(FIRST_SIZE, 2 * len(known)))
+        self._table(max(MIN_TABLE_SIZE, 2 * len(known)))
 
     def _sorting(self, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Space for sorting, kept from block to block."""
-        if not 0 < width <= MARKED:
+        if not 0 < width <= MAX_MARKED_COLUMNS:
             width = 0
         if len(self._space[0]) < width:
             words = (width >> 6) + 1
@@ -66,10 +105,8 @@ class Features:
     ) -> np.ndarray:
         """Return the columns of entries, sorted in each row; data and indptr are changed to match.
 
-        They are good until the next call.
-
         Unknown features are left out where a row does not grow the dictionary (``grows``); entries that
-        share a column are added up.
+        share a column are added up. The array is good until the next call.
         """
         columns = self._found(block, part, data, indptr, grows)
         tidy_rows(columns, data, indptr, *self._sorting(self.model._state.Z.shape[1] - 1))
@@ -111,7 +148,7 @@ class Features:
         indptr: np.ndarray,
         grows: np.ndarray,
     ) -> np.ndarray:
-        """What ``find_columns`` does, for names that are texts."""
+        """Do what ``find_columns`` does, for names that are texts."""
         index = self.model.feature_index_
         fresh: dict[str, int] = {}
         counts = np.empty(len(grows), dtype=np.int64)
@@ -144,7 +181,7 @@ class Features:
             model._state = model._state.widened(room)
 
     def _table(self, size: int) -> None:
-        """A table of this size or larger, with the feature numbers known."""
+        """Make a table of this size or larger, with the feature numbers known."""
         used = np.flatnonzero(self._keys >= 0)
         names, columns = self._keys[used], self._places[used]
         size = 1 << size.bit_length()
@@ -159,14 +196,8 @@ Answers = tuple[np.ndarray, np.ndarray, list[Any]]  # codes predicted, codes see
 class Learner:
     """Takes blocks of examples in order.
 
-    Parameters
-    ----------
-    model : Perceptron
-        Fresh, or one that a learner with the same other parameters left behind.
-    bits : int, optional
-        Hash the names of features into 2^bits columns.
-    labels : dict, optional
-        The labels there are, by their texts; otherwise the first two to appear are the classes.
+    The model is fresh, or one that a learner with the same other parameters left behind. ``labels`` are
+    all labels by their texts; without them the first two to appear are the classes.
     """
 
     def __init__(
@@ -174,7 +205,7 @@ class Learner:
     ) -> None:
         self.model, self.bits, self.labels = model, bits, labels
         model._check_params()
-        if self._begun:
+        if "classes_" in vars(model):
             self._check_model()
         elif labels is not None:
             self._begin(np.array(sorted(labels.values())))
@@ -185,21 +216,19 @@ class Learner:
         """Refuse a model that no learner left behind: examples would be written beyond its weights."""
         self.model._check_scheme()
         width, names = self.model._state.Z.shape[1] - 1, getattr(self.model, "feature_index_", None)
-        hashed = self.bits is not None and names is None and width == 1 << self.bits
-        if not hashed and (self.bits is not None or names is None or {type(n) for n in names} - {str}):
-            wanted = "names of features" if self.bits is None else f"2^{self.bits} hashed features"
+        if self.bits is not None:
+            fits, wanted = names is None and width == 1 << self.bits, f"2^{self.bits} hashed features"
+        else:
+            fits, wanted = names is not None and {type(n) for n in names} <= {str}, "names of features"
+        if not fits:
             raise InputError(
                 f"model must be fresh, or one that learned from a stream with {wanted}. Got another "
                 "instead. Begin anew."
             )
 
     @property
-    def _begun(self) -> bool:
-        return "classes_" in vars(self.model)
-
-    @property
     def _classes(self) -> list[Any]:
-        return list(self.model.classes_.tolist())
+        return list(self.model.classes_.tolist()) if "classes_" in vars(self.model) else []
 
     def _begin(self, classes: np.ndarray) -> None:
         self.model._begin(classes, 0 if self.bits is None else 1 << self.bits)
@@ -211,61 +240,49 @@ class Learner:
 
         If an example cannot be learned from, those before it are, and then the error is raised.
         """
-        seen = [self._label(label) for label in block.labels]
-        good, error = self._usable(block, seen)
+        labels = block.labels
+        if self.labels is not None:
+            labels = [self.labels.get(text_of_label(label)) for label in labels]
+        good, error = self._usable(block, labels)
         row = 0
         while row < good:
-            codes = block.codes[row:good]
-            if not self._begun:
-                labelled = np.flatnonzero(codes != NO_LABEL)
-                stop = row + int(labelled[0]) + 1 if len(labelled) else good
-                codes = codes[: stop - row]
-                met = [seen[codes[-1]]] if len(labelled) else []
-                yield np.full(len(codes), NO_LABEL), np.where(codes == NO_LABEL, NO_LABEL, 0), met
-                if met:
-                    self._begin(np.array(met))
-                    self._advance(block, stop - 1, stop, np.zeros(1, dtype=np.int64))
-                row = stop
-                continue
             classes = self._classes
+            new = len(classes)  # the code of a label that is not known yet
             known = {label: code for code, label in enumerate(classes)}
-            table = np.array([known.get(label, len(classes)) for label in seen] + [NO_LABEL])
-            coded = table[codes]
-            strange = np.flatnonzero(coded == len(classes))
-            stop = row + int(strange[0]) if len(strange) else good
+            table = np.array([known.get(label, new) for label in labels] + [NO_LABEL])
+            codes = table[block.codes[row:good]]
+            first = np.flatnonzero(codes == new)
+            stop = row + int(first[0]) if len(first) else good
             if stop > row:
-                part = coded[: stop - row]
-                yield self._advance(block, row, stop, part), part, classes
-            if len(strange):  # the second class of a stream: predict without it, then learn
-                new = seen[codes[stop - row]]
+                codes = codes[: stop - row]
+                yield self._advance(block, row, stop, codes), codes, classes
+            if len(first):  # predict without the new class, then learn it
+                label = labels[block.codes[stop]]
                 predicted = self._advance(block, stop, stop + 1, np.array([NO_LABEL]))
-                yield predicted, np.array([1]), [classes[0], new]
-                self._meet(new, block.where(stop))
-                code = np.array([self._classes.index(new)])
-                self._advance(block, stop, stop + 1, code)
+                yield predicted, np.array([new]), [*classes, label]
+                self._meet(label, block.where(stop))
+                self._advance(block, stop, stop + 1, np.array([self._classes.index(label)]))
                 stop += 1
             row = stop
         if error is not None:
             raise error
 
-    def _label(self, label: Any) -> Any:
-        """The class a label stands for; itself, if the classes are not fixed."""
-        if self.labels is None:
-            return label
-        return self.labels.get(text_of_label(label), _Unknown(label))
-
     def _meet(self, label: Any, where: str) -> None:
-        first = self._classes[0]
+        """Take in a label that is new."""
+        classes = self._classes
+        if not classes:
+            self._begin(np.array([label]))
+            return
         try:
             self.model._meet(label)
         except InputError:
             raise InputError(
-                f"{where}: labels must be all numbers or all words. Got {first!r} and {label!r} "
+                f"{where}: labels must be all numbers or all words. Got {classes[0]!r} and {label!r} "
                 "instead. Name them with --labels."
             ) from None
 
-    def _usable(self, block: Block, seen: list[Any]) -> tuple[int, InputError | None]:
-        """How many examples can be taken, and what is wrong with the next."""
+    def _usable(self, block: Block, labels: list[Any]) -> tuple[int, InputError | None]:
+        """Return how many examples can be taken, and what is wrong with the next."""
         good, error = len(block), block.error
         large = np.flatnonzero(~(np.abs(block.data) <= LARGEST))
         if len(large):
@@ -274,27 +291,25 @@ class Learner:
                 f"{block.where(good)}: feature values must be at most {LARGEST:.1e} in size. "
                 f"Got {float(block.data[large[0]])!r} instead. Scale the feature."
             )
-        met = self._classes if self._begun else []
-        new = [k for k, label in enumerate(seen) if label not in met]
+        classes = self._classes
+        new = [k for k, label in enumerate(labels) if label not in classes]
         for i, k in sorted((int(np.argmax(block.codes == k)), k) for k in new):
             if i >= good:
                 break
-            if len(met) >= 2 or isinstance(seen[k], _Unknown):
-                return i, self._strange(seen[k], met, block.where(i))
-            met.append(seen[k])
+            if len(classes) >= 2:
+                listed = ", ".join(sorted(map(text_of_label, classes))[:20])
+                return i, InputError(
+                    f"{block.where(i)}: the label must be one of {listed}. "
+                    f"Got {text_of_label(block.labels[k])!r} instead. Name all labels with --labels."
+                )
+            classes.append(labels[k])
         return good, error
-
-    def _strange(self, label: Any, classes: list[Any], where: str) -> InputError:
-        given = label.label if isinstance(label, _Unknown) else label
-        some = ", ".join(sorted(map(text_of_label, classes))[:20])
-        return InputError(
-            f"{where}: the label must be one of {some}. Got {text_of_label(given)!r} instead. "
-            "Name all labels with --labels."
-        )
 
     def _advance(self, block: Block, low: int, high: int, codes: np.ndarray) -> np.ndarray:
         """Predict and learn examples low … high − 1; return the codes predicted."""
         model = self.model
+        if "classes_" not in vars(model):
+            return np.full(high - low, NO_LABEL)
         first, last = block.indptr[low], block.indptr[high]
         data = self._scratch.array("data", int(last - first))
         data[:] = block.data[first:last]
@@ -320,10 +335,3 @@ class Learner:
             log.mistakes += mistakes
             log.reason = ONLINE
         return np.minimum(predicted, len(model.classes_) - 1)
-
-
-class _Unknown:
-    """A label that is none of those announced; it is equal to nothing."""
-
-    def __init__(self, label: Any) -> None:
-        self.label = label

@@ -1,19 +1,14 @@
 """A whole stream of text: lines in, predictions out, checkpoints now and then.
 
 What is learned does not depend on how the lines arrive, nor on when checkpoints are written: a stream
-that was killed and is fed the same input again ends in the same state, bit for bit.
-
-Predictions as they are made: one line each, to standard output or to a file that can be resumed.
-
-Progressive validation: every example is a test before it is a lesson.
-
-The state of a stream as a file: the model, the counts, and how far the input has been read.
-
-It is JSON with a checksum, replaced whole or not at all, and holds the model as a model file does.
+that was killed and is fed the same input again ends in the same state, bit for bit. A checkpoint is JSON
+with a checksum, replaced whole or not at all: the model as a model file holds it, the counts of
+progressive validation (every example is a test before it is a lesson), and how far the input was read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -25,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.files.text import LINE
+from maxmargin.files.text import LINE, Scratch
 from maxmargin.saving.checkpoint import read_sealed, write_sealed
 from maxmargin.saving.codec import COUNT, Reader, maybe, pack
 from maxmargin.saving.model_file import describe, restore
@@ -34,40 +29,32 @@ from maxmargin.stream.text_input import (
     NO_LABEL,
     Block,
     Lines,
-    line_reader,
     read_json_lines,
+    read_svmlight_lines,
     text_of_label,
 )
 
-NOTHING = "?"  # what is written when no label is known yet
+FORMAT, VERSION = "maxmargin-stream", 2
+NO_PREDICTION = "?"  # what is written when no label is known yet
+MIN_THREADED_BYTES = 1 << 16  # from which on a thread is worth its start
 
 
 class Predictions:
-    """Lines of predictions.
+    """Lines of predictions, or of JSON with prediction, label and mistake."""
 
-    Parameters
-    ----------
-    file : binary stream
-        Where they go.
-    as_json : bool
-        Write objects with prediction, label and mistake, instead of the prediction alone.
-    lasting : bool
-        It is a file whose length counts.
-    ours : bool
-        It was opened here, and is closed here.
-    """
-
-    def __init__(self, file: BinaryIO, as_json: bool, lasting: bool, ours: bool = True) -> None:
-        self.file, self.as_json, self.lasting, self.ours = file, as_json, lasting, ours
+    def __init__(self, file: BinaryIO, as_json: bool, is_file: bool, closes: bool = True) -> None:
+        self.file, self.as_json = file, as_json
+        self.is_file, self.closes = is_file, closes  # is_file: what is written stays, and can be cut off
 
     def add(self, predicted: np.ndarray, codes: np.ndarray, labels: list[Any]) -> None:
         """Write some predictions; codes stand for labels."""
         width = len(labels) + 1  # NO_LABEL is the last
+        known = [*range(len(labels)), NO_LABEL]
         if self.as_json:
-            table = [_object(p, c, labels) for c in _codes(labels) for p in _codes(labels)]
+            table = [_object(p, c, labels) for c in known for p in known]
             chosen = (codes % width) * width + predicted % width
         else:
-            table = [NOTHING if p == NO_LABEL else text_of_label(labels[p]) for p in _codes(labels)]
+            table = [NO_PREDICTION if p == NO_LABEL else text_of_label(labels[p]) for p in known]
             chosen = predicted % width
         lines = [(line + "\n").encode("utf-8") for line in table]
         lengths = np.array(list(map(len, lines)))
@@ -79,7 +66,7 @@ class Predictions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.ours:
+        if self.closes:
             self.file.close()
 
     def flush(self) -> None:
@@ -89,22 +76,16 @@ class Predictions:
     def secure(self) -> int | None:
         """Bring what was written to the disk; return its length, if this is a file."""
         self.file.flush()
-        if not self.lasting:
+        if not self.is_file:
             return None
         os.fsync(self.file.fileno())
         return self.file.tell()
 
 
-def _codes(labels: list[Any]) -> list[int]:
-    return [*range(len(labels)), NO_LABEL]
-
-
 def _object(predicted: int, code: int, labels: list[Any]) -> str:
-    # Before the first label is learned nothing is predicted, and the label is not among the classes.
-    label = None if code == NO_LABEL else labels[code]
     content = {
         "prediction": None if predicted == NO_LABEL else labels[predicted],
-        "label": label,
+        "label": None if code == NO_LABEL else labels[code],
         "mistake": None if code == NO_LABEL else predicted != code,
     }
     return json.dumps(content, ensure_ascii=False)
@@ -113,7 +94,7 @@ def _object(predicted: int, code: int, labels: list[Any]) -> str:
 def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: int) -> Predictions:
     """Write to a file, of which the first ``length`` bytes are kept, or to standard output."""
     if path is None:
-        return Predictions(stdout, as_json, lasting=False, ours=False)
+        return Predictions(stdout, as_json, is_file=False, closes=False)
     try:
         there = os.path.getsize(path) if length else 0
         if there < length:
@@ -122,8 +103,8 @@ def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: 
                 f"Got {there:,} instead. Restore the file, or begin anew with --resume never."
             )
         file = open(path, "r+b" if length else "wb")  # noqa: SIM115  (open until the stream ends)
-        lasting = os.path.isfile(path)  # a device or a pipe keeps nothing
-        if lasting:
+        is_file = os.path.isfile(path)  # a device or a pipe keeps nothing
+        if is_file:
             file.truncate(length)
             file.seek(length)
     except OSError as error:
@@ -131,7 +112,7 @@ def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: 
             f"{path}: the predictions cannot be written: {error.strerror or error}. "
             "Choose another place."
         ) from error
-    return Predictions(file, as_json, lasting=lasting)
+    return Predictions(file, as_json, is_file)
 
 
 @dataclass
@@ -152,20 +133,17 @@ class Tally:
             self.mistakes += int(np.count_nonzero(wrong))
             return []
         total = self.mistakes + np.cumsum(wrong)
-        reports: list[str] = []
+        reports = []
         for at in range(every - self.labelled % every, len(wrong) + 1, every):
-            self._report(reports, self.labelled + at, int(total[at - 1]), every)
+            labelled, mistakes = self.labelled + at, int(total[at - 1])
+            reports.append(
+                f"{labelled:,} examples: {mistakes:,} mistakes, error {mistakes / labelled:.5f}, "
+                f"of the last {every:,} {(mistakes - self.marked) / every:.5f}"
+            )
+            self.marked = mistakes
         self.labelled += len(wrong)
         self.mistakes = int(total[-1])
         return reports
-
-    def _report(self, reports: list[str], labelled: int, mistakes: int, every: int) -> None:
-        recent = (mistakes - self.marked) / every
-        self.marked = mistakes
-        reports.append(
-            f"{labelled:,} examples: {mistakes:,} mistakes, error {mistakes / labelled:.5f}, "
-            f"of the last {every:,} {recent:.5f}"
-        )
 
     def summary(self) -> str:
         """The final line; examples that taught nothing, for want of a label, are counted."""
@@ -178,9 +156,6 @@ class Tally:
         if self.labelled:
             return said
         return f'{said}: a label is the first word of an svmlight line, or "y" of a JSON line'
-
-
-FORMAT, VERSION = "maxmargin-stream", 2
 
 
 @dataclass
@@ -233,30 +208,12 @@ def _decode(reader: Reader) -> StreamState:
     return state
 
 
-WORTH = 1 << 16  # bytes from which on a thread is worth its start
-
-
 class Session:
     """One stream from its beginning, or from a checkpoint, to its end.
 
-    Parameters
-    ----------
-    state : StreamState
-        Where it is.
-    learner : Learner
-        Of the model in the state.
-    lines : Lines
-        The input.
-    predictions : Predictions
-        The output.
-    say : callable
-        Told of reports, and of checkpoints that failed.
-    report : int
-        Labelled examples between reports; 0 for none.
-    checkpoint : path, optional
-        The file for the state.
-    every : float
-        Seconds between checkpoints.
+    The learner is that of the state's model. ``say`` is called with a report after every ``report``
+    labelled examples (0: never), and with warnings of checkpoints that could not be written; these are
+    due every so many seconds (``every``), and at the end.
     """
 
     def __init__(
@@ -272,39 +229,70 @@ class Session:
     ) -> None:
         self.state, self.learner, self.lines, self.predictions = state, learner, lines, predictions
         self.say, self.report, self.checkpoint, self.every = say, report, checkpoint, every
-        self._read: Callable[[bytes, int, str], Block] | None = None
+        self._is_json: bool | None = None  # known from the first line that is not blank
+        self._scratches = [Scratch(), Scratch()]
         self._work: Future[None] | None = None
         self._last = time.monotonic()
 
-    def take(self, text: bytes) -> None:
+    def run(self, skip: int = 0) -> None:
+        """Take all lines behind the first ``skip`` bytes, which must be those of the checkpoint."""
+        lines = self.lines
+        try:
+            with lines.ended_by_signals():
+                text = lines.skip(skip, self.state.checksum) if skip else b""
+                while text or (text := lines.take()):
+                    self._take(text)
+                    text = b""
+            self._wait()
+        except InputError:
+            with contextlib.suppress(InputError):  # the error at hand is the one to tell
+                self._wait()
+            with contextlib.suppress(InputError):
+                if lines.consumed > skip:
+                    self._save()
+            raise
+        if lines.consumed >= skip:  # else it ended while it skipped: the checkpoint stands
+            self._save()
+
+    def _take(self, text: bytes) -> None:
         """Predict and learn some lines; if one is wrong, those before it, and raise its error.
 
         If more can be read already, a thread learns, so that the next lines can be taken meanwhile; its
         error is raised by the next call.
         """
-        read, line = self._reader(text), self.lines.line
-        if read is None:
+        line = self.lines.line
+        if self._is_json is None and text.strip():
+            self._is_json = self._starts_as_json(text.lstrip())
+        if self._is_json is None:
             self.lines.line += text.count(b"\n")
             self.lines.done(text)
             return
-        block = read(text, line, self.lines.shown)
+        if self._is_json:
+            block = read_json_lines(text, line, self.lines.shown)
+        else:  # the thread may still use the last block, and its scratch
+            self._scratches.reverse()
+            block = read_svmlight_lines(text, line, self.lines.shown, self._scratches[0])
         self.lines.line = block.next_line
         self._wait()
-        if len(text) < WORTH or block.error is not None or not self.lines.ready():
+        if len(text) < MIN_THREADED_BYTES or block.error is not None or not self.lines.ready():
             self._learn(text, line, block)
             return
         pool = ThreadPoolExecutor(1)
         self._work = pool.submit(self._learn, text, line, block)
         pool.shutdown(wait=False)  # the thread ends with its work
 
-    def save(self) -> None:
-        """Write a checkpoint after all that was taken."""
-        try:
-            self._wait()
-        except InputError:
-            self._save()
-            raise
-        self._save()
+    def _starts_as_json(self, text: bytes) -> bool:
+        """Tell JSON from svmlight; a line of a table would be one long label."""
+        first = text.partition(b"\n")[0]
+        if first[:1] == b"{":
+            return True
+        if b":" not in first and (b"," in first or b";" in first):
+            raise InputError(
+                f"{self.lines.shown}: a stream must be svmlight text (label 1:value 2:value …) or JSON "
+                'lines ({"x": {name: value, …}, "y": label}). Got a table instead. Learn from it with '
+                "maxmargin fit --model perceptron, or write its rows as JSON lines."
+            )
+        return False
 
     def _wait(self) -> None:
         """Wait for the thread, and raise its error."""
@@ -340,24 +328,6 @@ class Session:
         state.written = self.predictions.secure()
         state.read, state.checksum = lines.consumed, lines.checksum
         write_state(state, self.checkpoint)
-
-    def _reader(self, text: bytes) -> Callable[[bytes, int, str], Block] | None:
-        """Tell JSON from svmlight by the first line that is not blank."""
-        if self._read is None:
-            start = text.lstrip()
-            if start:
-                self._refuse_table(start.partition(b"\n")[0])
-                self._read = read_json_lines if start[:1] == b"{" else line_reader()
-        return self._read
-
-    def _refuse_table(self, first: bytes) -> None:
-        """A line of a table would be one long label."""
-        if first[:1] != b"{" and b":" not in first and any(mark in first for mark in (b",", b";")):
-            raise InputError(
-                f"{self.lines.shown}: a stream must be svmlight text (label 1:value 2:value …) or JSON "
-                'lines ({"x": {name: value, …}, "y": label}). Got a table instead. Learn from it with '
-                "maxmargin fit --model perceptron, or write its rows as JSON lines."
-            )
 
     def _done_until(self, text: bytes, line: int, block: Block, count: int) -> None:
         """Count as consumed the lines up to the example that was learned last."""

@@ -1,15 +1,9 @@
-"""Lines as they arrive: all that are there, without waiting for more.
+"""Text as it arrives: lines, without waiting for more than there are, and the examples in them.
 
-JSON lines as examples: ``{"x": {"name": number, …}, "y": label}``, or ``"x": [number, …]``.
-
-Without ``y`` (or with null) an example is only to be predicted. The members of a vector are called "0",
-"1", …; other entries of the object are left alone.
-
-Lines of svmlight text as examples; a line without a label (or with ``?``) is only to be predicted.
-
-Examples as they come out of a text: some at a time, as sparse rows, with the places they stand at.
-
-Labels in a stream: each is what it says, since nobody knows yet what the others will be.
+A line is svmlight text, or JSON: ``{"x": {"name": number, …}, "y": label}``, or ``"x": [number, …]``,
+whose members are called "0", "1", …; other entries of the object are left alone. A line without a label
+(in svmlight also with ``?``, in JSON without ``y`` or with null) is only to be predicted. Each label is
+what it says, since nobody knows yet what the others will be.
 """
 
 from __future__ import annotations
@@ -21,9 +15,8 @@ import select
 import signal
 import socket
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any, NoReturn
 
 import numpy as np
@@ -34,22 +27,22 @@ from maxmargin.core.parameters import LARGEST
 from maxmargin.files.svmlight import Parsed
 from maxmargin.files.text import Scratch, at_line, line_ends, read_float, short
 
-CHUNK = 1 << 20  # bytes
-LONGEST = 1 << 28  # bytes of a line
-MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "a file compressed with gzip"}
-ENDING = (signal.SIGINT, signal.SIGTERM)  # end the input, not the work
+CHUNK_BYTES = 1 << 20
+MAX_LINE_BYTES = 1 << 28
+NO_LABEL = -1
+OTHER_FORMATS = {
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\x1f\x8b": "a file compressed with gzip",
+}
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # end the input, not the work
 SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, on Linux
 
 
 class Lines:
-    """The whole lines of a binary stream that can be had now; it waits only if there are none.
+    """The whole lines that are there of a binary stream with ``read1``; it waits only if there are none.
 
-    Parameters
-    ----------
-    file : binary stream
-        With ``read1``, such as ``sys.stdin.buffer``. If it has the name of a file, errors tell it.
-    checked : bool
-        Keep the checksum of what was consumed.
+    ``checked`` keeps the checksum of what was consumed.
     """
 
     def __init__(self, file: Any, checked: bool = False) -> None:
@@ -58,7 +51,7 @@ class Lines:
         self.line = 1  # number of the next line
         self.consumed = 0  # bytes of the lines that are done
         self.checksum = 0
-        self.alarm: socket.socket | None = None  # numbers of signals arrive here: one of ENDING ends it
+        self._alarm: socket.socket | None = None  # receives the numbers of signals
         self._file, self._checked = file, checked
         self._parts: list[bytes] = []  # of a line whose end is not there yet
         self._held = 0
@@ -66,12 +59,12 @@ class Lines:
         with contextlib.suppress(Exception):  # larger pieces cost less; a pipe of any size will do
             import fcntl
 
-            fcntl.fcntl(file.fileno(), SET_PIPE_SIZE, CHUNK)
+            fcntl.fcntl(file.fileno(), SET_PIPE_SIZE, CHUNK_BYTES)
 
     def take(self) -> bytes:
         """Return the next lines, the last of the stream perhaps without its end; nothing at the end.
 
-        After a signal there is nothing more either; a line that has only begun is left out.
+        A signal is an end, too: a line that has only begun is left out.
         """
         while not self._ended:
             if self._signalled():
@@ -85,10 +78,10 @@ class Lines:
                 return self._without_mark(text)
             self._parts.append(part)
             self._held += len(part)
-            if self._held > LONGEST:
+            if self._held > MAX_LINE_BYTES:
                 raise InputError(
-                    f"{at_line(self.shown, self.line)}: a line must have at most {LONGEST:,} bytes. "
-                    "Got more. Is this text?"
+                    f"{at_line(self.shown, self.line)}: a line must have at most {MAX_LINE_BYTES:,} "
+                    "bytes. Got more. Is this text?"
                 )
         text = b"".join(self._parts)
         self._parts = []
@@ -99,21 +92,14 @@ class Lines:
         if self._begun:
             return text
         self._begun = True
-        for mark, kind in MARKS.items():
+        for mark, kind in OTHER_FORMATS.items():
             if text.startswith(mark):
                 raise InputError(f"{self.shown}: must be text in UTF-8. Got {kind}. Convert it.")
         return b"   " + text[3:] if text.startswith(b"\xef\xbb\xbf") else text
 
     def ready(self) -> bool:
         """Whether there is something to read already, or the end of it."""
-        try:
-            file = self._file.fileno()
-        except (AttributeError, OSError):  # it is in memory
-            return True
-        try:
-            return bool(select.select([file], [], [], 0)[0])
-        except (OSError, ValueError):
-            return False
+        return self._has_more() is not False
 
     def done(self, text: bytes) -> None:
         """Count these lines as consumed."""
@@ -149,33 +135,59 @@ class Lines:
 
     def _signalled(self) -> bool:
         """Wait until there is something to read; return whether a signal ended the input instead."""
-        while self.alarm is not None and not self._stopped:
+        while self._alarm is not None and not self._stopped:
             try:
-                there = select.select([self._file.fileno(), self.alarm], [], [])[0]
+                there = select.select([self._file.fileno(), self._alarm], [], [])[0]
             except (AttributeError, OSError, ValueError):  # not a file of the system: no wait
-                there = select.select([self.alarm], [], [], 0)[0]
-            if self.alarm not in there:
+                there = select.select([self._alarm], [], [], 0)[0]
+            if self._alarm not in there:
                 break
-            self._stopped = any(number in ENDING for number in self.alarm.recv(4096))
+            self._stopped = any(number in END_SIGNALS for number in self._alarm.recv(4096))
         return self._stopped
+
+    @contextlib.contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """Let Ctrl-C and SIGTERM end the input instead of the work: nothing is left half learned.
+
+        A signal need not interrupt the wait for input: another thread may receive it, or it comes just
+        before the wait. So it rings an alarm that is waited for as well.
+        """
+        alarm, bell = socket.socketpair()
+        with alarm, bell:
+            bell.setblocking(False)
+            before, fd = {}, -1
+            with contextlib.suppress(ValueError):  # signals are for the main thread
+                fd = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
+                before = {number: signal.signal(number, lambda *_: None) for number in END_SIGNALS}
+                self._alarm = alarm
+            try:
+                yield
+            finally:
+                self._alarm = None
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+                if before:
+                    signal.set_wakeup_fd(fd)
 
     def _read(self) -> bytes:
         """Read what is there, up to a megabyte or so; wait only for the first bytes."""
-        first: bytes = self._file.read1(CHUNK)
-        if not first or len(first) >= CHUNK:
-            return first
-        parts, size = [first], len(first)
-        with contextlib.suppress(Exception):  # not a file of the system
-            while size < CHUNK and select.select([self._file.fileno()], [], [], 0)[0]:
-                part = self._file.read1(CHUNK)
-                if not part:
-                    break
-                parts.append(part)
-                size += len(part)
+        parts: list[bytes] = [self._file.read1(CHUNK_BYTES)]
+        size = len(parts[0])
+        while parts[-1] and size < CHUNK_BYTES and self._has_more():
+            parts.append(self._file.read1(CHUNK_BYTES))
+            size += len(parts[-1])
         return b"".join(parts)
 
-
-NO_LABEL = -1
+    def _has_more(self) -> bool | None:
+        """Whether there is something to read, or the end of it; None if it is no file of the system."""
+        try:
+            file = self._file.fileno()
+        except (AttributeError, OSError):
+            return None
+        try:
+            return bool(select.select([file], [], [], 0)[0])
+        except (OSError, ValueError):
+            return False
 
 
 @dataclass
@@ -297,16 +309,10 @@ def text_of_label(label: Any) -> str:
     return canonical(str(label))
 
 
-def line_reader() -> Callable[[bytes, int, str], Block]:
-    """Return a function such as ``read_svmlight_lines``; a block is good until the next but one."""
-    spaces = cycle((Scratch(), Scratch()))
-    return lambda text, line, shown: read_svmlight_lines(text, line, shown, next(spaces))
-
-
 def read_svmlight_lines(
     text: bytes, line: int, shown: str = "-", scratch: Scratch | None = None
 ) -> Block:
-    """Read whole lines, the first of which has this number, of a source with this name."""
+    """Read whole lines, the first of which has this number; the block lives as long as its scratch."""
     rows = Parsed(text, line, shown, scratch or Scratch(), bare=True)
     labels: list[Any] = []
     known: dict[Any, int] = {"": NO_LABEL, "?": NO_LABEL}

@@ -7,7 +7,8 @@ The problem, on rows a_i with margins m_i = a_i·w + y_i b; v₀ and s₀ stand 
 With β_i = C_i − α_i the optimality conditions are w = v₀ + Σ α_i a_i, s₀ + Σ α_i y_i = 0, α_i s_i = 0
 and β_i ξ_i = 0. Newton's method solves them with both products equal to a μ > 0 that falls to zero,
 while α, β, s and ξ stay positive (predictor and corrector of Mehrotra 1992; for support vector machines
-Ferris and Munson 2002). A step is one linear system with the weights θ_i = 1/(s_i/α_i + ξ_i/β_i),
+Ferris and Munson 2002; further correctors with the same factor, Gondzio 1996). A step is one linear
+system with the weights θ_i = 1/(s_i/α_i + ξ_i/β_i),
 
     (D + Zᵀ Θ Z) (Δw, Δb) = …,     Z the rows (a_i, y_i),     D = diag(1, …, 1, 0),
 
@@ -45,11 +46,18 @@ class Settings:
     starts: tuple[tuple[float, int], ...] = ((10.0, 60), (1e4, 60), (1e7, 100))
     max_steps_without_progress: int = 12  # the gap may rise for a few steps at the beginning
     step_to_boundary: float = 0.995  # share of the way to the nearest bound that a step may go
+    # Where factors cost much more than products with them, each is used for further corrections; they
+    # save one step in six.
+    min_order_to_correct: int = 200
+    correctors: int = 2
+    long_step: float = 0.9  # that needs none
+    least_gain: float = 0.02  # of the length of a step, without which there is no further one
     max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
     max_ridge: float = 1e-6
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
     one_thread_entries: int = 1 << 22  # of products that one thread does as fast as two
+    max_order_of_one_thread: int = 1_000  # of a matrix that one thread factorises nearly as fast as two
 
 
 SETTINGS = Settings()
@@ -60,7 +68,12 @@ Factor = Callable[[np.ndarray, float, np.ndarray], Step]  # from the right-hand 
 
 def is_affordable(rows: Frame | Rows) -> bool:
     """Whether the matrix of a step is small enough to be factorised."""
-    return min(rows.n, rows.d) <= SETTINGS.max_order
+    return order_of(rows) <= SETTINGS.max_order
+
+
+def order_of(rows: Frame | Rows) -> int:
+    """The order of the matrix of a step, or one less."""
+    return min(rows.n, rows.d)
 
 
 def interior_point(
@@ -73,7 +86,9 @@ def interior_point(
     """
     frame = problem.frame
     spread, max_steps = SETTINGS.starts[attempt]
-    with one_thread(frame.n * min(frame.n, frame.d) <= SETTINGS.one_thread_entries):
+    order = order_of(frame)
+    small = order <= SETTINGS.max_order_of_one_thread and frame.n * order <= SETTINGS.one_thread_entries
+    with one_thread(small):
         run = _Run(problem, np.sqrt(_squares(frame)), spread, refinements=attempt)
         return run.to_gap(tol, min(goal, tol), deadline, max_steps)
 
@@ -89,6 +104,8 @@ class _Run:
         self.xi = 1.0 + self.s
         self.size = float(np.mean(lengths**2)) or 1.0
         self.refinements = refinements  # times that a step is mended by solving for what it misses
+        corrects = order_of(self.frame) >= SETTINGS.min_order_to_correct
+        self.correctors = SETTINGS.correctors if corrects else 0
         self.ridge = 0.0
         self.reads = 1
 
@@ -128,11 +145,22 @@ class _Run:
         _, _, da, ds, dxi = predictor
         t = self._longest(da, ds, dxi)
         after = (self.alpha + t * da) @ (self.s + t * ds) + (self.beta - t * da) @ (self.xi + t * dxi)
-        aim = mu * (after / (2 * len(self.m)) / mu) ** 3  # Mehrotra's choice
-        dw, db, da, ds, dxi = self._direction(
-            factor, aim - self.alpha * self.s - da * ds, aim - self.beta * self.xi + da * dxi
-        )
-        t = min(1.0, SETTINGS.step_to_boundary * self._longest(da, ds, dxi))
+        aim = float(mu * (after / (2 * len(self.m)) / mu) ** 3)  # Mehrotra's choice
+        to_alpha, to_beta = aim - self.alpha * self.s - da * ds, aim - self.beta * self.xi + da * dxi
+        step = self._direction(factor, to_alpha, to_beta)
+        longest = self._longest(*step[2:])
+        for _ in range(self.correctors):
+            if longest > SETTINGS.long_step:
+                break
+            off_alpha, off_beta = self._off_centre(step[2:], min(1.0, 2.0 * longest + 0.1), aim)
+            to_alpha, to_beta = to_alpha + off_alpha, to_beta + off_beta
+            corrected = self._direction(factor, to_alpha, to_beta)
+            longer = self._longest(*corrected[2:])
+            if longer < longest + SETTINGS.least_gain:
+                break
+            step, longest = corrected, longer
+        dw, db, da, ds, dxi = step
+        t = min(1.0, SETTINGS.step_to_boundary * longest)
         if not (t > 0.0 and math.isfinite(float(da @ da))):
             return False
         self.w, self.b = self.w + t * dw, self.b + t * db
@@ -140,6 +168,15 @@ class _Run:
             variable += t * change
             np.maximum(variable, 1e-300, out=variable)
         return True
+
+    def _off_centre(
+        self, changes: tuple[np.ndarray, np.ndarray, np.ndarray], t: float, aim: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What brings α s and β ξ within a factor of ten of ``aim`` after a step of length t."""
+        da, ds, dxi = changes
+        products = (self.alpha + t * da) * (self.s + t * ds), (self.beta - t * da) * (self.xi + t * dxi)
+        low, high = np.clip(products, 0.1 * aim, 10.0 * aim) - products
+        return np.maximum(low, -10.0 * aim), np.maximum(high, -10.0 * aim)
 
     def _factorise(self) -> Factor | None:
         """Factorise with the smallest ridge that lets it; a little ridge only makes steps less exact."""

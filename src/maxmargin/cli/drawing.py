@@ -1,13 +1,14 @@
-"""Pictures of more rows than can be drawn: a fixed sample is, and every number is that of all rows.
+"""The model of a picture, and its rows: of more than can be drawn, a fixed sample.
 
-A sample holds the rows that a picture is about (support vectors, a witness) and some of all the others,
-the same ones every time. The model that is drawn with it has the weights and the certificate of all
-rows, and counts its support vectors among those of the sample.
+Every number is that of all rows. A sample holds the rows that a picture is about (support vectors, a
+witness) and some of all the others, the same ones every time. The model that is drawn with it has the
+weights and the certificate of all rows, and counts its support vectors among those of the sample.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,13 +18,38 @@ from scipy import sparse
 
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
+from maxmargin.estimators.batch_perceptron import BatchPerceptron
+from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.estimators.pocket_perceptron import PocketPerceptron
+from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.rows import Rows
 from maxmargin.rows.free_memory import room
 
-SHOWN = 5_000  # rows of a picture, at most
+MAX_DRAWN_ROWS = 5_000
+MAX_RECORDED_ROWS = 2_000  # up to which a perceptron records every update
+
+
+def fit_to_draw(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:
+    """Return a fitted model and a note: the soft margin, where the hard margin has no solution."""
+    record = len(y) <= MAX_RECORDED_ROWS
+    models = {
+        "perceptron": Perceptron(fit_intercept=intercept, record=record),
+        "batch-perceptron": BatchPerceptron(fit_intercept=intercept, record=record),
+        "pocket": PocketPerceptron(fit_intercept=intercept, random_state=0),
+        "hard-margin": HardMarginSVC(fit_intercept=intercept),
+        "soft-margin": SoftMarginSVC(C=C, fit_intercept=intercept),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)  # the reason of stopping is shown
+        try:
+            return models[name].fit(X, y), ""
+        except NotSeparableError:
+            note = f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
+            return models["soft-margin"].fit(X, y), note
 
 
 class Sample(NamedTuple):
@@ -59,15 +85,15 @@ def draw(
     table: Table,
     needed: Sequence[np.ndarray] = (),
     wanted: Sequence[np.ndarray] = (),
-    most: int = SHOWN,
+    max_rows: int = MAX_DRAWN_ROWS,
 ) -> Sample:
-    """Draw rows, the same ones every time.
+    """Draw a sample, the same one every time.
 
     One of each class and those that are ``needed`` are among them; up to a quarter are ``wanted``, the
     first ones first; the others are any.
     """
     n, d = table.shape
-    most = min(n, most, room() // d)
+    most = min(n, max_rows, room() // d)
     firsts = np.unique(table.y, return_index=True)[1]
     kept = np.unique(np.concatenate([firsts, *needed]))
     if most < 4 * len(firsts) or most < len(kept):

@@ -26,8 +26,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maxmargin.cluster.dask import Combine, bundle_size, reduced
+from maxmargin.cluster import dask as tree
 from maxmargin.rows.partitions import moved
+
+
+def reduced(values, combine, watch=lambda groups: None):
+    """Combine neighbours until one group is left; the groups of each level are shown to ``watch``."""
+    level = list(values)
+    while len(level) > tree.FAN:
+        groups = [list(group) for group in tree.in_groups(level)]
+        watch(groups)
+        level = [combine(group) for group in groups]
+    return level
 
 
 class Serial:
@@ -44,7 +54,7 @@ class Serial:
         function: Callable[..., Any],
         numbers: Sequence[int],
         given: Sequence[tuple[Any, ...]],
-        combine: Combine | None = None,
+        combine: tree.Combine | None = None,
     ) -> list[Any]:
         """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``, combined in a tree."""
         results = []
@@ -88,7 +98,7 @@ class Simulated(Serial):
         self._read = [stand_for * 8.0 * X.shape[0] * X.shape[1] for X, _ in blocks]
 
     @property
-    def at_once(self) -> int:  # type: ignore[override]
+    def at_once(self) -> int:
         """How many partitions are read at the same time."""
         return self.costs.workers
 
@@ -97,13 +107,13 @@ class Simulated(Serial):
         function: Callable[..., Any],
         numbers: Sequence[int],
         given: Sequence[tuple[Any, ...]],
-        combine: Combine | None = None,
+        combine: tree.Combine | None = None,
     ) -> list[Any]:
         """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``, and let time pass."""
         results = super().run(function, numbers, given)
         if combine is not None:
             results = reduced(results, combine, self._add_up)
-        tasks = -(-len(numbers) // bundle_size(len(numbers), self.at_once))
+        tasks = -(-len(numbers) // tree.bundle_size(len(numbers), self.at_once))
         self._pass_time(numbers, tasks, sum(map(moved, given)) + sum(map(moved, results)))
         return results
 
