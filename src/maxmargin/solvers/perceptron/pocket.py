@@ -6,8 +6,10 @@ a lower bound on their errors (rows that are wrong by more than rounding) alread
 The few that remain are counted exactly, in order, so every improvement is found, at the same update as
 if each had been counted at once.
 
-At the end the pocket is polished: fifty steps of exact descent on the perceptron risk are tried, then
-lines are searched for the fewest errors until that brings little.
+At the end the pocket is polished. A plane without errors is looked for first: if there is one, the point
+of the convex hull of the rows a_i nearest to the origin is soon on it. Otherwise fifty steps of exact
+descent on the perceptron risk are tried, then lines are searched for the fewest errors until that brings
+little.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from maxmargin.rows.free_memory import room
 from maxmargin.solvers.examples import Examples, RemoteExamples
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
+from maxmargin.solvers.perceptron.nearest_point import separating_plane
 from maxmargin.solvers.perceptron.online import STOPPED, LocalPasses, Settings, State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
@@ -318,6 +321,9 @@ def _visit(
         recorder.write()
 
 
+# Passes in which the point of the convex hull nearest to the origin tells whether a plane separates the
+# rows: 38 to 165 on digits and breast cancer, 6 to 157 on overlapping classes of 4 to 50 features.
+PLANE_ROUNDS = 200
 DESCENT_STEPS = 50  # of exact descent on the risk, before lines are searched
 DIRECTIONS = 32  # per round of searches along lines
 ROUNDS = 100  # at most
@@ -327,7 +333,11 @@ NEAREST = 4096  # breakpoints looked at along a direction
 
 
 def polish(pocket: Pocket, rng: np.random.Generator, deadline: float = math.inf) -> None:
-    """Improve the pocket: descend on the perceptron risk, then search lines for fewer errors."""
+    """Improve the pocket: look for a plane without errors; descend on the risk; search lines."""
+    if pocket.errors > 0:
+        plane = separating_plane(pocket.examples, pocket.machine, PLANE_ROUNDS, deadline)
+        if plane is not None:
+            pocket.compare(plane)
     _descend(pocket, deadline)
     _search_lines(pocket, rng, deadline)
 
