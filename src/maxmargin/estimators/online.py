@@ -76,8 +76,6 @@ class OnlineClassifier(LinearClassifier):
     random_state: Any
     record: bool
     verbose: int
-    average: bool = False  # for those that have no such parameter
-    max_iter: int | None = None
 
     feature_index_: dict[Any, int]
     n_iter_: int
@@ -107,6 +105,16 @@ class OnlineClassifier(LinearClassifier):
     ) -> np.ndarray:
         """Learn from some examples; return the mistakes of each machine in them."""
 
+    @property
+    def _max_epochs(self) -> int | None:
+        """Budget of epochs, for estimators that have one."""
+        return getattr(self, "max_iter", None)
+
+    @property
+    def _averages(self) -> bool:
+        """Whether averaged weights predict, for estimators that can."""
+        return bool(getattr(self, "average", False))
+
     def _tracks_error(self, entries: int) -> bool:
         """Whether the training error is to be measured after every epoch, where that costs a pass."""
         return False
@@ -115,7 +123,7 @@ class OnlineClassifier(LinearClassifier):
         for name in ("fit_intercept", "normalize", "warm_start", "record"):
             check_bool(name, getattr(self, name))
         check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
-        check_count("max_iter", self.max_iter, none="no limit")
+        check_count("max_iter", self._max_epochs, none="no limit")
         check_count("verbose", self.verbose, least=0)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise InputError(
@@ -128,8 +136,8 @@ class OnlineClassifier(LinearClassifier):
         rule: StoppingRule = AllCorrect() | Cycle()
         if self.stop is not None:
             rule = rule | self.stop
-        if self.max_iter is not None:
-            rule = rule | MaxEpochs(self.max_iter)
+        if self._max_epochs is not None:
+            rule = rule | MaxEpochs(self._max_epochs)
         return rule
 
     @unchanged_on_error
@@ -211,7 +219,7 @@ class OnlineClassifier(LinearClassifier):
             return None if some else {**fitted, "_state": State.begin(Z)}
 
         solutions: list[Solution] = []
-        with Watch(self, *given, self.max_iter, attributes) as watch:
+        with Watch(self, *given, self._max_epochs, attributes) as watch:
             for group in [np.s_[:]] if together or data.here is None else alone:
                 part = None if start is None else start[group]
                 solutions += self._solve(problem, machines[group], part, rng, watch.epoch)
@@ -258,7 +266,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _keep(self, solutions: list[Solution]) -> None:
         """Hold the weights, and whatever else is needed to go on."""
-        self._state = State.begin(np.array([s.state for s in solutions]), self.average)
+        self._state = State.begin(np.array([s.state for s in solutions]), self._averages)
         for k, s in enumerate(solutions):
             self._state.U[k] = s.average
             if s.steps:  # where rows are counted
@@ -379,7 +387,7 @@ class OnlineClassifier(LinearClassifier):
         self.classes_, self.n_features_in_ = classes, d
         zero = np.zeros(d + 1)
         machines = self._machines_on(np.empty(0, dtype=np.int64))
-        average = zero if self.average else zero[:0]
+        average = zero if self._averages else zero[:0]
         traces = [Trace(zero.copy()) if self.record else None for _ in machines]
         blank = [Solution(zero, ONLINE, History(), zero, 0, trace, average) for trace in traces]
         self._finish(machines, blank)

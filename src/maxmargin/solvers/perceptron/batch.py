@@ -61,6 +61,7 @@ def batch_perceptron(
         asked = observer(run.epoch, int(wrong.sum()), Z.copy)
         valid = problem.validation_errors(risk.machines, lambda: Z[active])  # noqa: B023
         for j, k in enumerate(active):
+            log = run.logs[k]
             progress = Progress(
                 epoch=run.epoch,
                 updates=int(updates[k]),
@@ -73,8 +74,8 @@ def batch_perceptron(
                 validation_error=valid[j],
                 # Only with a fixed step is the next z a function of this one, and repetition a proof.
                 repeats=not isinstance(step, str),
+                verdict=log.verdict,
             )
-            log = run.logs[k]
             log.close_epoch(progress, Z[k], asked=asked, risk=float(risk.risk[j]))
             if log.trace is not None and wrong[j]:
                 log.trace.append(Update(run.epoch, -1, -float(R[j]), Z[k].copy()))

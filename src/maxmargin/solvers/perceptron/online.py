@@ -152,7 +152,8 @@ def online_perceptron(
     if run.logs[0].trace is not None:
         recorder = Recorder(problem.training, machines[0], run.logs[0].trace)
     track = problem.track_error or stop.reads_training_error()
-    while run.active:
+    active = run.active
+    while active:
         before, made = state.Z.copy(), state.counts[:, MADE].copy()
         whole = passes.epoch(state, rng, run.deadline, recorder.record if recorder else None)
         if recorder is not None:
@@ -160,8 +161,13 @@ def online_perceptron(
         run.epoch += 1
         mistakes = (state.counts[:, MADE] - made).tolist()
         asked = observer(run.epoch, sum(mistakes), state.predictors)
-        _close_epoch(problem, passes, run, state, before, mistakes, whole, asked, track)
-        run.keep(ended=not run.active)
+        errors: list[float | None] = [None] * len(active)
+        if track:
+            errors = _training_errors(problem, passes, state, active)
+        clean = _clean(problem, passes, state, active, mistakes, whole)
+        _close_epoch(problem, passes, run, state, before, mistakes, clean, errors, asked)
+        active = run.active
+        run.keep(ended=not active)
     return [
         log.solution(
             state.predictor(k).copy(),
@@ -174,6 +180,15 @@ def online_perceptron(
     ]
 
 
+def _training_errors(
+    problem: Problem[Any], passes: Passes, state: State, which: list[int]
+) -> list[float | None]:
+    """E_in of some machines."""
+    machines = [passes.machines[k] for k in which]
+    found: list[float | None] = problem.training.errors_of(machines, state.predictors()[which]).tolist()
+    return found
+
+
 def _close_epoch(
     problem: Problem[Any],
     passes: Passes,
@@ -181,23 +196,21 @@ def _close_epoch(
     state: State,
     before: np.ndarray,
     mistakes: list[int],
-    whole: bool,
+    clean: list[bool],
+    errors: list[float | None],
     asked: bool,
-    track: bool,
 ) -> None:
-    """Measure what the rules want to know, ask them, and stop the machines that have a reason."""
+    """Ask the rules of machines that are active, and stop those that have a reason."""
     active, settings = run.active, passes.settings
     machines = [passes.machines[k] for k in active]
-    errors: Sequence[float | None] = [None] * len(active)
-    if track:
-        errors = problem.training.errors_of(machines, state.predictors()[active]).tolist()
     valid = problem.validation_errors(machines, lambda: state.predictors()[active])
-    clean = _clean(problem, passes, state, active, mistakes, whole)
-    seconds = time.perf_counter() - problem.began
+    seconds, made = time.perf_counter() - problem.began, state.counts[:, MADE].tolist()
+    late = []
     for j, k in enumerate(active):
+        log = run.logs[k]
         progress = Progress(
             epoch=run.epoch,
-            updates=int(state.counts[k, MADE]),
+            updates=made[k],
             mistakes=mistakes[k],
             all_correct=clean[j],
             seconds=seconds,
@@ -207,15 +220,15 @@ def _close_epoch(
             validation_error=valid[j],
             repeats=settings.order == "cyclic",
             threshold=settings.threshold,
+            verdict=log.verdict,
         )
-        run.logs[k].close_epoch(progress, state.predictor(k), asked=asked)
-        if run.logs[k].reason is not None:
+        log.close_epoch(progress, state.predictor(k), asked=asked)
+        if log.reason is not None:
             state.counts[k, LEFT] = STOPPED
-    late = [k for k in active if run.logs[k].unmeasured]
+            if log.unmeasured:
+                late.append(k)
     if late:
-        some = [passes.machines[k] for k in late]
-        found = problem.training.errors_of(some, state.predictors()[late]).tolist()
-        for k, error in zip(late, found, strict=True):
+        for k, error in zip(late, _training_errors(problem, passes, state, late), strict=True):
             run.logs[k].history.amend(training_error=error)
 
 
@@ -228,15 +241,16 @@ def _clean(
     whole: bool,
 ) -> list[bool]:
     """Whether all rows of each machine are correct; looked up where not every row was looked at."""
-    chance = passes.settings.order == "random"
-    spent = {k for k in active if state.counts[k, LEFT] == 0}
-    clean = {k: whole and mistakes[k] == 0 and k not in spent for k in active}
-    doubt = [k for k in active if k in spent or (clean[k] and chance)]
+    left, chance = state.counts[:, LEFT].tolist(), passes.settings.order == "random"
+    clean = [whole and mistakes[k] == 0 and left[k] != 0 for k in active]
+    doubt = [j for j, k in enumerate(active) if left[k] == 0 or (clean[j] and chance)]
     if doubt:
-        some = [passes.machines[k] for k in doubt]
-        found = problem.training.beyond(some, state.Z[doubt], passes.settings.threshold)
-        clean |= zip(doubt, found, strict=True)
-    return [clean[k] for k in active]
+        which = [active[j] for j in doubt]
+        some = [passes.machines[k] for k in which]
+        found = problem.training.beyond(some, state.Z[which], passes.settings.threshold)
+        for j, answer in zip(doubt, found, strict=True):
+            clean[j] = answer
+    return clean
 
 
 # Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and

@@ -154,6 +154,7 @@ def _close_epoch(
             validation_error=valid[j],
             repeats=search.settings.order == "cyclic",
             pocket=True,
+            verdict=run.logs[k].verdict,
         )
         now = search.running_error(k, state)
         run.logs[k].close_epoch(progress, pockets.Z[k], asked=asked, running_error=now)
