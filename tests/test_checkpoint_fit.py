@@ -24,7 +24,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.saving import checkpoint as fit
 from maxmargin.saving import to_dict
 from maxmargin.saving.checkpoint import checkpoint, read_sealed, write_sealed
-from maxmargin.solvers.margin import hard_margin, soft_margin, solve
+from maxmargin.solvers.margin import hard_margin, questions, soft_margin, solve
 from maxmargin.solvers.perceptron import online
 from thorough import THOROUGH
 
@@ -83,7 +83,7 @@ def no_plug(monkeypatch):
 def many_passes(monkeypatch):
     """Let margin machines take several passes on little data, and count them."""
     made = []
-    for module in (hard_margin, soft_margin):
+    for module in (questions, soft_margin):
         measure = module.measure
 
         def counted(frames, planes, measure=measure):

@@ -1,6 +1,7 @@
 """Collections and files on a cluster: verdicts, weights, scores and audits are those of local rows."""
 
 import math
+from dataclasses import replace
 
 import dask.array as da
 import dask.dataframe as dd
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import maxmargin as mm
+from maxmargin.solvers.margin.partitions import SETTINGS as PARTITIONS
 from partitions import cluster, noisy
 
 
@@ -19,7 +21,8 @@ def client():
 
 
 def test_collections_on_a_cluster(client, monkeypatch):
-    monkeypatch.setattr("maxmargin.estimators.remote.separability.CARRIED", 1_000)
+    few = replace(PARTITIONS, max_numbers_sent=1_000)
+    monkeypatch.setattr("maxmargin.estimators.remote.separability.PARTITIONS", few)
     X, y = noisy(1_500, 3, kind="separable")
     weight = np.random.default_rng(0).random(1_500).round(1)
     dX, dy = da.from_array(X, chunks=(600, 2)), da.from_array(y, chunks=600)

@@ -19,7 +19,7 @@ from maxmargin.saving.checkpoint import checkpoint
 from maxmargin.solvers.margin import active_set, coordinate_descent
 from maxmargin.solvers.margin.coordinate_descent import Descent
 from maxmargin.solvers.margin.coordinates import NotFiniteError
-from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
+from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
 from maxmargin.solvers.margin.tasks import Budget
 from maxmargin.solvers.margin.witness import growing_rows
 from maxmargin.solvers.threads import THREAD, HaltedError
@@ -33,7 +33,7 @@ MANY = text(250, 500, 12, seed=5, flips=0.05, classes=5)
 def duel(X=X, y=y, C=1.0, pad=1.0):
     rows = as_rows(X)
     bounds = None if C is None else np.broadcast_to(np.asarray(C, dtype=float), len(y)).copy()
-    return Duel(rows, np.asarray(y, dtype=float), bounds, pad, square_lengths(rows))
+    return DualProblem(rows, np.asarray(y, dtype=float), bounds, pad, square_lengths(rows))
 
 
 # --- what a point is worth -------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_values_are_those_of_numpy(form, pad, bounds):
     one = duel(form, C=bounds, pad=pad)
     x = np.random.default_rng(0).random(len(y)) * 0.6
     w = (x * y) @ DENSE
-    np.testing.assert_allclose(one.pull(x), w, atol=1e-13)
+    np.testing.assert_allclose(one.weighted_sum(x), w, atol=1e-13)
     np.testing.assert_allclose(one.q, (DENSE**2).sum(axis=1), rtol=1e-13)
     point, f = one.measure(w, x)
     np.testing.assert_allclose(f, DENSE @ w, atol=1e-12)
@@ -169,7 +169,7 @@ def test_epochs_in_pieces_visit_every_row_once(monkeypatch):
         walk.wake()
     point, _ = walk.duel.measure(walk.w, walk.alpha)
     assert point.gap < 1e-2
-    np.testing.assert_allclose(walk.w, walk.duel.pull(walk.alpha), atol=1e-12)
+    np.testing.assert_allclose(walk.w, walk.duel.weighted_sum(walk.alpha), atol=1e-12)
 
 
 def test_smaller_bounds_first_keep_the_sum():
@@ -265,7 +265,7 @@ def test_factors_of_rows_that_depend_on_each_other(form):
     signs = np.where(A[:, 0] > 0, 1.0, -1.0)
     A[:, 0] = signs  # so that w = (1, 0, …) has all at the edge
     rows = as_rows(form(A))
-    one = Duel(rows, signs, None, 1.0, square_lengths(rows))
+    one = DualProblem(rows, signs, None, 1.0, square_lengths(rows))
     x, w, F = np.zeros(40), np.zeros(12), np.arange(40)
     assert active_set.Factorised(one).solve(x, w, F)
     b = float(np.mean(signs - A @ w))

@@ -11,16 +11,16 @@ from sklearn.svm import SVC
 import maxmargin as mm
 from maxmargin.rows import DenseRows
 from maxmargin.solvers.margin.augmented_lagrangian import Reduced
-from maxmargin.solvers.margin.coordinates import Frame, set_scene
+from maxmargin.solvers.margin.coordinates import Frame, find_scaling
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point
 from planes import exact
 
 
 def problem(X, y, C, pad=1.0):
     rows = DenseRows(np.ascontiguousarray(X, dtype=float))
-    frame = Frame(rows, np.where(np.asarray(y) > 0, 1.0, -1.0), pad, set_scene(rows, pad))
+    frame = Frame(rows, np.where(np.asarray(y) > 0, 1.0, -1.0), pad, find_scaling(rows, pad))
     frame = frame.restricted(np.arange(rows.n))
-    return Reduced(frame, np.broadcast_to(C * frame.scene.scale**2, rows.n).copy(), np.zeros(rows.d))
+    return Reduced(frame, np.broadcast_to(C * frame.scaling.scale**2, rows.n).copy(), np.zeros(rows.d))
 
 
 def value(p, point):
@@ -58,7 +58,7 @@ def test_the_optimum_in_fractions():
     y = np.array([-1, 1, -1, 1, 1, -1])
     p = problem(X, y, C=1.0)
     point = interior_point(p, 1e-10)
-    assert point.primal / p.frame.scene.scale**2 == pytest.approx(exact(X, y, 1.0).value, rel=1e-9)
+    assert point.primal / p.frame.scaling.scale**2 == pytest.approx(exact(X, y, 1.0).value, rel=1e-9)
 
 
 def test_rows_left_out_are_felt_through_their_sums():
@@ -72,7 +72,7 @@ def test_rows_left_out_are_felt_through_their_sums():
     part = Reduced(
         frame.restricted(some),
         p.C[some],
-        frame.pull(others),
+        frame.weighted_sum(others),
         float(others @ frame.bias),
         float(others.sum()),
     )

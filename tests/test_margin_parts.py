@@ -11,7 +11,7 @@ from bank import FORMS, as_form
 from maxmargin.kernels.margin import clip_multipliers, descend, hinge_slope, slope
 from maxmargin.rows import as_rows
 from maxmargin.solvers.margin import augmented_lagrangian, soft_margin
-from maxmargin.solvers.margin.coordinates import Frame, Products, set_scene
+from maxmargin.solvers.margin.coordinates import Frame, Products, find_scaling
 from maxmargin.solvers.margin.tasks import balanced
 
 
@@ -24,7 +24,7 @@ def data(n=40, d=6, seed=0):
 
 def frame_of(X, y, pad=1.0):
     rows = as_rows(X)
-    return Frame(rows, y, pad, set_scene(rows, pad))
+    return Frame(rows, y, pad, find_scaling(rows, pad))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -43,17 +43,17 @@ def test_a_frame_is_signed_centred_and_scaled(form, pad):
     X, y = data()
     X = (X + (7.0 if pad else 0.0)).astype(np.float32).astype(np.float64)
     frame = frame_of(as_form(X, form), y, pad)
-    A = y[:, None] * (X - frame.scene.centre) / frame.scene.scale
+    A = y[:, None] * (X - frame.scaling.centre) / frame.scaling.scale
     w, b, alpha = np.arange(1.0, 7.0), 0.3, np.random.default_rng(2).random(len(X))
-    np.testing.assert_allclose(frame.values(w, b), A @ w + pad * y * b, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(frame.pull(alpha), alpha @ A, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(frame.margins(w, b), A @ w + pad * y * b, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(frame.weighted_sum(alpha), alpha @ A, rtol=1e-10, atol=1e-10)
     some = np.array([3, 11, 30])
     np.testing.assert_allclose(frame.take(some), A[some], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(frame.pull_of(some, alpha[:3]), alpha[:3] @ A[some], atol=1e-10)
-    assert frame.pull_of(some[:0], alpha[:0]).tolist() == [0.0] * 6
+    np.testing.assert_allclose(frame.weighted_sum_of(some, alpha[:3]), alpha[:3] @ A[some], atol=1e-10)
+    assert frame.weighted_sum_of(some[:0], alpha[:0]).tolist() == [0.0] * 6
     part = frame.restricted(some)
-    np.testing.assert_allclose(part.values(w, b), A[some] @ w + pad * y[some] * b, atol=1e-10)
-    inside = frame.scene.inside(*frame.scene.outside(w, b))
+    np.testing.assert_allclose(part.margins(w, b), A[some] @ w + pad * y[some] * b, atol=1e-10)
+    inside = frame.scaling.inside(*frame.scaling.outside(w, b))
     np.testing.assert_allclose(np.append(*inside), np.append(w, b), rtol=1e-12, atol=1e-12)
 
 

@@ -17,8 +17,7 @@ from maxmargin.cluster import dask as tree
 from maxmargin.estimators.validation import check_survey
 from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
-from maxmargin.solvers.margin import soft_margin_partitions
-from maxmargin.solvers.remote import machines as remote_machines
+from maxmargin.solvers.margin import partitions, soft_margin_partitions
 from partitions import blocks, noisy
 from simulated import Costs, Serial, Simulated, reduced
 
@@ -64,9 +63,10 @@ def test_any_partition_gives_the_optimum_and_multipliers_of_every_row(
 
 @pytest.mark.parametrize("kind", ["gauss", "heavy", "discrete", "uneven", "separable", "rare"])
 def test_newton_rounds_where_few_rows_may_travel(kind, monkeypatch):
-    monkeypatch.setattr(remote_machines, "CARRIED", 20_000)
-    few = replace(remote_machines.SOFT, min_working_rows=500)
-    monkeypatch.setattr(remote_machines, "SOFT", few)
+    small = replace(partitions.SETTINGS, max_numbers_sent=20_000)
+    monkeypatch.setattr(partitions, "SETTINGS", small)
+    few = replace(partitions.SOFT, min_working_rows=500)
+    monkeypatch.setattr(partitions, "SOFT", few)
     X, y = noisy(30_000, 8, kind=kind)
     model = fitted(mm.SoftMarginSVC(1.0), X, y)
     local = mm.SoftMarginSVC(1.0).fit(X, y)
@@ -162,9 +162,10 @@ def test_a_copy_holds_its_numbers_itself():
 @pytest.mark.parametrize("kind", ["heavy", "cauchy"])
 def test_heavy_tails_and_many_features_where_few_rows_may_travel(kind, monkeypatch):
     n, d = 8_000, 100
-    monkeypatch.setattr(remote_machines, "CARRIED", 700 * d)
-    few = replace(remote_machines.SOFT, min_working_rows=500)
-    monkeypatch.setattr(remote_machines, "SOFT", few)
+    small = replace(partitions.SETTINGS, max_numbers_sent=700 * d)
+    monkeypatch.setattr(partitions, "SETTINGS", small)
+    few = replace(partitions.SOFT, min_working_rows=500)
+    monkeypatch.setattr(partitions, "SOFT", few)
     model = fitted(mm.SoftMarginSVC(1.0), *noisy(n, d, kind=kind), parts=20)
     assert model.certificate_.relative_gap <= 1e-6
     assert model.certificate_.dual_infeasibility <= 1e-9
@@ -190,9 +191,10 @@ def test_very_many_features_need_no_hessian():
 
 
 def test_very_many_features_with_too_many_rows_near_the_margin_end_with_an_honest_gap(monkeypatch):
-    monkeypatch.setattr(remote_machines, "CARRIED", 300)
-    few = replace(remote_machines.SOFT, min_working_rows=100)
-    monkeypatch.setattr(remote_machines, "SOFT", few)
+    small = replace(partitions.SETTINGS, max_numbers_sent=300)
+    monkeypatch.setattr(partitions, "SETTINGS", small)
+    few = replace(partitions.SOFT, min_working_rows=100)
+    monkeypatch.setattr(partitions, "SOFT", few)
     X, y = words(800, 4_100)
     with pytest.warns(mm.BudgetWarning):
         model = fitted(mm.SoftMarginSVC(1.0), X, y)
@@ -274,7 +276,8 @@ def test_one_row_of_each_kind_is_enough(C):
 def test_the_answer_does_not_depend_on_when_the_certificate_is_asked_for(sure, monkeypatch):
     X, y = noisy(30_000, 8)
     usual = fitted(mm.SoftMarginSVC(), X, y)
-    monkeypatch.setattr(soft_margin_partitions, "SURE", sure)
+    settled = replace(soft_margin_partitions.SETTINGS, sure_share=sure)
+    monkeypatch.setattr(soft_margin_partitions, "SETTINGS", settled)
     model = fitted(mm.SoftMarginSVC(), X, y)
     assert model.certificate_.relative_gap <= 1e-6
     assert model.certificate_.primal == pytest.approx(usual.certificate_.primal, rel=2e-6)

@@ -22,7 +22,7 @@ from simulated import Serial
 @pytest.fixture
 def few_rows_here(monkeypatch):
     """Nothing is gathered as a whole, and a pool begins with next to nothing."""
-    monkeypatch.setattr(remote, "CARRIED", 0)
+    monkeypatch.setattr(remote, "PARTITIONS", replace(remote.PARTITIONS, max_numbers_sent=0))
     monkeypatch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
 
 
@@ -74,7 +74,7 @@ def test_small_data_against_enumeration(rows, sides, cuts, intercept, scale):
     if len(set(y.tolist())) < 2:
         y[0] = 1 - y[1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remote, "CARRIED", 0)
+        patch.setattr(remote, "PARTITIONS", replace(remote.PARTITIONS, max_numbers_sent=0))
         patch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
         cuts = [min(c, len(y)) for c in cuts]
         verdict, _ = decided(X, y, cuts, fit_intercept=intercept)
@@ -122,7 +122,7 @@ LARGE = {
     ],
 )
 def test_many_rows_of_which_few_travel(name, form, monkeypatch):
-    monkeypatch.setattr(remote, "CARRIED", 1 << 15)
+    monkeypatch.setattr(remote, "PARTITIONS", replace(remote.PARTITIONS, max_numbers_sent=1 << 15))
     X, y = LARGE[name]()
     X = form(X)
     verdict, rows = decided(X, y, cut(20_000, 7))

@@ -11,7 +11,7 @@ import maxmargin as mm
 from maxmargin.rows import DenseRows, PartedRows, as_rows, free_memory
 from maxmargin.solvers.margin import soft_margin as softmargin
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, _Run
-from maxmargin.solvers.margin.coordinates import Frame, Scene
+from maxmargin.solvers.margin.coordinates import Frame, Scaling
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
@@ -45,8 +45,8 @@ def test_a_working_set_is_as_large_as_there_is_room(
 def test_rounding_in_the_balance_does_not_end_a_round() -> None:
     """All multipliers are zero on the way, and Σ α_i y_i is not quite: the plane must move, not b."""
     y = np.array([1.0, -1.0])
-    scene = Scene(np.zeros(1), 1.0)
-    frame = Frame(DenseRows(np.ones((2, 1))), y, 1.0, scene, ready=True)
+    scaling = Scaling(np.zeros(1), 1.0)
+    frame = Frame(DenseRows(np.ones((2, 1))), y, 1.0, scaling, ready=True)
     problem = Reduced(frame, np.ones(2), np.zeros(1), s0=1e-15)
     run = _Run(problem, Iterate(np.array([10.0]), 0.0, np.array([0.5, 0.5]), 1.0))
     assert not len(run.inside)

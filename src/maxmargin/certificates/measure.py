@@ -33,8 +33,8 @@ from maxmargin.rows import Rows
 
 U = UNIT_ROUNDOFF
 UP, DOWN = 1.0 + 4.0 * U, 1.0 - 4.0 * U  # more than three roundings of a value
-MORE = 1.01  # more than all roundings of an error
-WORTH = 1e-12  # of the primal value: rounding in slacks that is worth one more pass
+ERROR_ROUNDING = 1.01  # more than all roundings of an error
+WORTHWHILE_GAIN = 1e-12  # of the primal value: rounding in slacks that is worth one more pass
 
 
 class Point(NamedTuple):
@@ -64,7 +64,7 @@ class Twofold:
         (a, b, c), (x, y, z) = self.parts, other.parts
         value, lost = _two_sum(a, x)
         doubt = 3.0 * U * (np.abs(lost) + np.abs(b) + np.abs(y))
-        return Twofold(np.array([value, lost + (b + y), MORE * (c + z + doubt)]))
+        return Twofold(np.array([value, lost + (b + y), ERROR_ROUNDING * (c + z + doubt)]))
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def factor(found: Summary, proof: Certificate) -> float:
     over the free rows, and that is at most 2 t times the primal value.
     """
     gain = found.near - 2.0 * found.stretch * proof.primal
-    return 1.0 / (1.0 - found.stretch) if gain > WORTH * proof.primal else 1.0
+    return 1.0 / (1.0 - found.stretch) if gain > WORTHWHILE_GAIN * proof.primal else 1.0
 
 
 def _dual_bound(sides: Twofold, fit_intercept: bool) -> tuple[float, np.ndarray, float]:
@@ -186,7 +186,7 @@ def _dual_bound(sides: Twofold, fit_intercept: bool) -> tuple[float, np.ndarray,
     doubt = error.sum(axis=0) + 3.0 * U * (np.abs(lost) + np.abs(rest).sum(axis=0))
     excess = float(difference[-1] + below[-1])  # Σ α_i y_i
     imbalance = _share(abs(excess), float(sums.sum())) if fit_intercept else 0.0
-    parts = [*value[:, -1].tolist(), *rest[:, -1].tolist(), -MORE * float(doubt[-1])]
+    parts = [*value[:, -1].tolist(), *rest[:, -1].tolist(), -ERROR_ROUNDING * float(doubt[-1])]
     if fit_intercept:
         if not sums.min() > 0.0:
             return 0.0, np.zeros(len(difference) - 1), imbalance
@@ -197,9 +197,9 @@ def _dual_bound(sides: Twofold, fit_intercept: bool) -> tuple[float, np.ndarray,
         doubt += abs(excess) * error + 4.0 * U * np.abs(below)
         wrong = float(doubt[-1]) + abs(excess) * (16.0 * U + 2.0 * float(error[-1]))  # of the excess
         doubt += wrong * np.abs(means).max(axis=0)
-        parts += [-abs(excess), -2.0 * MORE * wrong]
+        parts += [-abs(excess), -2.0 * ERROR_ROUNDING * wrong]
     v = (difference + below)[:-1]
-    reach = UP * ((1.0 + 2.0 * U) * np.abs(v) + MORE * doubt[:-1])
+    reach = UP * ((1.0 + 2.0 * U) * np.abs(v) + ERROR_ROUNDING * doubt[:-1])
     return max(0.0, DOWN * _sum(*parts, -0.5 * _square_bound(reach))), v, imbalance
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 TIGHTEST_TOL = 1e-9  # relative gap to which the optimum itself is found
@@ -41,30 +42,31 @@ def audit(model: str, file: options.Source, C: float | None, tol: float, as_json
     D = Σ α − ½‖Σ α y x‖², 0 ≤ α ≤ C, Σ α y = 0, that of the optimum.
     Exit code 0: (P − D) / P ≤ tol; 1: it is not; 2: a file cannot be used.
     """  # noqa: D301  (click leaves the lines after a backspace as they are)
-    from maxmargin.cli import inputs, output
-
-    fitted = inputs.read_model(model, file.path)
+    fitted = cli.inputs.read_model(model, file.path)
     C = _price_of_slack(fitted, model) if C is None else C
-    table = inputs.open_for_model(fitted, file, labelled=True)
-    inputs.find_labels(table.y, file.path)
+    table = cli.inputs.open_for_model(fitted, file, labelled=True)
+    cli.inputs.find_labels(table.y, file.path)
     try:
         found = mm.saving.audit(fitted, table.X, table.y, C, tol=min(TIGHTEST_TOL, tol))
     except mm.NotSeparableError as error:
-        message = output.in_options(error.message)
-        content = {"model": model, "optimal": False, "message": message}
-        click.echo(output.as_json(content) if as_json else message[0].upper() + message[1:])
+        message = cli.output.in_options(error.message)
+        failed = {"model": model, "optimal": False, "message": message}
+        click.echo(cli.output.as_json(failed) if as_json else message[0].upper() + message[1:])
         return 1
     certificates = found if isinstance(found, dict) else {"": found}
     gap = max([certificate.relative_gap for certificate in certificates.values()])
     optimal = gap <= tol
     if as_json:
-        numbers = {output.key(k): output.certificate_content(c) for k, c in certificates.items()}
-        about = numbers if isinstance(found, dict) else numbers[""]
-        part = "certificates" if isinstance(found, dict) else "certificate"
-        click.echo(output.as_json({"model": model, "optimal": optimal, "tol": tol, part: about}))
+        content = {"model": model, "optimal": optimal, "tol": tol}
+        if isinstance(found, dict):
+            content["certificates"] = cli.output.by_label(found, cli.output.certificate_content)
+        else:
+            content["certificate"] = cli.output.certificate_content(found)
+        click.echo(cli.output.as_json(content))
     else:
         for label, certificate in certificates.items():
-            click.echo(f"{output.key(label)}: {certificate}" if isinstance(found, dict) else certificate)
+            lead = f"{cli.output.key(label)}: " if isinstance(found, dict) else ""
+            click.echo(f"{lead}{certificate}")
         verdict = "Optimal" if optimal else "Not optimal"
         click.echo(f"{verdict}: (P − D) / P = {max(gap, 0.0):.1e}, and {tol:g} is allowed.")
     return 0 if optimal else 1

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from maxmargin.cli.inputs import Table
 
 MAX_FOLDS = 5
 MODELS_OF = {  # which models an option is for
@@ -126,16 +125,15 @@ def fit(
         raise click.UsageError("--cv chooses C, and --C says it. Leave one of them out.")
     if file.path == validate == "-":
         raise click.UsageError("Only one of DATA and --validate can be standard input.")
-    from maxmargin.cli import inputs, output
     from maxmargin.saving.model_file import check_model_name
 
     for path, option in ((out, "--out"), (onnx, "--onnx"), (liblinear, "--liblinear")):
-        inputs.check_target(path, option)
+        cli.inputs.check_target(path, option)
     if out is not None:
         check_model_name(out)
     seconds_between = options.as_seconds(every)
-    table, labels = inputs.open_labelled(file)
-    other = None if validate is None else inputs.open_validation(validate, file, table, labels)
+    table, labels = cli.inputs.open_labelled(file)
+    other = None if validate is None else cli.inputs.open_validation(validate, file, table, labels)
     began = time.perf_counter()
     estimator = _estimator(model, table.y, file.path, **settings)
     work = estimator if checkpoint is None else mm.checkpoint(estimator, checkpoint, seconds_between)
@@ -160,13 +158,13 @@ def fit(
         "rows": table.shape[0],
         "features": table.shape[1],
         "classes": labels,
-        **output.model_content(fitted, table.rows.column_reach),
+        **cli.output.model_content(fitted, table.rows.column_reach),
         **_errors("training", fitted, table),
         "seconds": round(seconds, 3),
         **({} if other is None else _errors("validation", fitted, other)),
     }
     if as_json:
-        click.echo(output.as_json(content))
+        click.echo(cli.output.as_json(content))
     else:
         _print_report(fitted, table, other, content)
     return 0
@@ -205,9 +203,7 @@ def _estimator(
 
 def _folds(y: np.ndarray, path: str) -> int:
     """Return how many folds there can be with every class in each."""
-    from maxmargin.cli import inputs
-
-    label, fewest = inputs.rarest(y)
+    label, fewest = cli.inputs.rarest(y)
     if fewest < 2:
         raise mm.InputError(
             f"{path}: --cv needs at least 2 rows of every class. Got 1 row of {label!r} instead. "
@@ -216,7 +212,7 @@ def _folds(y: np.ndarray, path: str) -> int:
     return min(MAX_FOLDS, fewest)
 
 
-def _fit(model: Any, table: Table, validation: Table | None) -> Any:
+def _fit(model: Any, table: cli.inputs.Table, validation: cli.inputs.Table | None) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mm.BudgetWarning)  # what is printed says it
         if validation is None:
@@ -230,7 +226,7 @@ def _as_objects(names: list[str]) -> np.ndarray:
     return np.array(names, dtype=object)
 
 
-def _errors(kind: str, model: Any, table: Table) -> dict[str, float]:
+def _errors(kind: str, model: Any, table: cli.inputs.Table) -> dict[str, float]:
     wrong = int((model.predict(table.rows) != table.y).sum())
     return {f"{kind}_errors": wrong, f"{kind}_error": wrong / table.shape[0]}
 
@@ -245,32 +241,31 @@ def _write_liblinear(model: Any, path: str) -> None:
     mm.saving.to_liblinear(model, path, numbers)
 
 
-def _print_report(model: Any, table: Table, other: Table | None, content: dict[str, Any]) -> None:
-    from maxmargin.cli import inputs, output
+def _print_report(
+    model: Any, table: cli.inputs.Table, other: cli.inputs.Table | None, content: dict[str, Any]
+) -> None:
     from maxmargin.core.errors import count, some
 
     (n, d), labels = table.shape, content["classes"]
     shown = "standard input" if content["data"] == "-" else content["data"]
-    classes = f"{len(labels):,} classes ({some(labels, output.MAX_LISTED)})"
+    classes = f"{len(labels):,} classes ({some(labels, cli.output.MAX_LISTED)})"
     lines = [f"{shown}: {count(n, 'row', ',')}, {count(d, 'feature', ',')}, {classes}."]
-    lines += filter(None, [inputs.columns_used(table)])
-    lines += output.model_sentences(model, table.rows.column_reach)
-    lines.append(f"Training error: {output.share(content['training_errors'], n)}.")
+    lines += filter(None, [cli.inputs.columns_used(table)])
+    lines += cli.output.model_sentences(model, table.rows.column_reach)
+    lines.append(f"Training error: {cli.output.share(content['training_errors'], n)}.")
     if other is not None:
-        errors = output.share(content["validation_errors"], other.shape[0])
+        errors = cli.output.share(content["validation_errors"], other.shape[0])
         lines.append(f"Validation error: {errors}.")
     click.echo("\n".join(lines))
 
 
 def _print_not_separable(error: mm.NotSeparableError, model: str, as_json: bool) -> None:
     """Print the verdict, instead of a model."""
-    from maxmargin.cli import output
-
-    message, verdicts = output.in_options(error.message), error.verdicts
+    message, verdicts = cli.output.in_options(error.message), error.verdicts
     if as_json:
-        found = {output.key(k): output.verdict_content(v) for k, v in verdicts.items()}
+        found = cli.output.by_label(verdicts, cli.output.verdict_content)
         about = {"verdicts": found} if len(found) > 1 else {"verdict": next(iter(found.values()))}
-        click.echo(output.as_json({"model": model, "separable": False, "message": message, **about}))
+        click.echo(cli.output.as_json({"model": model, "separable": False, "message": message, **about}))
         return
     if len(verdicts) > 1:
         click.echo(message)

@@ -26,15 +26,8 @@ from maxmargin.cli.output import MAX_LISTED, progress_bar
 from maxmargin.core.errors import InputError, count, some, unwritable
 from maxmargin.core.labels import find_classes
 from maxmargin.files.numpy_files import check_matrix, read_header
-from maxmargin.files.open import (
-    guess_kind,
-    make_reader,
-    open_rows,
-    os_errors_as_input_errors,
-    read_data,
-    spooled,
-)
-from maxmargin.files.reader import find_kind, read_options
+from maxmargin.files.open import make_reader, open_rows, opened, read_data
+from maxmargin.files.reader import read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.free_memory import allowance
@@ -404,30 +397,28 @@ def _open_like(
 def _on_disk(file: Source) -> Iterator[tuple[Source, str]]:
     """Yield the file and its kind; standard input is copied to a temporary file meanwhile."""
     shown = file.path
-    with os_errors_as_input_errors(shown), spooled(file.path) as (source, temporary):
+    with opened(file.path) as (source, kind, temporary):
         try:
-            kind = find_kind(source) if temporary is None else guess_kind(source)
             yield file._replace(path=str(source)), kind
         except InputError as error:
             if temporary is None:
                 raise
             raise error.retold(lambda facts: facts.replace(str(source), shown)) from error
-        finally:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _columns_of(file: Source, kind: str) -> tuple[list[str], bool]:
     """Return the names of the columns of a table, and whether the file gives them."""
     if kind == "npy":
-        with Path(file.path).open("rb") as opened:
-            header = read_header(opened, file.path)
+        with Path(file.path).open("rb") as matrix:
+            header = read_header(matrix, file.path)
         check_matrix(header, file.path)
         return [str(j) for j in range(header.shape[1])], False
 
     def layout(label: bool | None) -> tuple[list[str], bool]:
         options = read_options(file.path, kind, label=label, header=file.header, one_hot=True)
-        reader = make_reader(Path(file.path), options, file.path)()
+        reader = make_reader(Path(file.path), options, file.path)
         assert isinstance(reader, TableReader)
         found = reader.open_layout()
         return found.names, found.named

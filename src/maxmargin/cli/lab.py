@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 
@@ -46,15 +47,14 @@ def lab(
 
 def _opening_state(file: options.Source, features: Sequence[str]) -> dict[str, Any]:
     """Return the state to open with; how it came about goes to standard error."""
-    from maxmargin.cli import drawing, inputs
     from maxmargin.laboratory.opening import opening
     from maxmargin.laboratory.state import LIMITS
 
-    table = inputs.open_table(file)
-    if drawing.is_drawable(table):
-        table = drawing.in_memory(table, "the lab")
+    table = cli.inputs.open_table(file)
+    if cli.drawing.is_drawable(table):
+        table = cli.drawing.in_memory(table, "the lab")
     else:
-        sample = drawing.draw(table, max_rows=LIMITS["points"])
+        sample = cli.drawing.draw(table, max_rows=LIMITS["points"])
         click.echo(f"{len(sample.y):,} of {len(table.y):,} rows are shown.", err=True)
         table = table._replace(X=sample.X, y=sample.y)
     state, note = opening(table.X, table.y, table.names, list(features) or None, sample=True)

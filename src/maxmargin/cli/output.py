@@ -10,8 +10,9 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +30,6 @@ from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
 MAX_LISTED = 8  # labels or columns that a sentence lists
 WEIGHT_ROUNDING = 1e-12  # of w = Σ α y x, as a share of Σ α |x|
-CERTIFICATE_NUMBERS = (
-    "problem",
-    "primal",
-    "dual",
-    "gap",
-    "relative_gap",
-    "stationarity",
-    "primal_infeasibility",
-    "dual_infeasibility",
-    "complementarity",
-    "margin",
-    "n_passes",
-)
 FUNCTIONS_AS_OPTIONS = {
     "machines_[label]": "--json",
     "maxmargin.open_rows": "--cache-dir",
@@ -96,6 +84,11 @@ def _finite(value: Any) -> Any:
 def key(label: Any) -> str:
     """Return a label, or a pair of them, as a key of JSON."""
     return " | ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def by_label(items: Mapping[Any, Any], content: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the content of items by their labels, or pairs of labels, for JSON."""
+    return {key(label): content(item) for label, item in items.items()}
 
 
 # A fitted model
@@ -155,12 +148,11 @@ def model_content(model: Any, reach: np.ndarray) -> dict[str, Any]:
         content |= {"C": model.C_, "cv": {"Cs": model.Cs_.tolist(), "errors": errors}}
     elif hasattr(model, "C"):
         content["C"] = model.C
-    machines = {key(label): _machine_content(m, reach) for label, m in model.machines_.items()}
+    machines = by_label(model.machines_, lambda machine: _machine_content(machine, reach))
     content |= {"machines": machines} if len(machines) > 1 else next(iter(machines.values()))
     if isinstance(model, PocketPerceptron):
         bound = model.error_lower_bound_
-        bounds = {key(k): v for k, v in bound.items()} if isinstance(bound, dict) else bound
-        content["error_lower_bound"] = bounds
+        content["error_lower_bound"] = by_label(bound, float) if isinstance(bound, dict) else bound
     return content
 
 
@@ -183,8 +175,8 @@ def _machine_content(machine: Any, reach: np.ndarray) -> dict[str, Any]:
 
 def certificate_content(certificate: Certificate) -> dict[str, Any]:
     """Return every number of a certificate, and its findings."""
-    content = {name: getattr(certificate, name) for name in CERTIFICATE_NUMBERS}
-    return {**content, "findings": list(certificate.findings)}
+    gaps = {"gap": certificate.gap, "relative_gap": certificate.relative_gap}
+    return {**asdict(certificate), **gaps}
 
 
 def verdict_content(verdict: Verdict) -> dict[str, Any]:

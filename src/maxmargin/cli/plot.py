@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from maxmargin.cli.inputs import Table
 
 MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
 UNUSED = {"separability": ("model", "C"), "path": ("C",)}  # options that a picture has no use for
@@ -115,7 +114,6 @@ def plot(
         raise click.UsageError("--slowly and --quickly are for a film. Name it with --animate.")
     if film is not None and out is not None:
         raise click.UsageError("--animate names the film, --out a picture. Leave one of them out.")
-    from maxmargin.cli import drawing, inputs
     from maxmargin.plots.style import pyplot
 
     pyplot().switch_backend("Agg")
@@ -125,18 +123,20 @@ def plot(
             f"--features is for x-space, separability and --animate. Got {name} instead."
         )
     out = _check_target(out or "picture.png") if film is None else _check_film(film, kind)
-    table = inputs.open_table(file)
-    labels = inputs.find_labels(table.y, file.path)
+    table = cli.inputs.open_table(file)
+    labels = cli.inputs.find_labels(table.y, file.path)
     label = None if machine is None else _chosen_class(machine, labels)
     lacks = _lacks(need, table, labels, machine, model, not no_intercept)
     if lacks:
-        needed, given = (_listed([lack[k] for lack in lacks], "and") for k in (0, 1))
-        remedies = " ".join([lack[2] for lack in lacks if lack[2]])
-        raise mm.InputError(f"{name} needs {needed}. Got {given} instead. {remedies}".rstrip())
-    inputs.check_columns(table, file, labels)
+        needed, given, remedies = zip(*lacks, strict=True)
+        raise mm.InputError(
+            f"{name} needs {_listed(needed, 'and')}. Got {_listed(given, 'and')} instead. "
+            f"{' '.join(filter(None, remedies))}".rstrip()
+        )
+    cli.inputs.check_columns(table, file, labels)
     view: dict[str, Any] = {"features": _places(shown, table.names)} if shown else {}
-    if need.shows == "rows" or drawing.is_drawable(table):
-        table = drawing.in_memory(table, name)
+    if need.shows == "rows" or cli.drawing.is_drawable(table):
+        table = cli.drawing.in_memory(table, name)
     picture = Picture(table, model, C, not no_intercept, label, view)
     if film is None:
         _save(picture.draw(kind), out, picture.machine_name, picture.note)
@@ -147,11 +147,10 @@ def plot(
 
 
 def _check_target(out: str) -> str:
-    from maxmargin.cli import inputs
 
     if Path(out).suffix.lower() not in ENDINGS:
         raise mm.InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
-    inputs.check_target(out, "--out")
+    cli.inputs.check_target(out, "--out")
     return out
 
 
@@ -166,18 +165,21 @@ def _check_film(film: str, kind: str) -> str:
 
 def _chosen_class(machine: str, labels: list[Any]) -> Any:
     """Return the label that --machine means."""
-    from maxmargin.cli import inputs
-
     if len(labels) == 2:
         raise mm.InputError(
             "--machine chooses one machine of several, for three or more classes. Got two classes "
             "instead, which have one. Leave it out."
         )
-    return inputs.label_called(machine, labels, "--machine")
+    return cli.inputs.label_called(machine, labels, "--machine")
 
 
 def _lacks(
-    need: Need, table: Table, labels: list[Any], machine: str | None, model: str, intercept: bool
+    need: Need,
+    table: cli.inputs.Table,
+    labels: list[Any],
+    machine: str | None,
+    model: str,
+    intercept: bool,
 ) -> list[tuple[str, str, str]]:
     """Return what a picture needs and does not get: what is needed, what was given, what to do."""
     from maxmargin.core.errors import count, some
@@ -223,7 +225,7 @@ def _places(features: Sequence[str], names: list[str]) -> tuple[int, ...]:
 class Picture:
     """What is drawn of which data; a model is fitted for the pictures that show one."""
 
-    table: Table
+    table: cli.inputs.Table
     model: str
     C: float
     intercept: bool
@@ -250,13 +252,12 @@ class Picture:
 
     def fit(self, kind: str = "") -> tuple[Any, Any, Any]:
         """Return the model and its data, or the machine that was chosen and its own."""
-        from maxmargin.cli import drawing
         from maxmargin.plots.machine import stand_in
 
         X, y, label = self.table.X, self.table.y, self.label
         if self.model == "hard-margin":  # the machines of other classes need not exist
             y, label = self.sides, None
-        estimator, note = drawing.fit_to_draw(self.model, self.C, self.intercept, X, y)
+        estimator, note = cli.drawing.fit_to_draw(self.model, self.C, self.intercept, X, y)
         if note and kind in ("weights", "section"):
             raise mm.InputError(
                 f"--kind {kind} shows where the planes that separate the classes are. Got classes that "
@@ -264,9 +265,9 @@ class Picture:
             )
         if note:
             click.echo(f"{note} --kind separability shows why.", err=True)
-        if kind and NEEDS[kind].shows == "sample" and not drawing.is_drawable(self.table):
-            sample = drawing.draw(self.table, wanted=drawing.model_rows(estimator))
-            estimator, X, y = drawing.model_among(estimator, sample.rows), sample.X, y[sample.rows]
+        if kind and NEEDS[kind].shows == "sample" and not cli.drawing.is_drawable(self.table):
+            sample = cli.drawing.draw(self.table, wanted=cli.drawing.model_rows(estimator))
+            estimator, X, y = cli.drawing.model_among(estimator, sample.rows), sample.X, y[sample.rows]
             self.note = sample.note
         return (estimator, X, y) if label is None else stand_in(estimator, X, y, label)
 
@@ -310,24 +311,21 @@ class Picture:
         return picture(*self.fit(kind), **given)
 
     def _separability(self) -> Any:
-        from maxmargin.cli import drawing
         from maxmargin.estimators.separability import decide
 
         X, y, names = self.table.X, self.table.y, self.table.names
         sides = None if self.label is None else (self.label, None)
         verdict: Any = decide(X, y, fit_intercept=self.intercept, names=names, sides=sides)
-        if not drawing.is_drawable(self.table):
-            sample = drawing.draw(self.table, *drawing.verdict_rows(verdict, self.table))
-            verdict, X, y = drawing.verdict_among(verdict, sample.rows), sample.X, sample.y
+        if not cli.drawing.is_drawable(self.table):
+            sample = cli.drawing.draw(self.table, *cli.drawing.verdict_rows(verdict, self.table))
+            verdict, X, y = cli.drawing.verdict_among(verdict, sample.rows), sample.X, sample.y
             self.note = sample.note
         return mm.plots.SeparabilityDisplay.from_verdict(verdict, X, y, **self.view)
 
     def _path(self) -> Any:
-        from maxmargin.cli import inputs
-
         X, y = self.table.X, self.sides
         remedy = "Add rows, or leave small classes out of the file."
-        train, test = inputs.hold_out(y, PATH_HELD_OUT, "--kind path", remedy)
+        train, test = cli.inputs.hold_out(y, PATH_HELD_OUT, "--kind path", remedy)
         train_rows = X[train], y[train]
         machines = mm.SoftMarginSVC(fit_intercept=self.intercept).path(*train_rows, CS)
         return mm.plots.PathDisplay.from_path(machines, *train_rows, X[test], y[test])
@@ -336,10 +334,8 @@ class Picture:
 def _save(display: Any, out: str, machine: str, note: str) -> None:
     from maxmargin.core.errors import unwritable
 
-    ax = getattr(display, "ax_", None)
-    figure = display.figure_ if ax is None and hasattr(display, "figure_") else None
-    if figure is None:
-        figure = (ax if ax is not None else display.x_ax_).figure
+    ax = display.ax_ if hasattr(display, "ax_") else display.x_ax_  # of both spaces
+    figure = ax.figure
     if machine:
         figure.suptitle(": ".join(filter(None, (figure.get_suptitle(), machine))))
     if note:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from maxmargin import cli
 from maxmargin.cli import options
 
 if TYPE_CHECKING:
@@ -28,13 +29,12 @@ def predict(model: str, file: options.Source, scores: bool, out: str | None, as_
     their names, and encoded as they were in training. If DATA has the label column of the training data,
     or --label names it, the error is printed on standard error.
     """
-    from maxmargin.cli import inputs, output
     from maxmargin.estimators.multiclass import chosen
     from maxmargin.saving import write_atomically
 
-    inputs.check_target(out, "--out")
-    fitted = inputs.read_model(model, file.path)
-    table = inputs.open_for_model(fitted, file)
+    cli.inputs.check_target(out, "--out")
+    fitted = cli.inputs.read_model(model, file.path)
+    table = cli.inputs.open_for_model(fitted, file)
     values = fitted.decision_function(table.rows)
     labels = chosen(values, fitted.classes_)
     errors = _errors(labels, table.y, fitted.classes_, label_named=file.label is not None)
@@ -42,7 +42,7 @@ def predict(model: str, file: options.Source, scores: bool, out: str | None, as_
         content: dict[str, Any] = {"labels": labels.tolist()}
         content |= {"scores": values.tolist()} if scores else {}
         content |= {} if errors is None else {"errors": errors, "error": errors / len(labels)}
-        lines: Sequence[str] = [output.as_json(content, indent=None)]
+        lines: Sequence[str] = [cli.output.as_json(content, indent=None)]
     else:
         lines = _lines(labels, values if scores else None)
     if out is not None:
@@ -51,7 +51,7 @@ def predict(model: str, file: options.Source, scores: bool, out: str | None, as_
         for start in range(0, len(lines), LINES_AT_ONCE):
             click.echo("\n".join(lines[start : start + LINES_AT_ONCE]))
     if errors is not None:
-        click.echo(f"Prediction error: {output.share(errors, len(labels))}.", err=True)
+        click.echo(f"Prediction error: {cli.output.share(errors, len(labels))}.", err=True)
 
 
 def _errors(labels: np.ndarray, y: np.ndarray, classes: Any, label_named: bool) -> int | None:

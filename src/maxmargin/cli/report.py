@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from maxmargin.cli.drawing import Sample
-    from maxmargin.cli.inputs import Table
 
 MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
 MAX_MACHINES = 20  # whose certificates are written out
@@ -55,21 +53,20 @@ def report(
     The page is one HTML file that asks for nothing from outside. Its path is printed.
     """
     options.check_model_options(model, MODELS_OF)
-    from maxmargin.cli import drawing, inputs
     from maxmargin.plots.report.writing import write_report
 
-    inputs.check_target(out, "--out")
-    table, labels = inputs.open_labelled(file)
-    small = drawing.is_drawable(table)
-    table = drawing.in_memory(table, "report") if small else table
+    cli.inputs.check_target(out, "--out")
+    table, labels = cli.inputs.open_labelled(file)
+    small = cli.drawing.is_drawable(table)
+    table = cli.drawing.in_memory(table, "report") if small else table
     X, y, X_val, y_val = table.X, table.y, None, None
     if validate is not None:
-        other = inputs.open_validation(validate, file, table, labels)
+        other = cli.inputs.open_validation(validate, file, table, labels)
         X_val, y_val = other.X, other.y
     elif share > 0:
-        train, test = inputs.hold_out(y, share, f"--share {share:g}", OTHER_SHARE)
+        train, test = cli.inputs.hold_out(y, share, f"--share {share:g}", OTHER_SHARE)
         X, y, X_val, y_val = X[train], y[train], X[test], y[test]
-    estimator, note = drawing.fit_to_draw(model, C, not no_intercept, X, y)
+    estimator, note = cli.drawing.fit_to_draw(model, C, not no_intercept, X, y)
     notes = [note] if note else []
     notes += [ENCODED] if table.encoding else []
     for text in notes:
@@ -117,8 +114,8 @@ def _recipe(model: str) -> str:
 def _write_large_report(
     path: str,
     model: Any,
-    trained: Table,
-    whole: Table,
+    trained: cli.inputs.Table,
+    whole: cli.inputs.Table,
     *,
     X_val: Any,
     y_val: np.ndarray | None,
@@ -127,29 +124,27 @@ def _write_large_report(
     notes: Sequence[str],
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
-    from maxmargin.cli import drawing
     from maxmargin.estimators.separability import decide
-    from maxmargin.plots.report.page import sentences
-    from maxmargin.plots.report.writing import data_section, errors_section, write_page
+    from maxmargin.plots.report import writing
     from maxmargin.rows import Rows, as_rows
 
     verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
-    sample = drawing.draw(trained, wanted=drawing.model_rows(model))
+    sample = cli.drawing.draw(trained, wanted=cli.drawing.model_rows(model))
     click.echo(sample.note, err=True)
     X, y = (trained.X, trained.y) if y_val is None else (X_val, y_val)
     predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
     classes = model.classes_.tolist()
     sections = [
-        ("The data", data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
+        ("The data", writing.data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
         ("Is it separable?", _verdict(verdict, whole)),
-        ("The model", sentences("\n".join([*notes, sample.note])) + _model(model, trained, sample)),
-        ("How good is it?", errors_section(predicted, y, classes, held_out=y_val is not None)),
+        ("The model", _model(model, trained, sample, [*notes, sample.note])),
+        ("How good is it?", writing.errors_section(predicted, y, classes, held_out=y_val is not None)),
         ("Make it again", f"<pre>{html.escape(recipe)}</pre>"),
     ]
-    return write_page(path, title, sections)
+    return writing.write_page(path, title, sections)
 
 
-def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ranges(table: cli.inputs.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the least, mean and largest value of every feature, in one pass."""
     import numpy as np
 
@@ -165,43 +160,38 @@ def _ranges(table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return low, total / n, high
 
 
-def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: Table) -> str:
-    from maxmargin.cli import drawing
-    from maxmargin.plots.report.gallery import verdict_picture
-    from maxmargin.plots.report.page import Proofs, badge, chips, gallery, sentences
+def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: cli.inputs.Table) -> str:
+    from maxmargin.plots.report import gallery, page
 
     if isinstance(verdict, mm.MulticlassVerdict):
         rest = {str(label): v.kind for label, v in verdict.rest.items()}
         pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
-        return "\n".join([sentences(str(verdict)), chips(rest), chips(pairs)])
-    sample = drawing.draw(whole, *drawing.verdict_rows(verdict, whole))
-    drawn = drawing.verdict_among(verdict, sample.rows)
-    shown = gallery([verdict_picture(drawn, sample.X, sample.y)])
-    proof = Proofs(whole.source).block(verdict)
-    text = f"<p>{badge(verdict.kind)}</p>\n{sentences(str(verdict))}\n{proof}"
+        return "\n".join([page.sentences(str(verdict)), page.chips(rest), page.chips(pairs)])
+    sample = cli.drawing.draw(whole, *cli.drawing.verdict_rows(verdict, whole))
+    drawn = cli.drawing.verdict_among(verdict, sample.rows)
+    shown = page.gallery([gallery.verdict_picture(drawn, sample.X, sample.y)])
+    proof = page.Proofs(whole.source).block(verdict)
+    text = f"<p>{page.badge(verdict.kind)}</p>\n{page.sentences(str(verdict))}\n{proof}"
     return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
 
 
-def _model(model: Any, trained: Table, sample: Sample) -> str:
-    from maxmargin.plots.report.gallery import machine_text
-    from maxmargin.plots.report.page import gallery
+def _model(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample, notes: list[str]) -> str:
+    from maxmargin.plots.report import gallery, page
 
-    parts = [f"<pre>{html.escape(repr(model))}</pre>"]
+    parts = [page.sentences("\n".join(notes)) + f"<pre>{html.escape(repr(model))}</pre>"]
     for label, machine in list(model.machines_.items())[:MAX_MACHINES]:
         alone = len(model.machines_) == 1
-        text = machine_text(machine)
+        text = gallery.machine_text(machine)
         summary = f"<summary>{html.escape(str(label))}</summary>"
         parts.append(text if alone else f"<details>\n{summary}\n{text}\n</details>")
-    return "\n".join([*parts, gallery(list(_pictures(model, trained, sample)))])
+    return "\n".join([*parts, page.gallery(_pictures(model, trained, sample))])
 
 
-def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
-    from maxmargin.cli import drawing
-    from maxmargin.plots.report.gallery import certificate_pictures, learning_pictures
-    from maxmargin.plots.report.page import picture
+def _pictures(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> list[str]:
+    from maxmargin.plots.report import gallery, page
 
-    drawn = drawing.model_among(model, sample.rows)
-    yield picture(
+    drawn = cli.drawing.model_among(model, sample.rows)
+    shown = page.picture(
         lambda ax: mm.plots.XSpaceDisplay.from_estimator(
             drawn, sample.X, sample.y, names=trained.names, ax=ax
         ),
@@ -209,8 +199,7 @@ def _pictures(model: Any, trained: Table, sample: Sample) -> Iterator[str]:
         "What it says where, and a sample of the rows it was trained on.",
     )
     if len(model.machines_) > 1:
-        return
+        return [shown]
     if hasattr(model, "certificate_"):
-        yield from certificate_pictures(drawn, sample.X, sample.y)
-    else:
-        yield from learning_pictures(model, trained.X, trained.y)
+        return [shown, *gallery.certificate_pictures(drawn, sample.X, sample.y)]
+    return [shown, *gallery.learning_pictures(model, trained.X, trained.y)]

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 import maxmargin as mm
+from maxmargin import cli
 from maxmargin.cli import options
 
 
@@ -35,11 +36,10 @@ def separable(
         raise click.UsageError(
             "--proof is about the numbers in the file, --one-hot makes others. Leave one of them out."
         )
-    from maxmargin.cli import inputs, output
     from maxmargin.estimators.separability import decide
 
-    inputs.check_target(proof, "--proof")
-    table, labels = inputs.open_labelled(file)
+    cli.inputs.check_target(proof, "--proof")
+    table, labels = cli.inputs.open_labelled(file)
     verdict = decide(
         table.X,
         table.y,
@@ -55,25 +55,23 @@ def separable(
                 "Choose with --class LABEL (against all others), or --class LABEL --against LABEL."
             )
         content: dict[str, Any] = {
-            "rest": {output.key(k): output.verdict_content(v) for k, v in verdict.rest.items()},
-            "pairs": {output.key(k): output.verdict_content(v) for k, v in verdict.pairs.items()},
+            "rest": cli.output.by_label(verdict.rest, cli.output.verdict_content),
+            "pairs": cli.output.by_label(verdict.pairs, cli.output.verdict_content),
         }
     else:
-        content = output.verdict_content(verdict)
+        content = cli.output.verdict_content(verdict)
         if proof is not None:
             verdict.proof.with_source(**table.source).save(proof)
-    click.echo(output.as_json(content) if as_json else str(verdict))
-    if inputs.columns_used(table) and not as_json:
-        click.echo(inputs.columns_used(table))
+    click.echo(cli.output.as_json(content) if as_json else str(verdict))
+    if cli.inputs.columns_used(table) and not as_json:
+        click.echo(cli.inputs.columns_used(table))
     return 0 if verdict.separable else 1
 
 
 def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
     """Return the labels that --class and --against mean; None for all others."""
-    from maxmargin.cli import inputs
-
-    positive = inputs.label_called(one, labels, "--class")
-    negative = None if other is None else inputs.label_called(other, labels, "--against")
+    positive = cli.inputs.label_called(one, labels, "--class")
+    negative = None if other is None else cli.inputs.label_called(other, labels, "--against")
     if positive == negative:
         raise mm.InputError(f"--class and --against must be two classes. Got {one!r} twice.")
     return positive, negative

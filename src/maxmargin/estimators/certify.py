@@ -29,9 +29,10 @@ from maxmargin.estimators.validation import read_training
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.survey import TrainingData
+from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
+from maxmargin.solvers.margin.questions import BinaryTask, Question, View, ask_all
+from maxmargin.solvers.margin.tasks import Budget
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
-from maxmargin.solvers.remote.rounds import Limits, Query, View, ask_all
 
 Plane = tuple[np.ndarray, float]
 # The positive class, the negative one (None: all others), and all labels of the negative side.
@@ -52,8 +53,8 @@ class Reference:
     def __init__(
         self,
         data: TrainingData,
-        task: RemoteTask,
-        best: RemoteSolved,
+        task: BinaryTask,
+        best: SolvedOnPartitions,
         sides: Sides,
         tol: float,
         free: bool,
@@ -65,7 +66,7 @@ class Reference:
     def optimum(self) -> Plane:
         """The best plane there is; its multipliers are kept."""
         data, found = self._data, self._best
-        if found.point.meets is not None:
+        if found.point.meets:
             assert data.rows.classes is not None
             labels, ones = data.rows.classes.tolist(), np.ones(len(data.rows.classes))
             negative = None if self._sides[1] is None else labels.index(self._sides[1])
@@ -81,13 +82,13 @@ class Reference:
         return self._best.w, self._best.b
 
     def _ask(self, function: Callable[..., Any], *small: Any) -> list[Any]:
-        (answers,) = ask_all(self._data.rows, [(self._best.side, Query(function, small))])
+        (answers,) = ask_all(self._data.rows, [(self._best.task, Question(function, small))])
         return [answer for answer in answers if answer is not None]
 
     @property
     def _unit(self) -> float:
         """How much larger C is in the coordinates of the solver."""
-        return float(self._best.side.scene.scale**2)
+        return float(self._best.task.scaling.scale**2)
 
     def mistakes(self, planes: Sequence[Plane]) -> list[tuple[int, float]]:
         """For each plane the number of rows with y f(x) ≤ 0, and the least y f(x)."""
@@ -133,7 +134,7 @@ class Reference:
         data = self._data
         rows = data.rows.changed(partial(with_column, value=scaling), data.rows.d + 1)
         wide = data.over(rows, np.append(data.reach, abs(scaling)))
-        (best,) = _solved(wide, [self._task], 0.0, self._tol)
+        (best,) = _solved(wide, [self._task._replace(pad=0.0)], self._tol)
         (found,) = summaries(rows, [best])
         return judge(found, best.w, self._hard, False, "", 0).dual
 
@@ -258,10 +259,10 @@ def audit(
     bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
     sides = [_sides(classes.tolist(), label) for label in labels]
     tasks = [
-        RemoteTask(classes.tolist().index(side[0]), None, None if math.isinf(C) else bound)
+        BinaryTask(classes.tolist().index(side[0]), None, None if math.isinf(C) else bound, float(free))
         for bound, side in zip(bounds, sides, strict=True)
     ]
-    solved = _solved(data, tasks, float(free), tol)
+    solved = _solved(data, tasks, tol)
     results = Certificates()
     for k, (task, best, side) in enumerate(zip(tasks, solved, sides, strict=True)):
         reference = Reference(data, task, best, side, tol, free)
@@ -269,10 +270,8 @@ def audit(
     return results[None] if len(W) == 1 else results
 
 
-def _solved(
-    data: TrainingData, tasks: Sequence[RemoteTask], pad: float, tol: float
-) -> list[RemoteSolved]:
-    return solve_remote(data, tasks, pad, [Limits(tol)] * len(tasks))
+def _solved(data: TrainingData, tasks: Sequence[BinaryTask], tol: float) -> list[SolvedOnPartitions]:
+    return solve_on_partitions(data, tasks, tol, [Budget()] * len(tasks))
 
 
 def _bounds(C: float, factors: np.ndarray, positive: int | None) -> np.ndarray:

@@ -33,11 +33,11 @@ from maxmargin.estimators.separability import ask, second_opinion
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Part
 from maxmargin.rows.survey import TrainingData
+from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
+from maxmargin.solvers.margin.questions import BinaryTask
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Pass, Solved, Start, Task, Way
+from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Plane, Solved, Start, Task, Way
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote.machines import RemoteSolved, RemoteTask, solve_remote
-from maxmargin.solvers.remote.rounds import Limits, Multipliers, Plane, RemotePoint
 from maxmargin.solvers.threads import in_threads, one_thread
 
 Found = tuple[Verdict | None, MarginMachine | None]
@@ -101,7 +101,7 @@ def solve_machines(
     seconds = options.max_seconds
     deadline = math.inf if seconds is None else time.perf_counter() + seconds
     if data.here is None:
-        return solve_on_partitions(data, machines, options, deadline, report)
+        return solve_elsewhere(data, machines, options, deadline, report)
     jobs, halt = effective_n_jobs(options.n_jobs), Event()
     given = data.here, options, report, Lock(), halt
     if machines[0].members is machines[-1].members:
@@ -235,7 +235,7 @@ def _found(
     return verdict, certified(*about, result if other is None else other)
 
 
-def solve_on_partitions(
+def solve_elsewhere(
     data: TrainingData, machines: list[Machine], options: Options, deadline: float, report: Report
 ) -> list[Found]:
     """Solve machines on rows in partitions: all of them share their rounds."""
@@ -246,36 +246,33 @@ def solve_on_partitions(
         )
     rows, codes = data.rows, np.arange(len(data.classes))
     tasks = [
-        RemoteTask(
+        BinaryTask(
             machine.positive,
             machine.negative if len(codes) > 2 else None,
             options.bounds(machine, codes),
-            options.before.plane(machine.label, rows.d),
+            float(options.fit_intercept),
+            start=options.before.plane(machine.label, rows.d),
         )
         for machine in machines
     ]
-    logs: list[list[Pass]] = [[] for _ in machines]
     most = math.inf if options.max_passes is None else options.max_passes
 
-    def after_round(log: list[Pass], point: RemotePoint) -> bool:
-        log.append(Pass(rows.rounds, point.primal, point.dual))
+    def after_round(_: int, point: MarginPoint) -> bool:
         note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-        stop = report("round", rows.rounds, note, lambda: np.empty((0, rows.d + 1)))
-        return stop or rows.rounds >= most
+        return report("round", point.passes, note, lambda: np.empty((0, rows.d + 1)))
 
     problem = options.problem(rows.n)
-    closing = closing_round(problem)
-    limits = [Limits(options.tol, deadline, partial(after_round, log), closing) for log in logs]
-    solved = solve_remote(data, tasks, float(options.fit_intercept), limits)
+    budgets = [Budget(most, deadline, after_round)] * len(tasks)
+    solved = solve_on_partitions(data, tasks, options.tol, budgets, closing_round(problem))
     verdicts: list[Verdict | None] = [None] * len(machines)
     words = options.labels, options.features, options.fit_intercept
     for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
-        if found.point.meets is not None:
+        if found.point.meets:
             with suppress(OutOfTimeError):  # then its certificate says that it separates nothing
                 verdicts[k], solved[k] = exactly(data, machine, *words, found, Deadline(deadline))
     if any(verdict is not None and not verdict.separable for verdict in verdicts):
         return [(verdict, None) for verdict in verdicts]
-    fitted = certified_on_partitions(problem, rows, machines, solved, logs)
+    fitted = certified_on_partitions(problem, rows, machines, solved)
     return list(zip(verdicts, fitted, strict=True))
 
 
@@ -285,28 +282,26 @@ def exactly(
     labels: list[Any],
     names: tuple[str, ...],
     fit_intercept: bool,
-    found: RemoteSolved,
+    found: SolvedOnPartitions,
     deadline: Deadline = NEVER,
-) -> tuple[Verdict, RemoteSolved]:
+) -> tuple[Verdict, SolvedOnPartitions]:
     """What exact arithmetic says of rows that floating point could not separate.
 
     If they cannot be separated, neither can all rows; the proof is about these rows alone.
     """
-    pool = found.point.meets
-    assert pool is not None
+    pool, weights = found.point.pool, found.point.weights
+    assert weights is not None
     given = data.rows.offsets[pool.part] + pool.number
     order = np.argsort(given)
     few = pool if np.all(np.diff(given) > 0) else pool.some(order)
     machine = replace(machine, members=given[order])
     partial = pool.rows.n < data.rows.n
     question = ask(machine, few.rows, few.y, labels, names, fit_intercept, partial, deadline=deadline)
-    weights = found.point.weights
-    assert weights is not None
     first = Solved(found.w, found.b, weights[order], data.rows.rounds, meets=True)
     verdict, other = second_opinion(question, first)
     if other is None:
         return verdict, found
-    plane = Plane(*found.side.scene.inside(other.w, other.b))
-    alpha = few.given(other.alpha * found.side.scene.scale**2, data.rows.parts)
-    point = RemotePoint(plane, Multipliers(None, alpha))
-    return verdict, RemoteSolved(found.side, point, other.w, other.b)
+    scaling = found.task.scaling
+    alpha = few.multipliers(other.alpha * scaling.scale**2, data.rows.parts)
+    point = MarginPoint(*scaling.inside(other.w, other.b), alpha)
+    return verdict, SolvedOnPartitions(found.task, point, other.w, other.b)

@@ -19,20 +19,12 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.measure import Point, Summary, certificate, factor, judge, summary, total
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Partitions
-from maxmargin.solvers.margin.tasks import Pass, Solved, Task
+from maxmargin.solvers.margin.partitions import SolvedOnPartitions
+from maxmargin.solvers.margin.questions import BinaryTask, Given, Question, View, ask_all
+from maxmargin.solvers.margin.soft_margin_partitions import Closing
+from maxmargin.solvers.margin.summaries import Rule, multipliers_of
+from maxmargin.solvers.margin.tasks import MarginPoint, Pass, Solved, Task
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote.machines import RemoteSolved, outside
-from maxmargin.solvers.remote.rounds import (
-    Closing,
-    Given,
-    Query,
-    RemotePoint,
-    Rule,
-    Side,
-    View,
-    ask_all,
-    multipliers_of,
-)
 
 
 class Slab:
@@ -179,8 +171,7 @@ def certified_on_partitions(
     problem: Problem,
     rows: Partitions,
     machines: Sequence[Machine],
-    solved: Sequence[RemoteSolved],
-    logs: Sequence[list[Pass]],
+    solved: Sequence[SolvedOnPartitions],
 ) -> list[MarginMachine]:
     """The machines with their certificates: one round for all that have none yet.
 
@@ -190,8 +181,8 @@ def certified_on_partitions(
     answers = iter(summaries(rows, asked) if asked else [])
     parts = [together(f.point.proof) if f.point.proof is not None else next(answers) for f in solved]
 
-    def judged(found: RemoteSolved, own: Summary) -> Certificate:
-        hard = found.side.C is None
+    def judged(found: SolvedOnPartitions, own: Summary) -> Certificate:
+        hard = found.task.C is None
         return judge(own, found.w, hard, problem.fit_intercept, problem.name, rows.rounds)
 
     best = [(found, judged(found, own)) for found, own in zip(solved, parts, strict=True)]
@@ -203,10 +194,8 @@ def certified_on_partitions(
         if proof.primal < best[k][1].primal:
             best[k] = found, proof
     published = []
-    for machine, (found, measured), log in zip(machines, best, logs, strict=True):
+    for machine, (found, measured) in zip(machines, best, strict=True):
         proof = replace(measured, n_passes=rows.rounds)
-        unit = found.side.scene.scale**2
-        passes = [Pass(line.n_passes, line.primal / unit, line.dual / unit) for line in log]
         one = MarginMachine.elsewhere(
             partial(gathered_values, rows, found),
             label=machine.label,
@@ -215,7 +204,7 @@ def certified_on_partitions(
             certificate_=proof,
             n_passes_=proof.n_passes,
             n_rows=rows.n,
-            progress_=(*passes, Pass(proof.n_passes, proof.primal, proof.dual)),
+            progress_=(*found.log, Pass(proof.n_passes, proof.primal, proof.dual)),
             solver_="newton",
         )
         published.append(one)
@@ -225,23 +214,25 @@ def certified_on_partitions(
 def closing_round(problem: Problem) -> Closing:
     """The certificate as the last round of a solver, in the coordinates of the solver."""
 
-    def solved(side: Side, point: RemotePoint) -> RemoteSolved:
-        return RemoteSolved(side, point, *outside(side, point))
+    def solved(task: BinaryTask, point: MarginPoint) -> SolvedOnPartitions:
+        return SolvedOnPartitions(task, point, *task.outside(point.w, point.b))
 
-    def question(side: Side, point: RemotePoint) -> Query:
-        return judging(solved(side, point))
+    def question(task: BinaryTask, point: MarginPoint) -> Question:
+        return judging(solved(task, point))
 
-    def values(side: Side, point: RemotePoint, answers: list[Any]) -> tuple[float, float]:
-        w, unit = solved(side, point).w, side.scene.scale**2
+    def values(task: BinaryTask, point: MarginPoint, answers: list[Any]) -> tuple[float, float]:
+        w, unit = solved(task, point).w, task.scaling.scale**2
         proof = judge(together(answers), w, False, problem.fit_intercept, problem.name, 0)
         return proof.primal * unit, proof.dual * unit
 
     return Closing(question, values)
 
 
-def summaries(rows: Partitions, solved: Sequence[RemoteSolved], edge: float = 1.0) -> list[Summary]:
+def summaries(
+    rows: Partitions, solved: Sequence[SolvedOnPartitions], edge: float = 1.0
+) -> list[Summary]:
     """What all partitions together contribute to the certificate of each machine: one round."""
-    asked = [(machine.side, judging(machine, edge)) for machine in solved]
+    asked = [(machine.task, judging(machine, edge)) for machine in solved]
     return [together(answers) for answers in ask_all(rows, asked)]
 
 
@@ -250,14 +241,14 @@ def together(answers: Sequence[Summary | None]) -> Summary:
     return total(answer for answer in answers if answer is not None)
 
 
-def judging(machine: RemoteSolved, edge: float = 1.0) -> Query:
+def judging(machine: SolvedOnPartitions, edge: float = 1.0) -> Question:
     """What has to be asked for a certificate."""
     return _question(machine, _judged, edge)._replace(combine=total)
 
 
-def gathered_values(rows: Partitions, machine: RemoteSolved) -> RowValues:
+def gathered_values(rows: Partitions, machine: SolvedOnPartitions) -> RowValues:
     """The values of all rows: one more round."""
-    (answers,) = ask_all(rows, [(machine.side, _question(machine, _values_of))])
+    (answers,) = ask_all(rows, [(machine.task, _question(machine, _values_of))])
     starts = rows.offsets[:-1].tolist()
     found = [(start, one) for start, one in zip(starts, answers, strict=True) if one is not None]
     moved = [
@@ -266,9 +257,9 @@ def gathered_values(rows: Partitions, machine: RemoteSolved) -> RowValues:
     return RowValues(*(np.concatenate(column) for column in zip(*moved, strict=True)))
 
 
-def _question(machine: RemoteSolved, function: Any, edge: float = 1.0) -> Query:
-    rule, given = machine.point.multipliers
-    return Query(function, (machine.w, machine.b, edge, machine.side.scene.scale**2, rule), given)
+def _question(machine: SolvedOnPartitions, function: Any, edge: float = 1.0) -> Question:
+    rule, given = machine.point.alpha
+    return Question(function, (machine.w, machine.b, edge, machine.task.scaling.scale**2, rule), given)
 
 
 def _point(

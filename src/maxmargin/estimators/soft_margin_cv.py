@@ -20,7 +20,7 @@ from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_weight, read_Xy
 
-LEAST = 1e-9  # seconds: the machine does its first passes
+MIN_SECONDS = 1e-9  # seconds: the machine does its first passes
 
 
 class SoftMarginSVCCV(MarginClassifier):
@@ -213,4 +213,4 @@ class _Clock:
     @staticmethod
     def seconds_to(end: float) -> float | None:
         """How much is left; a little if nothing is."""
-        return None if end == math.inf else max(end - time.perf_counter(), LEAST)
+        return None if end == math.inf else max(end - time.perf_counter(), MIN_SECONDS)

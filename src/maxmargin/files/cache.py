@@ -15,14 +15,13 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from maxmargin.core.atomic_write import sweep, temporary_folder
 from maxmargin.core.errors import InputError
-from maxmargin.files.reader import Reader, ReadOptions, StartAgain, check_length
+from maxmargin.files.reader import Reader, ReadOptions, check_length
 from maxmargin.rows.on_disk import FileRows
 from maxmargin.rows.store import read_store, write_store
 
@@ -31,10 +30,9 @@ FORMAT = 2  # to be raised when the same file and options are read in another wa
 CLOCK_TICK = 0.02  # seconds in which a file may change twice without a new time
 
 
-def cached(
-    path: Path, options: ReadOptions, folder: Path | None, make: Callable[[], Reader], shown: object
-) -> FileRows:
+def cached(reader: Reader, folder: Path | None) -> FileRows:
     """Open the conversion of a source, or convert it now."""
+    path, options = reader.path, reader.options
     before = _identity(path)
     key = {"format": FORMAT, "source": before, "options": _plain(options)}
     home = path.absolute().parent if folder is None else folder
@@ -48,11 +46,11 @@ def cached(
     if rows is not None:
         return rows
     time.sleep(max(0.0, min(CLOCK_TICK, before["time"] * 1e-9 + CLOCK_TICK - time.time())))
-    convert(make(), target, {"key": key})
+    convert(reader, target, {"key": key})
     if _identity(path) != before:
         shutil.rmtree(target, ignore_errors=True)
         raise InputError(
-            f"{shown}: changed while it was read. Wait until it is whole, and open it again."
+            f"{reader.shown}: changed while it was read. Wait until it is whole, and open it again."
         )
     for _ in range(LOOKS):  # another process may be putting the same rows there, at this moment
         rows = _reuse(target, key)
@@ -75,21 +73,16 @@ def _identity(path: Path) -> dict[str, Any]:
 
 def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
     """Write what a reader yields as a folder of rows."""
-    while True:
-        try:
-            with write_store(target, about) as writer:
-                rows = 0
-                for block in reader.read():
-                    writer.add(block)
-                    rows += block.shape[0]
-                writer.about |= {**reader.about, "names": reader.names}
-                labels = reader.labels.array()
-                if labels is not None:
-                    check_length(labels, rows, reader.shown)
-                    writer.add_labels(labels)
-            return
-        except StartAgain:
-            continue
+    with write_store(target, about) as writer:
+        rows = 0
+        for block in reader.read():
+            writer.add(block)
+            rows += block.shape[0]
+        writer.about |= {**reader.about, "names": reader.names}
+        labels = reader.labels.array()
+        if labels is not None:
+            check_length(labels, rows, reader.shown)
+            writer.add_labels(labels)
 
 
 def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:

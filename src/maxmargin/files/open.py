@@ -15,10 +15,10 @@ import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,6 @@ from maxmargin.files.reader import (
     Names,
     Reader,
     ReadOptions,
-    StartAgain,
     check_labels,
     check_length,
     find_kind,
@@ -175,11 +174,10 @@ def open_rows(
             "such as backend='dask'."
         )
     shown = os.fspath(path)
-    with os_errors_as_input_errors(shown), spooled(path, kind) as (source, temporary):
-        kind = kind or (guess_kind(source) if temporary else find_kind(source))
+    with opened(path, kind) as (source, kind, temporary):
         if labels is not None:
             given["label"] = False
-        options = read_options(shown, find_kind(source, kind), **given)
+        options = read_options(shown, kind, **given)
         rows = open_source(source, options, cache_dir, shown, temporary is not None)
         if temporary is not None:
             weakref.finalize(rows, shutil.rmtree, temporary, ignore_errors=True)
@@ -202,17 +200,17 @@ def open_source(
         rows = map_npy(source, options, shown)
         if rows is not None:
             return rows
-    make = make_reader(source, options, shown)
+    reader = make_reader(source, options, shown)
     if not temporary:
-        return cached(source, options, None if cache_dir is None else Path(cache_dir), make, shown)
+        return cached(reader, None if cache_dir is None else Path(cache_dir))
     target = source.with_suffix(".rows")
-    convert(make(), target, {})
+    convert(reader, target, {})
     source.unlink()
     return read_store(target, features=options.features)
 
 
-def make_reader(path: Path, options: ReadOptions, shown: object) -> Callable[[], Reader]:
-    """Choose the reader of a kind of file."""
+def make_reader(path: Path, options: ReadOptions, shown: object) -> Reader:
+    """Return the reader of a kind of file."""
     from maxmargin.files.arrow import ArrowReader
     from maxmargin.files.numpy_files import NpyReader, NpzReader
     from maxmargin.files.svmlight import SvmlightReader
@@ -227,33 +225,38 @@ def make_reader(path: Path, options: ReadOptions, shown: object) -> Callable[[],
         "parquet": ArrowReader,
         "arrow": ArrowReader,
     }
-    return lambda: readers[options.kind](path, options, shown)
-
-
-def _is_dash(path: object) -> bool:
-    return isinstance(path, str) and path == "-"
+    return readers[options.kind](path, options, shown)
 
 
 @contextmanager
-def spooled(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the file to read; a pipe is copied to a temporary folder first, which is yielded as well."""
-    if not _is_dash(path):
+def opened(
+    path: str | os.PathLike[str], kind: str | None = None
+) -> Iterator[tuple[Path, str, Path | None]]:
+    """Yield the file to read, its kind, and the temporary folder to which a pipe was copied first."""
+    with os_errors_as_input_errors(os.fspath(path)):
+        is_pipe = isinstance(path, str) and path == "-"
         source = Path(path)
-        is_store = kind == "rows" or (kind is None and source.suffix.lower() == ".rows")
-        if source.is_dir() and not is_store:
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-        if source.is_dir() or stat.S_ISREG(source.stat().st_mode):
-            yield source, None
-            return
+        if not is_pipe:
+            is_store = kind == "rows" or (kind is None and source.suffix.lower() == ".rows")
+            if source.is_dir() and not is_store:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+            if source.is_dir() or stat.S_ISREG(source.stat().st_mode):
+                yield source, find_kind(source, kind), None
+                return
+        with _spooled(sys.stdin.buffer if is_pipe else source.open("rb")) as copy:
+            yield copy, find_kind(copy, kind or guess_kind(copy)), copy.parent
+
+
+@contextmanager
+def _spooled(pipe: IO[bytes]) -> Iterator[Path]:
+    """Copy a pipe to a temporary folder, which is removed if an error follows."""
     folder = Path(tempfile.mkdtemp(prefix="maxmargin-"))
     try:
         with (folder / "input").open("wb") as copy:
-            if _is_dash(path):
-                shutil.copyfileobj(sys.stdin.buffer, copy, 1 << 20)
-            else:
-                with Path(path).open("rb") as pipe:
-                    shutil.copyfileobj(pipe, copy, 1 << 20)
-        yield folder / "input", folder
+            shutil.copyfileobj(pipe, copy, 1 << 20)
+        if pipe is not sys.stdin.buffer:
+            pipe.close()
+        yield folder / "input"
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -354,17 +357,14 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
     ([[1.0, 2.5], [4.0, 3.0]], ['benign', 'malign'], ['size', 'shade'])
     """
     shown = os.fspath(path)
-    with os_errors_as_input_errors(shown), spooled(path, kind) as (source, temporary):
-        try:
-            known = kind or (guess_kind(source) if temporary else find_kind(source))
-            asked = read_options(shown, find_kind(source, known), dtype=np.float64, **options)
-            if asked.kind == "rows":
-                raise InputError(f"{shown}: this is a conversion. Name its source.")
-            reader = make_reader(source, asked, shown)()
-            X = collect(reader)
-        finally:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
+    with opened(path, kind) as (source, kind, temporary):
+        asked = read_options(shown, kind, dtype=np.float64, **options)
+        if kind == "rows":
+            raise InputError(f"{shown}: this is a conversion. Name its source.")
+        reader = make_reader(source, asked, shown)
+        X = collect(reader)
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)
     y = reader.labels.array()
     if y is not None:
         check_length(y, X.shape[0], shown)
@@ -377,14 +377,6 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
 
 def collect(reader: Reader) -> Any:
     """All blocks of a reader as one matrix."""
-    while True:
-        try:
-            return _joined(reader)
-        except StartAgain:
-            continue
-
-
-def _joined(reader: Reader) -> Any:
     data, indices, steps = _Growing(np.float64), _Growing(np.int32), _Growing(np.int64)
     d, is_sparse = 0, False
     most = max(MAX_UNPACKED_BYTES, MAX_EXPANSION * reader.path.stat().st_size) // NUMBER_BYTES

@@ -198,7 +198,12 @@ class Labels:
                     "Leave its row out, or fill it in."
                 )
         self._rows += len(codes)
-        self._check(len(self._known))
+        if len(self._known) > MAX_CLASSES:
+            raise InputError(
+                f"{self.path}: labels must be classes. Got more than {MAX_CLASSES:,} different ones "
+                "instead.",
+                Remedy("name the column of the labels", "label", ...),
+            )
         self._codes.append(np.array(places, dtype=np.int32)[codes])
 
     def add_values(self, values: np.ndarray) -> None:
@@ -216,14 +221,6 @@ class Labels:
         longest = max(map(len, self._known))
         check_room_for_labels(self.path, self._rows, CHARACTER_BYTES * longest, self.entries)
         return np.asarray(typed_labels(list(self._known))[np.concatenate(self._codes)])
-
-    def _check(self, count: int) -> None:
-        if count > MAX_CLASSES:
-            raise InputError(
-                f"{self.path}: labels must be classes. Got more than {MAX_CLASSES:,} different ones "
-                "instead.",
-                Remedy("name the column of the labels", "label", ...),
-            )
 
 
 def check_length(labels: np.ndarray, rows: int, path: object) -> None:
@@ -265,10 +262,6 @@ def typed_labels(texts: Sequence[str]) -> np.ndarray:
         return np.array(texts)
     values = np.array(numbers, dtype=np.float64)
     return values.astype(np.int64) if np.all(values == np.floor(values)) else values
-
-
-class StartAgain(Exception):  # noqa: N818 - no mistake: the reader knows better now
-    """Something later in the file changes how its beginning must be read."""
 
 
 class Reader(ABC):

@@ -146,11 +146,6 @@ class Part(NamedTuple):
     texts: dict[str, tuple[np.ndarray, list[str]]]
     where: Callable[[int], str]  # the place of a row, for errors
 
-    @property
-    def n(self) -> int:
-        """How many rows there are."""
-        return len(self.numbers)
-
 
 def find_categories(parts: Iterator[Part], path: object) -> dict[str, list[str]]:
     """Collect the categories of every column of text, sorted."""
@@ -202,21 +197,21 @@ class Encoder:
         """The features of some rows."""
         if not self._places:
             return part.numbers
-        columns = [self._columns(part, name) for name in self._places]
+        n, columns = len(part.numbers), [self._columns(part, name) for name in self._places]
         if not self.is_sparse:
-            X = np.zeros((part.n, self.d), dtype=part.numbers.dtype)
+            X = np.zeros((n, self.d), dtype=part.numbers.dtype)
             X[:, self._numbers] = part.numbers
             for column in columns:
-                X[np.arange(part.n), column] = 1
+                X[np.arange(n), column] = 1
             return X
-        ones = np.ones((part.n, len(columns)))
+        ones = np.ones((n, len(columns)))
         wide = np.broadcast_to(np.array(self._numbers, dtype=np.int64), part.numbers.shape)
         indices = np.column_stack([wide, *columns])
         data = np.column_stack([part.numbers, ones])
         order = np.argsort(indices, axis=1)
         indices, data = (np.take_along_axis(a, order, axis=1).ravel() for a in (indices, data))
-        indptr = np.arange(part.n + 1) * (len(columns) + len(self._numbers))
-        X = sparse.csr_array((data, indices.astype(np.int32), indptr), shape=(part.n, self.d))
+        indptr = np.arange(n + 1) * (len(columns) + len(self._numbers))
+        X = sparse.csr_array((data, indices.astype(np.int32), indptr), shape=(n, self.d))
         X.eliminate_zeros()
         return X
 
@@ -255,16 +250,17 @@ class TableReader(Reader):
         """Yield matrices; a table with many categories is sparse."""
         layout = self.open_layout()
         check_names(self.head or self.shown, layout)
-        encoding, texts = self._encoding(layout)
+        encoding = self._encoding(layout)
+        texts = [k for k in layout.features_at if layout.names[k] in encoding]
         encoder = Encoder(layout.features, encoding)
         for part in self.parts(layout, texts):
             yield encoder.encode(part)
         self.names = encoder.names if layout.named or encoding else None
         self.about |= {"encoding": encoding, **layout.source()}
 
-    def _encoding(self, layout: Layout) -> tuple[dict[str, list[str]], list[int]]:
+    def _encoding(self, layout: Layout) -> dict[str, list[str]]:
         if not self.options.one_hot:
-            return {}, []
+            return {}
         given = self.options.encoding
         if given is not None:
             unknown = [name for name in given if name not in layout.features]
@@ -274,14 +270,10 @@ class TableReader(Reader):
                     "this name among the features.",
                     Remedy("name the columns", "columns", [...]),
                 )
-            return given, self._places(layout, given)
+            return given
         encoding = self.find_encoding(layout)
         self.labels = Labels(self.shown)  # that pass has seen them as well
-        return encoding, self._places(layout, encoding)
-
-    @staticmethod
-    def _places(layout: Layout, encoding: dict[str, list[str]]) -> list[int]:
-        return [k for k in layout.features_at if layout.names[k] in encoding]
+        return encoding
 
 
 SEPARATORS = {  # others than those of the kind of file
@@ -360,7 +352,7 @@ class CsvReader(TableReader):
             self.gaps: dict[int, InputError] = {}
             self.labels = Labels(self.shown)
             try:
-                found = find_categories(self._parts(layout, sorted(texts), True), self.shown)
+                found = find_categories(self.parts(layout, sorted(texts), True), self.shown)
             except _NotANumber as field:
                 texts.add(field.k)
                 continue
@@ -368,11 +360,8 @@ class CsvReader(TableReader):
                 raise gap
             return found
 
-    def parts(self, layout: Layout, texts: list[int]) -> Iterator[Part]:
-        """Yield some megabytes of rows at a time."""
-        return self._parts(layout, texts)
-
-    def _parts(self, layout: Layout, texts: list[int], searching: bool = False) -> Iterator[Part]:
+    def parts(self, layout: Layout, texts: list[int], searching: bool = False) -> Iterator[Part]:
+        """Yield some megabytes of rows at a time; ``searching`` stops at a text in place of a number."""
         numeric = [k for k in layout.features_at if k not in texts]
         kept = texts if layout.label_at is None else [layout.label_at, *texts]
         roles = np.full(len(layout.names), SKIP, dtype=np.int64)
@@ -387,7 +376,7 @@ class CsvReader(TableReader):
                     if record is None:
                         continue
                     skip, place = False, record[1]
-                table = _Rows(self, source, layout, roles, len(numeric), len(kept), searching)
+                table = _Rows(self, source, layout, roles, searching)
                 table.fill(place)
                 if table.row:
                     columns = [table.column(j) for j in range(len(kept))]
@@ -406,14 +395,12 @@ class _Rows:
         source: TextSource,
         layout: Layout,
         roles: np.ndarray,
-        numbers: int,
-        texts: int,
         searching: bool,
     ) -> None:
         self.reader, self.source, self.layout, self.roles = reader, source, layout, roles
         self.searching = searching
-        self.numbers = np.empty((0, numbers))
-        self.texts = np.zeros((0, texts, 2), dtype=np.int64)
+        self.numbers = np.empty((0, np.count_nonzero(roles >= 0)))
+        self.texts = np.zeros((0, np.count_nonzero(roles <= TEXT), 2), dtype=np.int64)
         self._seen = 0
         self.slow: dict[int, tuple[str, list[str]]] = {}  # place and texts of rows read with care
         self.row = 0

@@ -112,3 +112,10 @@ class Rows(ABC):
     def map(self, function: Callable[[slice, Self], T], entries: int = BLOCK_ENTRIES) -> list[T]:
         """One pass: a pure function of each block, results in order."""
         return [function(where, block) for where, block in self.blocks(entries)]
+
+
+def draw(n: int, size: int) -> np.ndarray:
+    """Return some rows, in order; drawn at random, and always the same."""
+    if size >= n:
+        return np.arange(n)
+    return np.unique(np.random.default_rng(0).integers(n, size=size))

@@ -218,6 +218,8 @@ def weights_of(weight: Any) -> np.ndarray:
 
 def matrix_of(rows: Rows) -> Any:
     """Rows as a matrix that can travel: dense, or CSR."""
+    if not rows.resident:
+        rows = rows.between(0, rows.n)
     return rows.matrix if isinstance(rows, CsrRows) else rows.arrays[0]
 
 

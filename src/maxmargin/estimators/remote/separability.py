@@ -24,14 +24,14 @@ from maxmargin.estimators.separability import (
 )
 from maxmargin.estimators.validation import check_exact_survey
 from maxmargin.rows.partitions import Part, Partitions
-from maxmargin.rows.survey import TrainingData, survey
+from maxmargin.rows.survey import TrainingData, sample, survey
 from maxmargin.solvers.exact.integer_rows import exponents_of
 from maxmargin.solvers.exact.objections import Columns, Decided, remote_verdict
-from maxmargin.solvers.margin.coordinates import Scene
 from maxmargin.solvers.margin.hard_margin import SETTINGS
+from maxmargin.solvers.margin.partitions import SETTINGS as PARTITIONS
+from maxmargin.solvers.margin.partitions import pool_of
+from maxmargin.solvers.margin.questions import BinaryTask, run_rounds
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.remote.machines import CARRIED, pool_of, sample
-from maxmargin.solvers.remote.rounds import Side, run_rounds
 
 PER_FEATURE = 40  # rows of the first pool
 
@@ -61,18 +61,20 @@ def decide_surveyed(
     assert classes is not None
     distinct_labels(classes.tolist())
     features = tuple(names or [f"x{j}" for j in range(rows.d)])
-    few = data.entries <= CARRIED
+    few = data.entries <= PARTITIONS.max_numbers_sent
     dense = max(1, data.entries // rows.n)
-    size = max(SETTINGS.min_pool_rows, min(PER_FEATURE * (rows.d + 1), CARRIED // dense))
+    size = max(
+        SETTINGS.min_pool_rows, min(PER_FEATURE * (rows.d + 1), PARTITIONS.max_numbers_sent // dense)
+    )
     drawn = sample(data, rows.n if few else size)
     if few:
         here = Labelled(drawn.rows, classes, drawn.codes, features)
         return decide_labelled(here, fit_intercept, tol, sides)
     machines = asked(classes, np.arange(len(classes)), sides)
-    scene, pad = Scene(np.zeros(1), 1.0), float(fit_intercept)  # no other coordinates are needed
+    pad = float(fit_intercept)
     columns = Columns(exponents_of(data.reach).astype(np.int16), data.reach > 0)
     totals = data.counts.sum(axis=0)
-    seats = [Side(machine.positive, machine.negative, None, pad, scene) for machine in machines]
+    seats = [BinaryTask(machine.positive, machine.negative, None, pad) for machine in machines]
     counts = [int(totals[side.members(np.arange(len(classes)))].sum()) for side in seats]
     courses = [
         remote_verdict(side, pool_of(drawn, side), rows.parts, count, columns, tol)
@@ -89,7 +91,7 @@ def decide_surveyed(
 def _verdict(
     data: TrainingData,
     machine: Machine,
-    side: Side,
+    side: BinaryTask,
     count: int,
     decided: Decided,
     features: tuple[str, ...],
@@ -115,13 +117,13 @@ def _verdict(
     return put_into_words(question, decided.rows, finding, decided.answer, filtered)
 
 
-def _fingerprint(rows: Partitions, side: Side, count: int) -> str:
+def _fingerprint(rows: Partitions, side: BinaryTask, count: int) -> str:
     """The fingerprint of the rows of a machine, which are brought here partition by partition."""
     parts = (part for k in range(rows.parts) for part in rows.along(_streams, None, [k], [side]))
     return fingerprint_of(parts, count, rows.d)
 
 
-def _streams(part: Part, side: Side, _: None) -> list[list[np.ndarray]]:
+def _streams(part: Part, side: BinaryTask, _: None) -> list[list[np.ndarray]]:
     which = side.members(part.codes)
     rows = part.rows if len(which) == part.rows.n else part.rows.select(which)
     return list(streams_of(rows, side.signs(part.codes[which])))

@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpq, fmpz_mat
 
+from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, primitive
 from maxmargin.solvers.exact.linear_algebra import dependency, independent, solve
 from maxmargin.solvers.exact.separability import Finding, Guess
 from maxmargin.solvers.exact.signs import attained, nearest, not_exceeded, root, signs, to_doubles
-from maxmargin.solvers.margin.coordinates import draw
 
 
 @dataclass(frozen=True)

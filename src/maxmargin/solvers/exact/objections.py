@@ -28,8 +28,8 @@ from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number
 from maxmargin.solvers.exact.separability import Finding, find_verdict
 from maxmargin.solvers.exact.signs import DoublePlane, attained, from_doubles, signs
-from maxmargin.solvers.remote.hard import FEWEST, SPREAD
-from maxmargin.solvers.remote.rounds import Course, Pool, Query, Sent, Side, View, gathered
+from maxmargin.solvers.margin.hard_margin import max_sent
+from maxmargin.solvers.margin.questions import Asking, BinaryTask, Pool, Question, Sent, View, gathered
 
 MOST = 1 << 25  # numbers that a pool may hold
 
@@ -79,11 +79,11 @@ class Objections(NamedTuple):
 
 
 def remote_verdict(
-    side: Side, pool: Pool, parts: int, count: int, columns: Columns, tol: float
-) -> Course[Decided]:
+    side: BinaryTask, pool: Pool, parts: int, count: int, columns: Columns, tol: float
+) -> Asking[Decided]:
     """Decide on a machine with ``count`` rows, beginning with a pool."""
     size = pool.rows.n
-    most = max(FEWEST, -(-SPREAD * size // parts))
+    most = max_sent(size, parts)
     none: list[np.ndarray | None] = [None] * parts
     while True:
         pool = pool.some(np.lexsort((pool.number, pool.part)))
@@ -96,7 +96,7 @@ def remote_verdict(
         claim = _claim(columns, rows, finding, answer)
         if claim is None:
             return Decided(pool, rows, finding, answer, none, finding.work.exact_rows)
-        answers = yield Query(_objections, (claim, most), pool.known(parts))
+        answers = yield Question(_objections, (claim, most), pool.known(parts))
         said: list[Objections] = [a for a in answers if a is not None]
         fresh = gathered([None if a is None else a.rows for a in answers])
         if answer is not None and not any(a.against for a in said):

@@ -15,10 +15,10 @@ from itertools import islice
 
 import numpy as np
 
+from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.integer_rows import ExactRows, contradictions, exponents_of
 from maxmargin.solvers.exact.separability import find_witness
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.margin.coordinates import draw
 from maxmargin.solvers.problem import Machine
 
 SEARCHED_ENTRIES = 1 << 22  # numbers of the rows among which a witness is looked for

@@ -30,13 +30,13 @@ from scipy.optimize import nnls
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline
 from maxmargin.rows import Rows
+from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
 from maxmargin.solvers.exact.linear_algebra import cancel
 from maxmargin.solvers.exact.signs import Signs, from_doubles, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
-from maxmargin.solvers.margin.coordinates import draw
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import SMALL, Budget, Solved, Task
 from maxmargin.solvers.threads import one_thread

@@ -35,7 +35,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin.kernels.margin import add_rows, dots
 from maxmargin.solvers.margin.coordinates import Growing
-from maxmargin.solvers.margin.dual_problem import Duel
+from maxmargin.solvers.margin.dual_problem import DualProblem
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 
 
@@ -62,7 +62,7 @@ SETTINGS = Settings()
 class Factorised:
     """Solves for the multipliers on the margin; knows the inner products of all rows met so far."""
 
-    def __init__(self, duel: Duel) -> None:
+    def __init__(self, duel: DualProblem) -> None:
         self.duel = duel
         self._products = Growing(duel.n, SETTINGS.max_factorised_rows)
 
@@ -114,7 +114,7 @@ ENDLESS = Budget()
 
 
 def settle(
-    duel: Duel,
+    duel: DualProblem,
     x: np.ndarray,
     w: np.ndarray,
     best: MarginPoint,
@@ -162,7 +162,7 @@ def settle(
 
 
 def _solve(
-    duel: Duel,
+    duel: DualProblem,
     x: np.ndarray,
     w: np.ndarray,
     F: np.ndarray,

@@ -46,7 +46,8 @@ from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
 from maxmargin.kernels.margin import clip_multipliers, slope
-from maxmargin.solvers.margin.coordinates import TOO_WIDE, Frame, NotFiniteError, inner_products
+from maxmargin.solvers.margin.coordinates import SETTINGS as COORDINATES
+from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError, inner_products
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
 from maxmargin.solvers.margin.tasks import (
     as_good_a_bound,
@@ -146,7 +147,7 @@ def direction(
     """
     if min(len(band), frame.d) > SETTINGS.max_order:
         return _conjugate_gradients(frame, band, sigma, gw, gb)
-    squares_lose = frame.scene.uneven and frame.d <= SETTINGS.max_order
+    squares_lose = frame.scaling.uneven and frame.d <= SETTINGS.max_order
     if len(band) <= frame.d and not (least_squares and squares_lose):
         return _gram(frame, band, sigma, gw, gb, least_squares)
     return _primal(frame, band, sigma, gw, gb, least_squares)
@@ -183,10 +184,10 @@ def _gram(
     least_squares: bool = True,
 ) -> tuple[np.ndarray, float]:
     y = frame.bias[band]
-    if len(band) * frame.d > TOO_WIDE:  # sparse rows, never made dense
+    if len(band) * frame.d > COORDINATES.max_densified_entries:  # sparse rows, never made dense
         part = frame.restricted(band)
         K = inner_products(part) * part.y * part.y[:, None]
-        along, back = part.values(gw, 0.0), part.pull
+        along, back = part.margins(gw, 0.0), part.weighted_sum
     else:
         A = frame.take(band)
         kept = frame.d >= SETTINGS.min_product_features
@@ -223,9 +224,9 @@ def _conjugate_gradients(
     d = frame.d
 
     def product(z: np.ndarray) -> np.ndarray:
-        u = sigma * part.values(z[:d], float(z[d]))
+        u = sigma * part.margins(z[:d], float(z[d]))
         tail = float(part.bias @ u) if frame.pad else float(z[d])
-        return np.append(z[:d] + part.pull(u), tail)
+        return np.append(z[:d] + part.weighted_sum(u), tail)
 
     H = LinearOperator((d + 1, d + 1), matvec=product, dtype=np.float64)
     g = np.append(-gw, -gb)
@@ -299,7 +300,7 @@ class _Run:
         self.w, self.b, self.sigma = start.w, start.b, start.sigma
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self.centre = start.alpha  # the multipliers a of this round
-        self.m = self.frame.values(self.w, self.b)
+        self.m = self.frame.margins(self.w, self.b)
         if not np.isfinite(self.m.sum()):
             raise NotFiniteError
         self.steps, self.reads = 0, 1
@@ -320,10 +321,10 @@ class _Run:
             change = self.alpha - self._pulled
             some = np.flatnonzero(change)
             if 3 * len(some) <= self.frame.n:
-                self.v = self.v + self.frame.pull_of(some, change[some])
+                self.v = self.v + self.frame.weighted_sum_of(some, change[some])
                 self._pulled[some] = self.alpha[some]
                 return
-        self.v = self.problem.v0 + self.frame.pull(self.alpha)
+        self.v = self.problem.v0 + self.frame.weighted_sum(self.alpha)
         self._pulled = self.alpha.copy()
         self.reads += 1
 
@@ -365,7 +366,7 @@ class _Run:
         decrement = -float(gw @ dw + gb * db)
         if not decrement > 0.0:
             return 0.0
-        u = self.frame.values(dw, db)
+        u = self.frame.margins(dw, db)
         t = self._search(u, dw, db, decrement)
         self.w = self.w + t * dw
         self.b += t * db
@@ -403,8 +404,8 @@ class _Run:
             return now
         kept = self.w, self.b, self.alpha, self.m, self.v, self.s
         self.w, self.b, self.alpha = solved
-        self.m = self.frame.values(self.w, self.b)
-        self.v = p.v0 + self.frame.pull(self.alpha)
+        self.m = self.frame.margins(self.w, self.b)
+        self.v = p.v0 + self.frame.weighted_sum(self.alpha)
         self.reads += 2
         self.s = p.s0 + float(self.alpha @ self.frame.bias)
         then = self.iterate()
@@ -419,7 +420,7 @@ class _Run:
         if self.frame.pad and self.s != 0.0:
             alpha = balanced(alpha, self.frame.bias, p.C, p.s0)
             some = np.flatnonzero(alpha != self.alpha)
-            v = v + self.frame.pull_of(some, alpha[some] - self.alpha[some])
+            v = v + self.frame.weighted_sum_of(some, alpha[some] - self.alpha[some])
         length, total = float(v @ v), float(alpha.sum()) + p.fixed
         if not p.hard:
             primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, self.m, p.C)
@@ -436,5 +437,5 @@ class _Run:
             dual = -math.inf
         meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
         if length > 0.0:
-            alpha = to_scale(alpha, total / length, self.frame.scene.uneven)
+            alpha = to_scale(alpha, total / length, self.frame.scaling.uneven)
         return Iterate(w, b, alpha, self.sigma, primal, dual, meets)

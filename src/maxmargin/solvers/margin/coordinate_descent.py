@@ -32,7 +32,7 @@ import numpy as np
 
 from maxmargin.kernels.margin import ABOVE, BALANCE, BELOW, BIAS, CHANGED, GAP, descend, shuffle
 from maxmargin.solvers.margin.active_set import settle
-from maxmargin.solvers.margin.dual_problem import Duel
+from maxmargin.solvers.margin.dual_problem import DualProblem
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 from maxmargin.solvers.margin.witness import growing_rows, opposite_twins
 
@@ -70,7 +70,7 @@ SETTINGS = Settings()
 class Descent:
     """Multipliers on their way, and w = Σ α_i y_i x_i."""
 
-    def __init__(self, duel: Duel) -> None:
+    def __init__(self, duel: DualProblem) -> None:
         self.duel = duel
         self.alpha, self.w = np.zeros(duel.n), np.zeros(duel.d)
         self.left = duel.n  # rows that are not set aside: the first ones of the order
@@ -185,7 +185,7 @@ class Search:
 
 
 def large_margin(
-    duel: Duel,
+    duel: DualProblem,
     tol: float,
     budget: Budget,
     start: MarginPoint | None = None,

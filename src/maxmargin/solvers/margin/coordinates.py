@@ -20,6 +20,7 @@ anew costs far more than all the rest of a step; so the products of all rows met
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -29,9 +30,30 @@ from scipy.linalg.lapack import dpstrf
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.margin import sign
 from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows.base import draw
 from maxmargin.rows.free_memory import room
 
-MAX_KEPT_ROWS = 2_500  # rows whose products are kept
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    max_rows_with_products: int = 2_500  # whose inner products are kept
+    length_sample: int = 1_000  # rows that tell how long rows are
+    scaling_sample: int = 2_000  # rows that tell centre and scale, roughly,
+    max_sample_entries: int = 1 << 22  # of so many entries at most
+    dense_share: float = 0.08  # of nonzeros from which a working set is faster as a dense matrix
+    uneven_ratio: float = 1e3  # of two features' scales, from which a Gram matrix loses the smaller
+    max_densified_entries: int = 1 << 24  # of sparse rows that are made dense
+    rows_at_a_time: int = 4_096
+    vectors_kept: int = 12  # numbers per row beside the rows: margins, multipliers, …
+    max_gram_rows: int = 4_000  # beyond, the matrix no longer pays
+    gram_rounding: float = 1e-13  # pivots of K below this share of the largest entry are zero
+    gram_precision: float = 1e-6  # of L in its weakest directions, relative
+    entries_centred_at_a_time: int = 1 << 20  # of X
+
+
+SETTINGS = Settings()
 
 
 class Growing:
@@ -80,7 +102,7 @@ class Products(Growing):
     """A Aᵀ for rows that come dense, with their labels' signs; they are kept, too."""
 
     def __init__(self, n: int, d: int) -> None:
-        super().__init__(n, MAX_KEPT_ROWS)
+        super().__init__(n, SETTINGS.max_rows_with_products)
         self._rows = np.empty((0, d))  # with room for more
 
     def among(self, band: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -100,21 +122,14 @@ class Products(Growing):
         self.add(which, A @ self._rows[:new].T)
 
 
-SAMPLE = 2_000  # rows from which centre and scale are estimated: any will do, if not too far off
-SAMPLED = 1 << 22  # entries of these rows, at most
-DENSE_SHARE = 0.08  # a working set with more nonzeros than this share is faster as a dense matrix
-UNEVEN = 1e3  # ratio of the scales of two features beyond which a Gram matrix loses the smaller
-TOO_WIDE = 1 << 24  # entries of sparse rows that are not made dense
-MEAN_SAMPLE = 1_000  # rows that tell how long rows are
-CHUNK = 4_096  # rows taken at a time
-VECTORS = 12  # numbers per row that a solver keeps beside the rows: margins, multipliers, …
+ROW_ROUNDING = 1e-13  # relative precision of rows, and of sums of them
 
 
 class NotFiniteError(ArithmeticError):
     """A row holds nan or an infinity, or a number so large that its products do."""
 
 
-class Scene(NamedTuple):
+class Scaling(NamedTuple):
     """Where the coordinates of the solver lie in those of the user."""
 
     centre: np.ndarray
@@ -131,26 +146,20 @@ class Scene(NamedTuple):
         return w * self.scale, float(b + w @ self.centre)
 
 
-def draw(n: int, size: int) -> np.ndarray:
-    """Return some rows, in order; drawn at random, and always the same."""
-    if size >= n:
-        return np.arange(n)
-    return np.unique(np.random.default_rng(0).integers(n, size=size))
-
-
-def set_scene(rows: Rows, pad: float) -> Scene:
+def find_scaling(rows: Rows, pad: float) -> Scaling:
     """Choose centre and scale; through the origin (pad = 0) the centre has to stay where it is."""
-    X = rows.take(draw(rows.n, max(1, min(SAMPLE, SAMPLED // rows.d))))
+    size = max(1, min(SETTINGS.scaling_sample, SETTINGS.max_sample_entries // rows.d))
+    X = rows.take(draw(rows.n, size))
     _check(X)
     centre = X.mean(axis=0) if pad else np.zeros(rows.d)
     reach = np.max(np.abs(X - centre), axis=0, initial=0.0)
     reach = reach[reach > 0]
     if not len(reach):
-        return Scene(centre, 1.0)
-    uneven = bool(reach.max() > UNEVEN * reach.min())
+        return Scaling(centre, 1.0)
+    uneven = bool(reach.max() > SETTINGS.uneven_ratio * reach.min())
     if not SMALLEST <= reach.max() <= LARGEST:
         raise NotFiniteError
-    return Scene(centre, float(2.0 ** np.round(np.log2(reach.max()))), uneven)
+    return Scaling(centre, float(2.0 ** np.round(np.log2(reach.max()))), uneven)
 
 
 class Frame:
@@ -161,16 +170,16 @@ class Frame:
         rows: Rows,
         y: np.ndarray,
         pad: float,
-        scene: Scene,
+        scaling: Scaling,
         ready: bool = False,
-        blur: float = 1e-13,
+        blur: float = ROW_ROUNDING,
         shared: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.rows = rows
         self.y = y
         self.bias = y * pad
         self.pad = pad
-        self.scene = scene
+        self.scaling = scaling
         self.blur = blur  # relative precision of the rows, and of sums of them
         self.ready = ready  # the rows are signed, centred and scaled already
         self.n, self.d = rows.n, rows.d
@@ -184,54 +193,55 @@ class Frame:
     @cached_property
     def most(self) -> int:
         """How many rows a working set may hold: all, or what a copy of rows in a file has room for."""
-        return self.n if self.rows.resident else max(1, room(VECTORS * self.n) // self.d)
+        return self.n if self.rows.resident else max(1, room(SETTINGS.vectors_kept * self.n) // self.d)
 
     @cached_property
     def chunk(self) -> int:
         """How many rows are taken at a time."""
-        return CHUNK if self.rows.resident else min(CHUNK, 1 + self.rows.block_length() // 2)
+        most = SETTINGS.rows_at_a_time
+        return most if self.rows.resident else min(most, 1 + self.rows.block_length() // 2)
 
     @cached_property
     def reach(self) -> np.ndarray:
         """max_i |a_ij| for every feature j, or somewhat more."""
         reach = self.rows.column_reach
         if not self.ready:
-            reach = (reach + np.abs(self.scene.centre)) / self.scene.scale
+            reach = (reach + np.abs(self.scaling.centre)) / self.scaling.scale
         return np.asarray(reach)
 
     @cached_property
     def mean_square(self) -> float:
         """About the mean of ‖a_i‖², from some rows; 1 if they are all zero."""
-        some = self.take(draw(self.n, MEAN_SAMPLE))
+        some = self.take(draw(self.n, SETTINGS.length_sample))
         return float(np.mean(np.einsum("ij,ij->i", some, some))) or 1.0
 
-    def values(self, w: np.ndarray, b: float) -> np.ndarray:
+    def margins(self, w: np.ndarray, b: float) -> np.ndarray:
         """The margins m_i = a_i·w + y_i b: one pass."""
         if self.ready:
             f = self.rows.times(w[:, None])[:, 0]
             return f + b * self.bias if b else f
-        v = w / self.scene.scale
+        v = w / self.scaling.scale
         f = self.rows.times(v[:, None])[:, 0]
-        sign(f, self.y, self.pad * b - float(v @ self.scene.centre))
+        sign(f, self.y, self.pad * b - float(v @ self.scaling.centre))
         return f
 
-    def pull(self, alpha: np.ndarray) -> np.ndarray:
+    def weighted_sum(self, alpha: np.ndarray) -> np.ndarray:
         """Σ α_i a_i: one pass, or less if most α are zero."""
         some = np.flatnonzero(alpha)
         if 8 * len(some) < self.n:
-            return self.pull_of(some, alpha[some])
+            return self.weighted_sum_of(some, alpha[some])
         if self.ready:
             return np.asarray(self.rows.combine(alpha[None])[0])
         signed = alpha * self.y
-        total = self.rows.combine(signed[None])[0] - float(signed.sum()) * self.scene.centre
-        return np.asarray(total / self.scene.scale)
+        total = self.rows.combine(signed[None])[0] - float(signed.sum()) * self.scaling.centre
+        return np.asarray(total / self.scaling.scale)
 
-    def pull_of(self, which: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    def weighted_sum_of(self, which: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Σ α_i a_i over a few rows."""
         if self.rows.is_sparse:
             signed = alpha * self.y[which]
             total = self.rows.select(which).combine(signed[None])[0]
-            return np.asarray(total - float(signed.sum()) * self.scene.centre) / self.scene.scale
+            return np.asarray(total - float(signed.sum()) * self.scaling.centre) / self.scaling.scale
         total = np.zeros(self.d)
         for start in range(0, len(which), self.chunk):
             part = slice(start, start + self.chunk)
@@ -242,45 +252,45 @@ class Frame:
         """A few rows a_i, as a dense matrix."""
         A = self.rows.take(which)
         if not self.ready:
-            A -= self.scene.centre
-            A *= (self.y[which] / self.scene.scale)[:, None]
+            A -= self.scaling.centre
+            A *= (self.y[which] / self.scaling.scale)[:, None]
         return A
 
     def restricted(self, which: np.ndarray) -> Frame:
         """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
         y, pad = self.y[which], self.pad
         if len(which) > self.most:
-            return Frame(self.rows.select(which), y, pad, self.scene)
+            return Frame(self.rows.select(which), y, pad, self.scaling)
         if self.rows.is_sparse:
             rows = self.rows.select(which)
-            if rows.entries < DENSE_SHARE * rows.n * rows.d:
+            if rows.entries < SETTINGS.dense_share * rows.n * rows.d:
                 _check(rows.arrays[0])
-                return Frame(rows, y, pad, self.scene)
+                return Frame(rows, y, pad, self.scaling)
         A = np.empty((len(which), self.d))
         for start in range(0, len(which), self.chunk):
             part = slice(start, start + self.chunk)
             A[part] = self.take(which[part])
         _check(A)
-        return Frame(DenseRows(A), y, pad, self.scene, ready=True)
+        return Frame(DenseRows(A), y, pad, self.scaling, ready=True, blur=self.blur)
 
 
 class Frames(Sequence[Frame]):
-    """The same rows for several machines; the scene is set when the first frame is asked for."""
+    """The same rows for several machines; the scaling is set when the first frame is asked for."""
 
     def __init__(self, rows: Rows, labels: Sequence[np.ndarray], pad: float) -> None:
         self._rows, self._labels, self._pad = rows, labels, pad
         self._shared: dict[str, np.ndarray] = {}
 
     @cached_property
-    def scene(self) -> Scene:
+    def scaling(self) -> Scaling:
         """One for all."""
-        return set_scene(self._rows, self._pad)
+        return find_scaling(self._rows, self._pad)
 
     def __len__(self) -> int:
         return len(self._labels)
 
     def __getitem__(self, k: Any) -> Any:
-        return Frame(self._rows, self._labels[k], self._pad, self.scene, shared=self._shared)
+        return Frame(self._rows, self._labels[k], self._pad, self.scaling, shared=self._shared)
 
 
 def _check(values: np.ndarray) -> None:
@@ -288,32 +298,26 @@ def _check(values: np.ndarray) -> None:
         raise NotFiniteError
 
 
-MAX_GRAM_ROWS = 4_000  # rows; beyond, the matrix no longer pays
-ROUNDING = 1e-13  # of K: pivots below this share of the largest entry are zero
-BLUR = 1e-6  # relative precision of L in its weakest directions
-COLUMNS = 1 << 20  # entries of X that are centred at a time
-
-
 def worth_gram(frame: Frame) -> bool:
     """Whether there are so many more features than rows that their Gram matrix is the better data."""
-    return 2 <= frame.n <= MAX_GRAM_ROWS and 2 * frame.n < frame.d and not frame.scene.uneven
+    return 2 <= frame.n <= SETTINGS.max_gram_rows and 2 * frame.n < frame.d and not frame.scaling.uneven
 
 
 def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
     """Return the frames of the same machines in n coordinates."""
     K = inner_products(frames[0])
-    L, order, rank, _ = dpstrf(K, tol=ROUNDING * float(np.max(np.diag(K))), lower=1)
+    L, order, rank, _ = dpstrf(K, tol=SETTINGS.gram_rounding * float(np.max(np.diag(K))), lower=1)
     L = np.tril(L)[:, : max(rank, 1)]
     back = np.empty_like(L)
     back[order - 1] = L
     rows = DenseRows(np.ascontiguousarray(back))
-    scene = Scene(np.zeros(rows.d), 1.0)
-    return [Frame(rows, f.y, f.pad, scene, blur=BLUR) for f in frames]
+    scaling = Scaling(np.zeros(rows.d), 1.0)
+    return [Frame(rows, f.y, f.pad, scaling, blur=SETTINGS.gram_precision) for f in frames]
 
 
 def inner_products(frame: Frame) -> np.ndarray:
     """K = X̃ X̃ᵀ of the centred and scaled rows."""
-    scene = frame.scene
+    scaling = frame.scaling
     K = np.zeros((frame.n, frame.n))
     if frame.ready:
         A = frame.y[:, None] * frame.take(np.arange(frame.n))
@@ -321,13 +325,13 @@ def inner_products(frame: Frame) -> np.ndarray:
     rows = frame.rows.between(0, frame.n)  # few enough to be reached at once
     if not isinstance(rows, DenseRows):
         X = rows.matrix  # type: ignore[attr-defined]
-        across = np.asarray(X @ scene.centre)
+        across = np.asarray(X @ scaling.centre)
         K = np.asarray((X @ X.T).toarray(), dtype=np.float64) - across - across[:, None]
-        return np.asarray((K + float(scene.centre @ scene.centre)) / scene.scale**2)
-    width = max(1, COLUMNS // frame.n)
+        return np.asarray((K + float(scaling.centre @ scaling.centre)) / scaling.scale**2)
+    width = max(1, SETTINGS.entries_centred_at_a_time // frame.n)
     for start in range(0, frame.d, width):
         part = slice(start, start + width)
-        B = rows.X[:, part] - scene.centre[part]
-        B /= scene.scale
+        B = rows.X[:, part] - scaling.centre[part]
+        B /= scaling.scale
         K += B @ B.T
     return K

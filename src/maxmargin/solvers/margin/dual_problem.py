@@ -7,6 +7,7 @@ value of its multipliers, brought within their bounds and into balance.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from maxmargin.kernels.margin import add_rows, lengths
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.tasks import MarginPoint, balanced
-
-FAR = 10.0  # multipliers so many times larger than their bounds let them be
-UNBALANCED = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 
 
 def square_lengths(rows: Rows) -> np.ndarray:
@@ -30,7 +28,18 @@ def square_lengths(rows: Rows) -> np.ndarray:
     return q
 
 
-class Duel:
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    far_outside: float = 10.0  # multipliers so many times larger than their bounds let them be
+    max_imbalance: float = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
+
+
+SETTINGS = Settings()
+
+
+class DualProblem:
     """One machine on rows in memory; C is None for a hard margin."""
 
     def __init__(
@@ -53,7 +62,7 @@ class Duel:
         add_rows(self.rows.arrays, which, alpha * self.y[which], w)
         self.visits += len(which)
 
-    def pull(self, alpha: np.ndarray) -> np.ndarray:
+    def weighted_sum(self, alpha: np.ndarray) -> np.ndarray:
         """Σ α_i y_i x_i over all rows."""
         w = np.zeros(self.d)
         self.add(np.flatnonzero(alpha), alpha[alpha != 0.0], w)
@@ -78,8 +87,9 @@ class Duel:
 
     def moved(self, w: np.ndarray, x: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return Σ α_i y_i x_i from w = Σ x_i y_i x_i."""
-        if float(np.abs(x).max(initial=0.0)) > FAR * float(alpha.max(initial=0.0)):
-            return self.pull(alpha)  # multipliers far outside their bounds have taken digits of w along
+        if float(np.abs(x).max(initial=0.0)) > SETTINGS.far_outside * float(alpha.max(initial=0.0)):
+            # Multipliers far outside their bounds have taken digits of w along.
+            return self.weighted_sum(alpha)
         which = np.flatnonzero(alpha != x)
         v = w.copy()
         self.add(which, (alpha - x)[which], v)
@@ -92,7 +102,7 @@ class Duel:
             alpha = balanced(alpha, self.y, self.C)
         v = self.moved(w, x, alpha)
         total, length = float(alpha.sum()), float(v @ v)
-        if self.pad and abs(float(alpha @ self.y)) > UNBALANCED * total:
+        if self.pad and abs(float(alpha @ self.y)) > SETTINGS.max_imbalance * total:
             return alpha, v, -math.inf
         if self.hard:
             return alpha, v, 0.5 * total * (total / length) if length > 0.0 else -math.inf

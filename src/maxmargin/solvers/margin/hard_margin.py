@@ -9,20 +9,27 @@ bounds are known after every pass: with any α ≥ 0 that balances,
 
 If the pool alone cannot be separated, neither can the data, and the multipliers say why: scaled to sum
 to one in each class they are convex weights whose two combinations are the same point.
+
+A pass is a question (:func:`nearest_rows`): what is the least margin, and which rows are the nearest?
+Rows in this process are one partition, those of a cluster are many, and each sends some of its nearest.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.rows.base import draw
+from maxmargin.rows.partitions import InMemory, Part, matrix_of
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
-from maxmargin.solvers.margin.coordinates import Frame, draw
-from maxmargin.solvers.margin.tasks import SMALL, TIGHT, Budget, MarginPoint, Plane, measure
+from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
+from maxmargin.solvers.margin.questions import Asking, Pool, Question, Sent, View, gathered, run_rounds
+from maxmargin.solvers.margin.tasks import SMALL, TIGHT, Budget, MarginPoint, Plane
 from maxmargin.solvers.margin.witness import meeting_weights
 
 
@@ -39,128 +46,175 @@ class Settings:
     closer: float = 1e-2  # factor on the distance at which hulls may meet, after they did not
     joining_margin: float = 1.25  # up to which rows join the pool: those beyond 1 are violated next
     joining_stiffness: float = 100.0  # σ against the mean multiplier of the support, when rows join
+    sent_shares: int = 4  # a partition may send so many times its share of the rows that join,
+    min_sent_rows: int = 64  # and so many in any case
 
 
 SETTINGS = Settings()
 
 
-def hard_margin(
+class Start(NamedTuple):
+    """The pool to begin with, its coordinates, and where to begin on it."""
+
+    pool: Pool
+    pad: float
+    scaling: Scaling
+    whole: bool = False  # the pool holds all rows
+    point: MarginPoint | None = None  # None: at zero; its multipliers are those of the pool
+    passes: int = 0
+    blur: float = ROW_ROUNDING
+
+
+def hard_margins(
     frames: Sequence[Frame],
     tol: float,
     budgets: Sequence[Budget],
     starts: Sequence[MarginPoint | None],
 ) -> list[MarginPoint]:
-    """Solve machines on the same rows together; see the module for the idea."""
-    given = zip(frames, budgets, starts, strict=True)
-    machines = [_Machine(frame, tol, budget, start) for frame, budget, start in given]
+    """Solve machines on the same rows in this process together."""
+    n = frames[0].n
+    final = 0.1 * tol if n * frames[0].d > SMALL else min(0.1 * tol, TIGHT)
+    everything, bounds = np.arange(n), np.broadcast_to(math.inf, n)
+    here = InMemory(Part(frames[0].rows, np.empty(0, np.int32)), None)
+    views = [View(frame, bounds, everything) for frame in frames]
+    machines = [
+        hard_margin(_start(frame, start), 1, tol, final, _of_all(budget, n))
+        for frame, budget, start in zip(frames, budgets, starts, strict=True)
+    ]
+    points = run_rounds(here, views, machines)
+    return [replace(point, alpha=point.alpha.of_all(n)) for point in points]
+
+
+def _of_all(budget: Budget, n: int) -> Budget:
+    """The budget of a machine, told of multipliers in one array."""
+    outside = budget.outside
+    return replace(budget, outside=lambda p: outside(replace(p, alpha=p.alpha.of_all(n))))
+
+
+def hard_margin(
+    start: Start, parts: int, tol: float, final: float, budget: Budget
+) -> Asking[MarginPoint]:
+    """Solve one machine; the pool is solved to the gap ``final`` in the end."""
+    pool, zero, size = start.pool, np.zeros(start.pool.rows.d), start.pool.rows.n
+    work = pool.frame(start.pad, start.scaling, start.blur)
+    point, passes, close = _begin(start, work), start.passes, start.whole
+    meet = LAGRANGIAN.meeting_distance
+    best = MarginPoint(zero, 0.0, pool.multipliers(np.zeros(size), parts), passes=passes)
+    astray = start.point is not None  # a start may lead astray
     while True:
-        some: list[_Machine] = []
-        planes: list[Plane] = []
-        for machine in machines:
-            plane = machine.solve()
-            if plane is not None:
-                some.append(machine)
-                planes.append(plane)
-        if not some:
-            return [machine.best for machine in machines]
-        for machine, m in zip(some, measure([one.frame for one in some], planes), strict=True):
-            machine.step(m)
-
-
-class _Machine:
-    """One hard margin on its way: the pool, a point on it, and the best point on all rows."""
-
-    def __init__(self, frame: Frame, tol: float, budget: Budget, start: MarginPoint | None) -> None:
-        self.frame, self.tol, self.budget = frame, tol, budget
-        self.size = min(frame.n, pool_size(frame.d))
-        self.final = 0.1 * tol if frame.n * frame.d > SMALL else min(0.1 * tol, TIGHT)
-        self.meet = LAGRANGIAN.meeting_distance
-        self.done = False
-        self._begin(start)
-
-    def _begin(self, start: MarginPoint | None) -> None:
-        """Draw a pool, which has the support of the start."""
-        frame, zero = self.frame, np.zeros(self.frame.d)
-        pool = _first_pool(frame, self.size)
-        if start is None:
-            point = Iterate(zero, 0.0, np.zeros(len(pool)), first_sigma(frame, pool))
-        else:
-            support = np.flatnonzero(start.alpha)
-            pool = np.union1d(pool, support)
-            sigma = SETTINGS.joining_stiffness * float(start.alpha.sum()) / max(len(support), 1)
-            sigma = sigma or first_sigma(frame, pool)
-            point = Iterate(start.w, start.b, start.alpha[pool], sigma)
-        self.pool, self.work, self.point = pool, frame.restricted(pool), point
-        self.started, self.close = start is not None, len(pool) == frame.n
-        self.passes = int(self.close) + (0 if start is None else start.passes)
-        self.best = MarginPoint(zero, 0.0, np.zeros(frame.n), zero, passes=self.passes)
-
-    def solve(self) -> Plane | None:
-        """Solve on the pool, and return the plane found; None if there is nothing more to do."""
-        zero = np.zeros(self.frame.d)
-        while not self.done:
-            self.budget.go_on()
-            problem = Reduced(self.work, np.full(self.work.n, math.inf), zero)
-            goal = self.final if self.close else SETTINGS.rough_gap
-            self.point = minimise(problem, self.point, goal, self.budget.deadline, self.meet)
-            if not self.point.meets:
-                return self.point.w, self.point.b
-            some = np.flatnonzero(self.point.alpha)
-            weights = meeting_weights(self.frame, self.pool[some], self.point.alpha[some])
+        budget.go_on()
+        problem = Reduced(work, np.full(work.n, math.inf), zero)
+        goal = final if close else SETTINGS.rough_gap
+        point = minimise(problem, point, goal, budget.deadline, meet)
+        if point.meets:
+            weights = _witness(work, point.alpha)
             if weights is not None:
-                alpha = self._spread(weights, self.pool[some])
-                self.best = MarginPoint(zero, 0.0, alpha, zero, passes=self.passes, meets=True)
-                self.done = True
-            self.meet *= SETTINGS.closer
-        return None
-
-    def step(self, m: np.ndarray) -> None:
-        """Take the nearest rows to the plane, whose margins are given, into the pool."""
-        point, least = self.point, float(m.min())
-        self.passes += 1
+                alpha = pool.multipliers(weights, parts)
+                return MarginPoint(
+                    zero, 0.0, alpha, passes=passes, meets=True, pool=pool, weights=weights
+                )
+            meet *= SETTINGS.closer
+            continue
+        small = SETTINGS.joining_margin, max_sent(size, parts)
+        plane = Plane(point.w, point.b)
+        answers = yield Question(nearest_rows, small, pool.known(parts), plane=plane)
+        passes += 1
+        near: list[Nearest] = [answer for answer in answers if answer is not None]
+        least = min(answer.least for answer in near)
         scale = least if least > 0.0 else 1.0
-        w, b = point.w / scale, point.b / scale
+        w, b, alpha = point.w / scale, point.b / scale, pool.multipliers(point.alpha, parts)
         primal = 0.5 * float(w @ w) if least > 0.0 else math.inf
-        alpha, v = self._spread(point.alpha, self.pool), np.zeros(self.frame.d)
-        now = MarginPoint(w, b, alpha, v, 0.0, self.passes, primal, point.dual)
-        self.best = self.best.joined(now)
-        if self.best.gap <= self.tol or self.budget.ended(self.best):
-            self.done = True
-            return
-        m[self.pool] = math.inf
-        violated = int(np.count_nonzero(m < 1.0))
-        if violated or not self.close:
-            self.close = violated < SETTINGS.few_violated * self.size
-            self._join(m)
-        elif self.started:  # the start led astray: begin anew
-            best, passes = self.best, self.passes
-            self._begin(None)
-            self.best, self.passes = best, self.passes + passes
-        else:
-            self.done = True
-
-    def _join(self, m: np.ndarray) -> None:
-        """Let the nearest rows join the pool."""
-        point, fresh = self.point, np.flatnonzero(m < SETTINGS.joining_margin)
-        if len(fresh) > self.size:
-            fresh = fresh[np.argpartition(m[fresh], self.size)[: self.size]]
-        self.pool = np.concatenate([self.pool, fresh])
-        self.work = self.frame.restricted(self.pool)
+        now = MarginPoint(w, b, alpha, passes=passes, primal=primal, dual=point.dual)
+        best = best.joined(now)
+        if best.gap <= tol or budget.ended(best):
+            return best
+        violated = sum(answer.violated for answer in near)
+        if not violated and close:
+            if not astray:
+                return best
+            astray, point = False, _begin(start._replace(point=None), work)  # begin at zero
+            continue
+        close = violated < SETTINGS.few_violated * size
+        fresh = gathered([None if answer is None else answer.rows for answer in answers])
+        if fresh is not None:
+            m = np.concatenate([answer.m for answer in near])
+            if len(m) > size:
+                fresh = fresh.some(np.sort(np.argpartition(m, size)[:size]))
+            pool = pool.joined(fresh)
+            work = pool.frame(start.pad, start.scaling, start.blur)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
-        alpha = np.concatenate([point.alpha, np.zeros(len(fresh))])
-        self.point = Iterate(point.w, point.b, alpha, SETTINGS.joining_stiffness * mean)
+        known = np.concatenate([point.alpha, np.zeros(work.n - len(point.alpha))])
+        point = Iterate(point.w, point.b, known, SETTINGS.joining_stiffness * mean)
 
-    def _spread(self, alpha: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Multipliers of some rows, as those of all."""
-        whole = np.zeros(self.frame.n)
-        whole[which] = alpha
-        return whole
+
+def _begin(start: Start, work: Frame) -> Iterate:
+    """A point on the pool: where a warm start says, or zero."""
+    A = work.take(np.arange(min(work.n, 1_000)))
+    sigma = 1.0 / (float(np.mean(np.einsum("ij,ij->i", A, A))) or 1.0)
+    if start.point is None:
+        return Iterate(np.zeros(work.d), 0.0, np.zeros(work.n), sigma)
+    alpha = start.point.alpha
+    mean = float(alpha.sum()) / max(int(np.count_nonzero(alpha)), 1)
+    return Iterate(start.point.w, start.point.b, alpha, SETTINGS.joining_stiffness * mean or sigma)
+
+
+def _witness(work: Frame, alpha: np.ndarray) -> np.ndarray | None:
+    """Weights of the rows of a pool with which the classes meet to rounding, or None."""
+    some = np.flatnonzero(alpha)
+    found = meeting_weights(work, some, alpha[some])
+    if found is None:
+        return None
+    weights = np.zeros(work.n)
+    weights[some] = found
+    return weights
+
+
+class Nearest(NamedTuple):
+    """What a partition answers."""
+
+    least: float  # margin of any row
+    violated: int  # rows with a margin below one that are not in the pool
+    m: np.ndarray  # margins of the rows sent
+    rows: Sent
+
+
+def nearest_rows(view: View, m: np.ndarray, below: float, most: int, known: np.ndarray) -> Nearest:
+    """The least margin, and the rows nearest to the plane among those that are not ``known``."""
+    least = float(m.min())
+    m[np.searchsorted(view.numbers, known)] = math.inf
+    which = np.flatnonzero(m < below)
+    if len(which) > most:
+        which = np.sort(which[np.argpartition(m[which], most)[:most]])
+    violated = int(np.count_nonzero(m < 1.0))
+    X = matrix_of(view.frame.rows.select(which))
+    return Nearest(
+        least, violated, m[which], Sent(view.numbers[which], view.frame.y[which], view.C[which], X)
+    )
+
+
+def max_sent(size: int, parts: int) -> int:
+    """How many rows a partition may send, where about ``size`` may join."""
+    return min(size, max(SETTINGS.min_sent_rows, -(-SETTINGS.sent_shares * size // parts)))
 
 
 def pool_size(d: int) -> int:
     """How many rows to begin with, and how many may join after a pass."""
     most = min(SETTINGS.max_pool_rows, SETTINGS.max_pool_entries // (d + 1))
     return max(SETTINGS.min_pool_rows, min(SETTINGS.rows_per_feature * (d + 1), most))
+
+
+def _start(frame: Frame, start: MarginPoint | None) -> Start:
+    """Rows drawn from those here (always the same draw), with the support of the start."""
+    which = _first_pool(frame, pool_size(frame.d))
+    if start is not None:
+        which = np.union1d(which, np.flatnonzero(start.alpha))
+        start = replace(start, alpha=start.alpha[which])
+    whole = len(which) == frame.n
+    rows = frame.rows if whole and frame.rows.resident else frame.rows.select(which)
+    bounds, part = np.broadcast_to(math.inf, len(which)), np.zeros(len(which), np.int64)
+    pool = Pool(rows, frame.y[which], bounds, part, which)
+    passes = int(whole) + (0 if start is None else start.passes)
+    return Start(pool, frame.pad, frame.scaling, whole, start, passes, frame.blur)
 
 
 def _first_pool(frame: Frame, size: int) -> np.ndarray:
@@ -174,10 +228,3 @@ def _first_pool(frame: Frame, size: int) -> np.ndarray:
             rows = np.flatnonzero(frame.y == sign)
             some = np.union1d(some, rows[draw(len(rows), size // 8)])
     return some
-
-
-def first_sigma(frame: Frame, pool: np.ndarray) -> float:
-    """1/mean‖a_i‖²."""
-    A = frame.take(pool[:1_000])
-    size = float(np.mean(np.einsum("ij,ij->i", A, A)))
-    return 1.0 / size if size > 0 else 1.0

@@ -115,8 +115,8 @@ class _Run:
         best, waited = Iterate(np.zeros(p.frame.d), 0.0, np.zeros(p.frame.n), 0.0), 0
         steps = 0
         while steps < max_steps:
-            self.m = self.frame.values(self.w, self.b)
-            self.v = p.v0 + self.frame.pull(self.alpha)
+            self.m = self.frame.margins(self.w, self.b)
+            self.v = p.v0 + self.frame.weighted_sum(self.alpha)
             self.reads += 2
             now = self._iterate()
             if not math.isfinite(now.primal):
@@ -203,8 +203,8 @@ class _Run:
         inverse = self.s / self.alpha + self.xi / self.beta
         dw, db, da = factor(rw, rb, q)
         for _ in range(self.refinements):
-            missing = rw - dw + self.frame.pull(da), rb - float(self.y @ da)
-            more = factor(*missing, q - self.frame.values(dw, db) - inverse * da)
+            missing = rw - dw + self.frame.weighted_sum(da), rb - float(self.y @ da)
+            more = factor(*missing, q - self.frame.margins(dw, db) - inverse * da)
             dw, db, da = dw + more[0], db + more[1], da + more[2]
         self.reads += 2 + 4 * self.refinements
         return dw, db, da, (to_alpha - self.s * da) / self.alpha, (to_beta + self.xi * da) / self.beta
@@ -233,7 +233,7 @@ class _Run:
         p, frame, alpha = self.problem, self.frame, self._sides()[2]
         if frame.pad:
             alpha = balanced(alpha, self.y, p.C, p.s0)
-        v = p.v0 + frame.pull(alpha)
+        v = p.v0 + frame.weighted_sum(alpha)
         self.reads += 1
         dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
         return replace(best, alpha=alpha, dual=dual)
@@ -247,14 +247,14 @@ class _Run:
         """The conditions of the free rows solved exactly, if they are what they seem to be."""
         p, frame = self.problem, self.frame
         low, high, alpha = self._sides()
-        v, s = p.v0 + frame.pull(alpha), p.s0 + float(alpha @ self.y)
+        v, s = p.v0 + frame.weighted_sum(alpha), p.s0 + float(alpha @ self.y)
         solved = finish(frame, np.flatnonzero(~low & ~high), p.C, Reached(self.w, self.b, alpha, v, s))
         if solved is None:
             return Iterate(self.w, self.b, alpha, 0.0)
         w, b, alpha = solved
         if frame.pad:
             alpha = balanced(alpha, self.y, p.C, p.s0)
-        m, v = frame.values(w, b), p.v0 + frame.pull(alpha)
+        m, v = frame.margins(w, b), p.v0 + frame.weighted_sum(alpha)
         self.reads += 3
         primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, m, p.C)
         dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
@@ -279,9 +279,10 @@ def _by_features(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None
 
     def factor(rw: np.ndarray, rb: float, q: np.ndarray) -> Step:
         u = theta * q
-        z = solve(np.append(rw + frame.pull(u), float(frame.bias @ u) - rb if frame.pad else 0.0))
+        tail = float(frame.bias @ u) - rb if frame.pad else 0.0
+        z = solve(np.append(rw + frame.weighted_sum(u), tail))
         dw, db = z[:d], float(z[d])
-        return dw, db, theta * (q - frame.values(dw, db))
+        return dw, db, theta * (q - frame.margins(dw, db))
 
     return factor
 
@@ -299,10 +300,10 @@ def _by_rows(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None:
     towards = solve(y)
 
     def factor(rw: np.ndarray, rb: float, q: np.ndarray) -> Step:
-        da = solve(q - frame.values(rw, 0.0))
+        da = solve(q - frame.margins(rw, 0.0))
         db = float((y @ da - rb) / (y @ towards)) if frame.pad else 0.0
         da -= db * towards
-        return rw + frame.pull(da), db, da
+        return rw + frame.weighted_sum(da), db, da
 
     return factor
 

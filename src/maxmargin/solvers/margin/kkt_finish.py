@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dgesvx
 
-from maxmargin.solvers.margin.coordinates import TOO_WIDE, Frame
+from maxmargin.solvers.margin.coordinates import SETTINGS as COORDINATES
+from maxmargin.solvers.margin.coordinates import Frame
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,11 @@ def finish(
     """
     k, d = len(band), frame.d
     few = SETTINGS.max_dependent_rows if frame.n * d <= SETTINGS.cheap_entries else 0
-    if not 0 < k <= max(d + 1, few) or k > SETTINGS.max_rows or k * d > TOO_WIDE:
+    too_many = k > SETTINGS.max_rows or k * d > COORDINATES.max_densified_entries
+    if too_many or not 0 < k <= max(d + 1, few):
         return None
     A, y = frame.take(band), frame.bias[band]
-    whole = d + k < SETTINGS.max_whole_order or (frame.scene.uneven and d + k < SETTINGS.max_rows)
+    whole = d + k < SETTINGS.max_whole_order or (frame.scaling.uneven and d + k < SETTINGS.max_rows)
     hard = bool(np.isinf(C[band[0]]))
     singular = hard or (least_squares and d + k < SETTINGS.max_singular_order)
     solve = _whole(A, y, frame.pad, singular) if whole else _eliminated(A, y, frame.pad)

@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.kernels.margin import hinge_slope
+from maxmargin.rows.base import draw
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
-from maxmargin.solvers.margin.coordinates import Frame, draw
+from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point, is_affordable
 from maxmargin.solvers.margin.tasks import (
     SMALL,
@@ -130,7 +131,7 @@ def soft_margin(
         for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
             machine.step(m)
     some = [machine for machine in machines if machine.has_free_bias()]
-    planes = [(machine.best.w, machine.best.b) for machine in some]
+    planes = [Plane(machine.best.w, machine.best.b) for machine in some]
     for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
         machine.centre_bias(m)
     return [machine.best for machine in machines]
@@ -155,7 +156,7 @@ class _Machine:
         few = frame.n * frame.d <= SETTINGS.max_entries_at_once
         at_once = few or frame.d > SETTINGS.max_sampled_features
         if start is not None:
-            self.first = start.w, start.b
+            self.first = Plane(start.w, start.b)
         elif not (frame.n <= 2 * self.base or (at_once and frame.rows.resident)):
             self.sampled = max(self.base, min(frame.n // SETTINGS.sample_thinning, frame.most))
             self.first = self._from_sample(self.sampled)
@@ -166,7 +167,7 @@ class _Machine:
         C = self.C[some] * (self.frame.n / len(some))
         quiet = Budget(deadline=self.budget.deadline, halt=self.budget.halt)
         (rough,) = soft_margin([self.frame.restricted(some)], [C], SETTINGS.sample_gap, [quiet], [None])
-        return rough.w, rough.b
+        return Plane(rough.w, rough.b)
 
     def begin(self, m: np.ndarray) -> None:
         """Go to the first plane, whose margins are given, and choose the rows to solve on."""
@@ -187,7 +188,7 @@ class _Machine:
                 self.which = band
             alpha = np.where(m < 1.0, C, 0.0)
             alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
-            now = MarginPoint(*self.first, alpha, frame.pull(alpha), passes=2)
+            now = MarginPoint(*self.first, alpha, frame.weighted_sum(alpha), passes=2)
         self.now = self.best = replace(now, sigma=1.0 / max(width, SETTINGS.min_width))
         self.m = m
 
@@ -203,7 +204,7 @@ class _Machine:
         before = now.alpha[which]
         v0, s0, fixed = np.zeros(frame.d), 0.0, 0.0
         if not whole:
-            v0 = now.v - work.pull(before)
+            v0 = now.v - work.weighted_sum(before)
             s0 = float(now.alpha @ frame.bias - before @ work.bias)
             fixed = float(now.alpha.sum() - before.sum())
         problem = Reduced(work, C[which], v0, s0, fixed)
@@ -218,8 +219,8 @@ class _Machine:
             point = replace(point, sigma=10.0 * now.sigma)
         if copied:  # read once; further products are with the copy
             point.reads = int(whole)
-        self.found, self.v = point, v0 + work.pull(point.alpha)
-        return point.w, point.b
+        self.found, self.v = point, v0 + work.weighted_sum(point.alpha)
+        return Plane(point.w, point.b)
 
     def step(self, new: np.ndarray) -> None:
         """Go towards the plane found, whose margins are given, as far as it is good for all rows."""

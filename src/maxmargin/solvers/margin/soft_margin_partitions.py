@@ -16,8 +16,8 @@ their sum travel (:mod:`maxmargin.solvers.margin.summaries`). That makes the :cl
 with the sums v and s of the rows far from the margin, the Hessian H of rows near it that did not come,
 and the hinges of those that did. It is minimised here by
 :mod:`maxmargin.solvers.margin.augmented_lagrangian`, after a change of coordinates that makes D + H the
-unit matrix. The next plane is better known, δ shrinks to what is still uncertain (:class:`Walk`), and in
-the end all rows near the margin are here, H = 0, and the model is exact.
+unit matrix. The next plane is better known, δ shrinks to what is still uncertain (:class:`TrustRegion`),
+and in the end all rows near the margin are here, H = 0, and the model is exact.
 
 Every round gives a true gap: the primal value of its plane, and the dual value of multipliers that are
 within their bounds and balance. A step that is surely the last one is followed by the certificate.
@@ -37,8 +37,9 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -48,111 +49,137 @@ from maxmargin.kernels.margin import BALANCE, GAP
 from maxmargin.rows import DenseRows
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinate_descent import Descent
-from maxmargin.solvers.margin.coordinates import Frame, Scene
-from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
+from maxmargin.solvers.margin.coordinates import Frame
+from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
+from maxmargin.solvers.margin.questions import UNSCALED, Asking, BinaryTask, Given, Multipliers, Question
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.summaries import TIMES, Band, Look, Wish, gathered_band, look_at, merged
-from maxmargin.solvers.margin.tasks import Budget, Task, balanced
-from maxmargin.solvers.remote.rounds import (
-    Course,
-    Gauge,
-    Given,
-    Limits,
-    Multipliers,
-    Plane,
-    Query,
-    RemotePoint,
+from maxmargin.solvers.margin.summaries import (
+    TIMES,
+    Band,
+    RowScales,
     Rule,
-    Side,
+    Summary,
+    Wanted,
     bent,
     factor,
-    gauge_of,
-    plain_gauge,
+    gathered_band,
+    merged,
+    row_lengths,
+    scales_for,
+    summary_of,
 )
+from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Plane, Task, balanced
 
-FAR = 3.0  # the optimum is nearly certainly within so many times the expected distance
-SHARE, MOST = 0.2, 0.9  # of the sample: what bends the first model, and nearly all
-LEAST_WIDTH = 1e-2  # a width against that of nearly all, at least
-NEWTON = 3_000  # features up to which a Hessian travels
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    max_newton_features: int = 3_000  # up to which a Hessian travels
+    far: float = 3.0  # the optimum is nearly certainly within so many times the expected distance
+    bending_share: float = 0.2  # of a sample: what bends the first model,
+    nearly_all: float = 0.9  # and nearly all of it
+    min_first_width: float = 1e-2  # of the width of nearly all
+    max_epochs: int = 500  # of coordinate descent, with very many features
+    negligible_width: float = 1e-12  # of the widest: what a row without a width counts as
+    max_rounds: int = 60
+    leashes: tuple[float, ...] = (0.0, 0.1, 1.0, 10.0, 100.0)  # shares of M that hold a step back
+    near_times: tuple[float, float] = (0.125, 0.5)  # parts of a step for which the shorter one stands
+    rough_gap: float = 1e-2  # a model is solved to this share of the gap
+    sure_share: float = 0.2  # of the gap that is allowed: what a model may be wrong by at the end
+    max_shrinking: float = 0.1  # of the width from round to round
+    max_growth: float = 4.0
+    ample_width: float = 1.6  # so many times what seems enough, if there is room for the rows
+    valid_width: float = 1.0  # against the length of the last step
+    sent_shares: int = 2  # a partition may send so many times its share of the rows expected
+    planned_share: float = 0.7  # of the rows that may come
+    rows_per_feature: int = 3  # that a width has to hold
+    max_step: float = 5.0  # on the rows that came, against the width
+    shorter_step: float = 0.25  # a part of a step that is tried too
+    step_doubt: float = 1.25  # scales come from a few directions: steps may be longer than they seem
+
+
+SETTINGS = Settings()
 
 
 class Beginning(NamedTuple):
     """A first plane, the directions in which it may be off, and how far."""
 
     plane: Plane
-    gauge: Gauge
+    row_scales: RowScales
     width: float
 
 
 def begin_with_all(plane: Plane) -> Beginning:
     """All rows come at once."""
-    return Beginning(plane, plain_gauge(len(plane.w)), math.inf)
+    return Beginning(plane, row_lengths(len(plane.w)), math.inf)
 
 
 def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
     """A plane that was solved on a sample, with the bounds C that stand for all rows."""
-    r = 1.0 - frame.values(*plane)
-    if frame.d > NEWTON:
-        gauge = plain_gauge(frame.d)
-        return Beginning(plane, gauge, float(np.quantile(np.abs(r) / gauge.scales(frame), SHARE)))
+    r = 1.0 - frame.margins(*plane)
+    if frame.d > SETTINGS.max_newton_features:
+        row_scales = row_lengths(frame.d)
+        return Beginning(
+            plane,
+            row_scales,
+            float(np.quantile(np.abs(r) / row_scales.of(frame), SETTINGS.bending_share)),
+        )
     Z = np.column_stack([frame.take(np.arange(frame.n)), frame.bias])
     far = np.abs(r)
     curvature = C / (2.0 * np.maximum(far, max(float(np.median(far)), 1e-300)))
     for _ in range(2):
         M = np.diag(np.append(np.ones(frame.d), 1.0 - frame.pad)) + bent(Z, curvature)
         M[-1, -1] = M[-1, -1] or 1.0
-        gauge = gauge_of(M, frame.pad)
-        scales = np.maximum(gauge.scales(frame), 1e-300)
-        few, most = np.quantile(far / scales, (SHARE, MOST)).tolist()
-        width = max(few, LEAST_WIDTH * most) or 1.0  # of equal rows many may be on the margin
+        row_scales = scales_for(M, frame.pad)
+        scales = np.maximum(row_scales.of(frame), 1e-300)
+        few, most = np.quantile(far / scales, (SETTINGS.bending_share, SETTINGS.nearly_all)).tolist()
+        width = (
+            max(few, SETTINGS.min_first_width * most) or 1.0
+        )  # of equal rows many may be on the margin
         curvature = np.where(far <= width * scales, C / (2.0 * width * scales), 0.0)
     noise = np.where(r > 0.0, C * scales, 0.0)
     fitted = float(np.quantile(far / scales, min(2.0 * len(M) / frame.n, 1.0)))
-    return Beginning(plane, gauge, max(FAR * math.sqrt(float(noise @ noise) / len(M)), fitted) or width)
-
-
-EPOCHS = 500
+    return Beginning(
+        plane, row_scales, max(SETTINGS.far * math.sqrt(float(noise @ noise) / len(M)), fitted) or width
+    )
 
 
 def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
     """Return a plane, and α of the rows that came; all in the coordinates of their frame."""
-    frame, scene = problem.frame, problem.frame.scene
-    unit = scene.scale**2
+    frame, scaling = problem.frame, problem.frame.scaling
+    unit = scaling.scale**2
     if not problem.fixed:
         task = Task(frame.y, problem.C / unit)
         (alone,) = solve_margins(frame.rows, [task], frame.pad, goal, Budget(deadline=deadline))
-        return Plane(*scene.inside(alone.w, alone.b)), np.minimum(alone.alpha * unit, problem.C)
-    duel = Duel(frame.rows, frame.y, problem.C / unit, frame.pad, square_lengths(frame.rows))
+        return Plane(*scaling.inside(alone.w, alone.b)), np.minimum(alone.alpha * unit, problem.C)
+    duel = DualProblem(frame.rows, frame.y, problem.C / unit, frame.pad, square_lengths(frame.rows))
     alpha = 0.5 * duel.C
-    others = (scene.scale * problem.v0 + problem.s0 * scene.centre) / unit
-    walk = Descent(duel)
-    walk.start(alpha, others + duel.pull(alpha), scene.outside(*start)[1])
-    walk._state[BALANCE] += problem.s0 / unit
-    for _ in range(EPOCHS):
-        walk.epoch()
-        dual = float(walk.alpha.sum()) + problem.fixed / unit - 0.5 * float(walk.w @ walk.w)
-        if float(walk._state[GAP]) <= goal * abs(dual) or time.perf_counter() > deadline:
+    others = (scaling.scale * problem.v0 + problem.s0 * scaling.centre) / unit
+    descent = Descent(duel)
+    descent.start(alpha, others + duel.weighted_sum(alpha), scaling.outside(*start)[1])
+    descent._state[BALANCE] += problem.s0 / unit
+    for _ in range(SETTINGS.max_epochs):
+        descent.epoch()
+        dual = float(descent.alpha.sum()) + problem.fixed / unit - 0.5 * float(descent.w @ descent.w)
+        if float(descent._state[GAP]) <= goal * abs(dual) or time.perf_counter() > deadline:
             break
-    alpha = np.minimum(walk.alpha * unit, problem.C)
-    w = problem.v0 + frame.pull(alpha)
+    alpha = np.minimum(descent.alpha * unit, problem.C)
+    w = problem.v0 + frame.weighted_sum(alpha)
     if frame.pad:
         alpha = balanced(alpha, frame.bias, problem.C, problem.s0)
-    return Plane(w, scene.inside(walk.w, walk.bias)[1]), alpha
-
-
-NEGLIGIBLE_WIDTH = 1e-12  # of the widest: what a row without a width counts as
-NOWHERE = Scene(np.zeros(1), 1.0)  # of coordinates that are no longer the user's
+    return Plane(w, scaling.inside(descent.w, descent.bias)[1]), alpha
 
 
 class Model(NamedTuple):
-    """Where it was made, z₀ and the widths by a gauge; what was seen there, and the rows that came."""
+    """Where it was made, z₀ and the widths; what was seen there, and the rows that came."""
 
-    side: Side
+    task: BinaryTask
     plane: Plane
-    gauge: Gauge
+    row_scales: RowScales
     width: float
-    seen: Look
+    seen: Summary
     band: Band | None
 
     @property
@@ -169,12 +196,12 @@ class Model(NamedTuple):
         plus = self.band.frame.y > 0.0
         up, down = float(self.band.C[plus].sum()), float(self.band.C[~plus].sum())
         return (
-            not self.side.pad or -SOFT.max_balance_share * up <= others <= SOFT.max_balance_share * down
+            not self.task.pad or -SOFT.max_balance_share * up <= others <= SOFT.max_balance_share * down
         )
 
     def metric(self) -> np.ndarray:
         """M = D + H, with the curvature of the rows that came; nothing where there is none to tell."""
-        if self.width == math.inf or len(self.plane.w) > NEWTON:
+        if self.width == math.inf or len(self.plane.w) > SETTINGS.max_newton_features:
             return np.empty((0, 0))
         M = self._unit(len(self.plane.w) + 1)
         if self.seen.curvature is not None:
@@ -202,13 +229,13 @@ class Model(NamedTuple):
             fixed = self.seen.smooth + float(linear @ z0) + 0.5 * float(z0 @ H @ z0)
             A = linalg.solve_triangular(L, (_rows(self.band) / unit).T, lower=True).T
             rows = DenseRows(np.ascontiguousarray(A))
-            frame = Frame(rows, self.band.frame.y, 0.0, NOWHERE, ready=True)
+            frame = Frame(rows, self.band.frame.y, 0.0, UNSCALED, ready=True)
             problem = Reduced(frame, self.band.C, v0, 0.0, fixed, self._stiffness(self.band))
             begin = Iterate(L.T @ (unit * z0), 0.0, 0.5 * self.band.C, 1.0)
             found = minimise(problem, begin, goal, deadline)
             z, alpha = found.w, found.alpha
         z = linalg.solve_triangular(L, z, lower=True, trans="T") / unit
-        return Plane(z[:-1], float(z[-1]) * self.side.pad), alpha
+        return Plane(z[:-1], float(z[-1]) * self.task.pad), alpha
 
     def _reduced(self, band: Band, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
         """Solve on the rows that came, all others fixed."""
@@ -217,7 +244,7 @@ class Model(NamedTuple):
         stiffness = self._stiffness(band)
         problem = Reduced(band.frame, band.C, np.array(v0), float(s0), fixed, stiffness)
         begin = Iterate(self.plane.w, self.plane.b, 0.5 * band.C, 1.0)
-        if band.frame.d > NEWTON and not band.frame.ready:
+        if band.frame.d > SETTINGS.max_newton_features and not band.frame.ready:
             return solve_wide(problem, self.plane, goal, deadline)
         point = minimise(problem, begin, goal, deadline)
         return Plane(point.w, point.b), point.alpha
@@ -230,41 +257,45 @@ class Model(NamedTuple):
             plus = self.band.frame.y > 0.0
             for k, mine in enumerate((plus, ~plus)):
                 sums[k] += float(alpha[mine].sum())
-                v[k] += self.band.frame.pull(np.where(mine, alpha, 0.0))
+                v[k] += self.band.frame.weighted_sum(np.where(mine, alpha, 0.0))
         factors = np.ones(2)
-        if self.side.pad and abs(sums[0] - sums[1]) > SOFT.max_imbalance * float(sums.sum()):
+        if self.task.pad and abs(sums[0] - sums[1]) > SOFT.max_imbalance * float(sums.sum()):
             factors = np.array([float(sums.min()) / a if a > 0.0 else 0.0 for a in sums])
         total = factors @ v
         dual = float(factors @ sums) - 0.5 * float(total @ total)
         given: list[Given | None] = [None] * parts
         if self.band is not None:
             given = self.band.given(alpha / self.band.C * np.where(plus, *factors), parts)
-        known = self.is_exact and len(self.plane.w) <= NEWTON  # every other row has a side
-        rule = Rule(self.plane, 0.0 if known else self.width, self.gauge, *factors.tolist())
+        known = (
+            self.is_exact and len(self.plane.w) <= SETTINGS.max_newton_features
+        )  # every other row has a side
+        rule = Rule(self.plane, 0.0 if known else self.width, self.row_scales, *factors.tolist())
         return Multipliers(rule, given), dual
 
     def pull_of_a_row(self) -> float:
         """C_i s_i of the rows that came, in the mean: what the objective moves if a row does."""
         if self.band is None:
             return 0.0
-        return float(np.mean(self.band.C * self.gauge.scales(self.band.frame)))
+        return float(np.mean(self.band.C * self.row_scales.of(self.band.frame)))
 
     def _linear(self) -> np.ndarray:
         """(v, s) of the rows that did not come."""
         alpha = self.seen.alpha
-        return np.append(self.seen.v.sum(axis=0), self.side.pad * float(alpha[0] - alpha[1]))
+        return np.append(self.seen.v.sum(axis=0), self.task.pad * float(alpha[0] - alpha[1]))
 
     def _unit(self, size: int) -> np.ndarray:
         """D."""
-        return np.diag(np.append(np.ones(size - 1), 1.0 - self.side.pad))
+        return np.diag(np.append(np.ones(size - 1), 1.0 - self.task.pad))
 
     def _stiffness(self, band: Band) -> np.ndarray:
         """C_i/2δ_i: multipliers from 0 to C_i over the width of each row."""
-        scales = self.gauge.scales(band.frame)
+        scales = self.row_scales.of(band.frame)
         widths = self.width * scales
         if self.width == math.inf:
             widths = SOFT.first_width * scales / max(float(np.median(scales)), 1e-300)
-        return np.asarray(band.C / (2.0 * np.maximum(widths, NEGLIGIBLE_WIDTH * float(widths.max()))))
+        return np.asarray(
+            band.C / (2.0 * np.maximum(widths, SETTINGS.negligible_width * float(widths.max())))
+        )
 
 
 def _rows(band: Band) -> np.ndarray:
@@ -273,37 +304,33 @@ def _rows(band: Band) -> np.ndarray:
     return np.column_stack([A, band.frame.bias])
 
 
-SHRINK, GROW = 0.1, 4.0  # of the width, at most, from round to round
-AMPLE = 1.6  # and so many times what seems enough, if there is room for the rows
-VALID = 1.0  # widths against the length of the last step
-SPARE = 2  # a partition may send so many times its share of the rows that are expected
-FILL = 0.7  # of the rows that may come, so many are planned with
-ENOUGH = 3  # rows per feature that a width has to hold
-TRUST = 5.0  # a step on the rows that came may be so long against the width
-SHORTER = 0.25  # a part of a step that is tried too
-DOUBT = 1.25  # scales come from a few directions: steps may be longer than they seem
-
-
 @dataclass
-class Walk:
+class TrustRegion:
     """Where a machine is: what it wants to know next, and how it came there."""
 
     plane: Plane
-    gauge: Gauge
+    row_scales: RowScales
     width: float
     base: Plane | None = None  # where the last step began
-    length: float = 0.0  # of that step, by the gauge
+    length: float = 0.0  # of that step, by the scales
     tried: float = math.inf  # the width of the model that it came from
     exact: bool = False  # whether that model was exact
     doubtful: bool = False  # whether the last step was too long
 
-    def wish(self, parts: int, most: int) -> Wish:
+    def wanted(self, parts: int, most: int) -> Wanted:
         """What partitions are asked."""
         step = None
         if self.base is not None:
             step = Plane(self.plane.w - self.base.w, self.plane.b - self.base.b)
-        share = sys.maxsize if self.width == math.inf else -(-SPARE * most // parts)
-        return Wish(self.plane, step, self.width, self.gauge, share, len(self.plane.w) <= NEWTON)
+        share = sys.maxsize if self.width == math.inf else -(-SETTINGS.sent_shares * most // parts)
+        return Wanted(
+            self.plane,
+            step,
+            self.width,
+            self.row_scales,
+            share,
+            len(self.plane.w) <= SETTINGS.max_newton_features,
+        )
 
     def planes(self) -> list[Plane]:
         """The planes whose values partitions tell."""
@@ -329,22 +356,24 @@ class Walk:
         else:
             self.width = 0.3 * self.tried
 
-    def spare(self) -> Walk | None:
+    def shorter(self) -> TrustRegion | None:
         """Where to go on if the step is too long, after one that was: asked about in the same round."""
         if self.base is None or not self.doubtful:
             return None
-        spare = replace(self)
-        spare.retreat(SHORTER)
-        return spare
+        other = replace(self)
+        other.retreat(SETTINGS.shorter_step)
+        return other
 
-    def widen(self, seen: Look) -> None:
-        """Look again, and wider."""
-        self.width = max(GROW * self.width, seen.holding(self._enough()))
+    def widen(self, seen: Summary) -> None:
+        """Summary again, and wider."""
+        self.width = max(SETTINGS.max_growth * self.width, seen.holding(self._enough()))
         self.base = None
 
     def is_too_long(self, point: Plane, M: np.ndarray) -> bool:
         """Whether a step leaves the region in which its model is trusted."""
-        return bool(len(M)) and self._length(point, M) > TRUST * self.gauge.change(M) * self.width
+        if not len(M):
+            return False
+        return self._length(point, M) > SETTINGS.max_step * self.row_scales.change(M) * self.width
 
     def expected_loss(self, model: Model, point: Plane, M: np.ndarray) -> float:
         """About how wrong a model is at its minimum, since rows beyond its width cross the margin.
@@ -359,7 +388,7 @@ class Walk:
             return math.inf
         if not len(M):  # nothing is beyond an infinite width; of another nothing is known
             return 0.0 if self.width == math.inf else math.inf
-        length = DOUBT * self._length(point, M) / self.gauge.change(M)
+        length = SETTINGS.step_doubt * self._length(point, M) / self.row_scales.change(M)
         if length == 0.0:
             return 0.0
         k = self.width / length
@@ -373,82 +402,95 @@ class Walk:
         seen = model.seen
         self.exact, factor = model.is_exact, 1.0
         if len(M):
-            self.length, factor = self._length(point, M), self.gauge.change(M)
-            self.gauge = gauge_of(M, model.side.pad)
+            self.length, factor = self._length(point, M), self.row_scales.change(M)
+            self.row_scales = scales_for(M, model.task.pad)
         self.base, self.plane = self.plane, point
         self.tried = factor * self.width
         if self.width == math.inf:
             return
-        shrink = 1.0 if held else SHRINK  # a step that was held back does not tell what is left
-        width = min(max(VALID * self.length, shrink * self.tried), GROW * self.tried)
+        # A step that was held back does not tell what is left.
+        shrink = 1.0 if held else SETTINGS.max_shrinking
+        width = max(SETTINGS.valid_width * self.length, shrink * self.tried)
+        width = min(width, SETTINGS.max_growth * self.tried)
         width = max(width, min(self.tried, factor * seen.holding(self._enough())))
-        full = factor * seen.holding(FILL * most * max(seen.inside, 1) / max(seen.distinct, 1)) / 2.0
-        self.width = max(width, min(full, AMPLE * width))
+        planned = SETTINGS.planned_share * most * max(seen.inside, 1) / max(seen.distinct, 1)
+        full = factor * seen.holding(planned) / 2.0
+        self.width = max(width, min(full, SETTINGS.ample_width * width))
 
     def _length(self, point: Plane, M: np.ndarray) -> float:
         step = np.append(point.w - self.plane.w, point.b - self.plane.b)
         return math.sqrt(max(float(step @ M @ step), 0.0) / len(M))
 
     def _enough(self) -> float:
-        return float(ENOUGH * (len(self.plane.w) + 1))
+        return float(SETTINGS.rows_per_feature * (len(self.plane.w) + 1))
 
 
-def shorter(values: np.ndarray) -> float:
+def best_time(values: np.ndarray) -> float:
     """How far to go on the way: 1 if that is about as good as any."""
     k = int(np.argmin(values))
     enough = values[-1] - values[0] >= 0.5 * (values[-1] - values[k])
     return 1.0 if enough or values[0] <= values[k] * (1.0 + 1e-12) else TIMES[k]
 
 
-ROUNDS = 60
-LEASHES = 0.0, 0.1, 1.0, 10.0, 100.0  # shares of M that hold a step back
-NEARBY = 0.125, 0.5  # parts of a step for which the one that was tried too stands
-ROUGH = 1e-2  # a model is solved to this share of the gap
-SURE = 0.2  # of the gap that is allowed: what a model may be wrong by at the end
+class Closing(NamedTuple):
+    """The round of the certificate, for a point that is likely the last one."""
+
+    question: Callable[[BinaryTask, MarginPoint], Question]
+    values: Callable[[BinaryTask, MarginPoint, list[Any]], tuple[float, float]]  # primal and dual
 
 
-def soft_margin_partitions_margin(
-    side: Side, start: Beginning, parts: int, most: int, limits: Limits
-) -> Course[RemotePoint]:
-    """Solve one machine; at most about ``most`` rows come here in a round."""
-    now = Walk(*start)
-    best = RemotePoint(start.plane, Multipliers(None, [None] * parts))
-    for _ in range(ROUNDS):
-        spare = now.spare()
-        wishes = [one.wish(parts, most) for one in (now, spare) if one is not None]
-        answers = yield Query(look_at, (wishes,), range(parts), merged)
+def soft_margin_partitions(
+    task: BinaryTask,
+    start: Beginning,
+    parts: int,
+    most: int,
+    rounds: int,
+    tol: float,
+    budget: Budget,
+    closing: Closing | None = None,
+) -> Asking[MarginPoint]:
+    """Solve one machine; about ``most`` rows come here in a round, and ``rounds`` have been made."""
+    now = TrustRegion(*start)
+    best = MarginPoint(*start.plane, Multipliers(None, [None] * parts), passes=rounds)
+    for _ in range(SETTINGS.max_rounds):
+        shorter = now.shorter()
+        wanted = [one.wanted(parts, most) for one in (now, shorter) if one is not None]
+        answers = yield Question(summary_of, (wanted,), range(parts), merged)
         seen, *other = merged(answers)
+        best = replace(best, passes=best.passes + 1)
         planes = now.planes()
         values = [0.5 * float(p.w @ p.w) for p in planes] + seen.hinge[: len(planes)]
         for plane, value in zip(planes, values.tolist(), strict=True):
             best = best.with_plane(plane, value)
-        if limits.ended(best):
+        if budget.ended(best) or best.gap <= tol:
             break
-        t = shorter(values)
+        t = best_time(values)
         if t < 1.0:
-            if t == 0.0 and len(now.plane.w) > NEWTON:
+            if t == 0.0 and len(now.plane.w) > SETTINGS.max_newton_features:
                 break  # more rows are near the margin than may come, and no Hessian speaks for them
-            if spare is None or not NEARBY[0] <= t <= NEARBY[1]:
+            if shorter is None or not SETTINGS.near_times[0] <= t <= SETTINGS.near_times[1]:
                 now.retreat(t)
                 continue
-            now, seen = spare, other[0]
+            now, seen = shorter, other[0]
         elif now.base is not None:
             now.doubtful = False
-        model = Model(side, now.plane, now.gauge, now.width, seen, gathered_band(seen.rows, side))
+        band = gathered_band(seen.rows, task)
+        model = Model(task, now.plane, now.row_scales, now.width, seen, band)
         if model.is_exact and not model.can_balance:
             now.widen(seen)
             continue
         M = model.metric()
-        best, point, held = _minimised(now, model, M, best, parts, limits)
-        if best.gap <= limits.tol:
+        best, point, held = _minimised(now, model, M, best, parts, tol, budget)
+        if best.gap <= tol:
             break
-        sure = not held and now.expected_loss(model, point, M) <= SURE * limits.tol * best.primal
-        if sure and limits.closing is not None:
-            last = replace(best, plane=point)
-            proof = yield limits.closing.question(side, last)
-            primal, dual = limits.closing.values(side, last, proof)
-            last = replace(last, primal=primal, dual=dual, proof=proof)
-            if last.gap <= limits.tol:
+        sure = not held and now.expected_loss(model, point, M) <= SETTINGS.sure_share * tol * best.primal
+        if sure and closing is not None:
+            last = replace(best, w=point.w, b=point.b)
+            proof = yield closing.question(task, last)
+            primal, dual = closing.values(task, last, proof)
+            best = replace(best, passes=best.passes + 1)
+            last = replace(last, passes=best.passes, primal=primal, dual=dual, proof=proof)
+            if last.gap <= tol:
                 return last
             best = best.with_plane(point, primal)
         now.go(model, point, M, most, held)
@@ -456,15 +498,21 @@ def soft_margin_partitions_margin(
 
 
 def _minimised(
-    now: Walk, model: Model, M: np.ndarray, best: RemotePoint, parts: int, limits: Limits
-) -> tuple[RemotePoint, Plane, bool]:
+    now: TrustRegion,
+    model: Model,
+    M: np.ndarray,
+    best: MarginPoint,
+    parts: int,
+    tol: float,
+    budget: Budget,
+) -> tuple[MarginPoint, Plane, bool]:
     """The best point with the minimum of a model, the plane there, and whether it was held back."""
-    for leash in LEASHES:
-        goal = 0.1 * limits.tol
+    for leash in SETTINGS.leashes:
+        goal = 0.1 * tol
         if leash or not model.is_exact:
-            goal = max(goal, ROUGH * min(best.gap, 0.1))
-        point, alpha = model.minimum(leash * M, goal, limits.deadline)
+            goal = max(goal, SETTINGS.rough_gap * min(best.gap, 0.1))
+        point, alpha = model.minimum(leash * M, goal, budget.deadline)
         best = best.with_multipliers(*model.multipliers(alpha, parts))
-        if best.gap <= limits.tol or not model.is_exact or not now.is_too_long(point, M):
+        if best.gap <= tol or not model.is_exact or not now.is_too_long(point, M):
             break
     return best, point, leash > 0.0

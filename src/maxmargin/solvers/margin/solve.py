@@ -24,10 +24,11 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
+from maxmargin.rows.base import draw
 from maxmargin.solvers.margin.coordinate_descent import Approach, large_margin
-from maxmargin.solvers.margin.coordinates import Frame, Frames, draw, gram_frames, worth_gram
-from maxmargin.solvers.margin.dual_problem import Duel, square_lengths
-from maxmargin.solvers.margin.hard_margin import hard_margin
+from maxmargin.solvers.margin.coordinates import Frame, Frames, gram_frames, worth_gram
+from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
+from maxmargin.solvers.margin.hard_margin import hard_margins
 from maxmargin.solvers.margin.interior_point import is_affordable
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
 from maxmargin.solvers.margin.soft_margin import soft_margin
@@ -128,12 +129,12 @@ def _on_rows(
     """Newton steps on a pool, or on the rows near the margin."""
     budgets = [_reporting(budget, frame) for frame, budget in zip(frames, budgets, strict=True)]
     starts = [_inside(frame, frame, task) for frame, task in zip(frames, tasks, strict=True)]
-    unit = frames[0].scene.scale ** 2  # multipliers and their bounds are larger by this factor inside
+    unit = frames[0].scaling.scale ** 2  # multipliers and their bounds are larger by this factor inside
     bounds = [task.C * unit for task in tasks if task.C is not None]
     if bounds:
         points = soft_margin(frames, bounds, tol, budgets, starts)
     else:
-        points = hard_margin(frames, tol, budgets, starts)
+        points = hard_margins(frames, tol, budgets, starts)
     solved = zip(frames, tasks, points, strict=True)
     return [_outside(*one, combined=False) for one in solved]
 
@@ -148,7 +149,7 @@ def _by_gram(
     work = gram_frames(frames)
     own = [_reporting(budget, frame, False) for frame, budget in zip(frames, budgets, strict=True)]
     starts = [_inside(*one) for one in zip(work, frames, tasks, strict=True)]
-    solved = zip(frames, tasks, hard_margin(work, tol, own, starts), strict=True)
+    solved = zip(frames, tasks, hard_margins(work, tol, own, starts), strict=True)
     found = [_outside(*one, combined=True) for one in solved]
     rest = [k for k, one in enumerate(found) if one.meets or one.doubtful]
     if rest:
@@ -160,10 +161,10 @@ def _by_gram(
 
 def _reporting(budget: Budget, frame: Frame, plane: bool = True) -> Budget:
     """The budget of a machine that is solved on a frame; without its plane in n coordinates."""
-    scene, unit = frame.scene, frame.scene.scale**2
+    scaling, unit = frame.scaling, frame.scaling.scale**2
 
     def outside(point: MarginPoint) -> MarginPoint:
-        w, b = scene.outside(point.w, point.b) if plane else (np.empty(0), point.b)
+        w, b = scaling.outside(point.w, point.b) if plane else (np.empty(0), point.b)
         alpha, primal, dual = point.alpha / unit, point.primal / unit, point.dual / unit
         return replace(point, w=w, b=b, alpha=alpha, primal=primal, dual=dual)
 
@@ -175,11 +176,11 @@ def _inside(work: Frame, frame: Frame, task: Task) -> MarginPoint | None:
     start, C = task.start, task.C
     if start is None:
         return None
-    alpha = np.clip(start.alpha, 0.0, math.inf if C is None else C) * frame.scene.scale**2
-    v = work.pull(alpha)
+    alpha = np.clip(start.alpha, 0.0, math.inf if C is None else C) * frame.scaling.scale**2
+    v = work.weighted_sum(alpha)
     w, b = v, start.b
     if work is frame and len(start.w):  # what was found in n coordinates has no w of its own
-        w, b = frame.scene.inside(start.w, start.b)
+        w, b = frame.scaling.inside(start.w, start.b)
     return MarginPoint(w, b, alpha, v, passes=start.passes)
 
 
@@ -195,7 +196,7 @@ def _by_descent(
 ) -> list[Solved]:
     """Coordinate descent, machine by machine in threads; then Newton steps for those that need them."""
     q = square_lengths(rows)
-    duels = [Duel(rows, task.y, task.C, pad, q) for task in tasks]
+    duels = [DualProblem(rows, task.y, task.C, pad, q) for task in tasks]
     each = zip(duels, tasks, budgets, strict=True)
     calls = [partial(_descend, duel, task, tol, budget, exact) for duel, task, budget in each]
     reached = in_threads(calls, jobs, budgets[0].halt)  # matrix products have threads of their own
@@ -215,12 +216,12 @@ def _by_descent(
     return [found[k] for k in range(len(tasks))]
 
 
-def _descend(duel: Duel, task: Task, tol: float, budget: Budget, exact: bool) -> Approach:
+def _descend(duel: DualProblem, task: Task, tol: float, budget: Budget, exact: bool) -> Approach:
     """One machine by coordinate descent, in the user's coordinates."""
     start = None
     if task.start is not None:
         alpha = np.clip(task.start.alpha, 0.0, duel.C)
-        v = duel.pull(alpha)
+        v = duel.weighted_sum(alpha)
         start = MarginPoint(task.start.w, task.start.b, alpha, v, passes=task.start.passes)
     once = task.C is not None and is_affordable(duel.rows)
     return large_margin(duel, tol, budget, start, exact, once)
@@ -242,8 +243,8 @@ def _hard_within_bounds(
     """
     if task.C is None:
         return None
-    w, b = frame.scene.inside(reached.w, reached.b)
-    if float(frame.values(w, b).min()) <= 0.0:
+    w, b = frame.scaling.inside(reached.w, reached.b)
+    if float(frame.margins(w, b).min()) <= 0.0:
         return None
     quiet = Budget(budget.passes, budget.deadline, halt=budget.halt)
     start = Start(reached.w, reached.b, reached.alpha, reached.passes)
@@ -257,7 +258,7 @@ def _hard_within_bounds(
     return replace(found, solver="mixed") if gap <= tol else None
 
 
-def _solved(duel: Duel, point: MarginPoint) -> Solved:
+def _solved(duel: DualProblem, point: MarginPoint) -> Solved:
     """The result of descent: its coordinates are the user's, its multipliers balance."""
     alpha = point.alpha
     length = float(point.v @ point.v)
@@ -269,7 +270,7 @@ def _solved(duel: Duel, point: MarginPoint) -> Solved:
 
 def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> Solved:
     """Return to the user's coordinates, with balanced multipliers."""
-    unit = frame.scene.scale**2
+    unit = frame.scaling.scale**2
     alpha, passes = point.alpha, point.passes
     if point.meets:
         return Solved(np.zeros(frame.d), 0.0, alpha / unit, passes, meets=True)
@@ -278,24 +279,24 @@ def _outside(frame: Frame, task: Task, point: MarginPoint, combined: bool) -> So
         alpha = balanced(alpha, frame.y, C)
     w, b, doubtful = point.w, point.b, False
     if combined:  # n coordinates: w is known through its combination of rows only
-        w = frame.pull(alpha)
+        w = frame.weighted_sum(alpha)
         passes += 1
         free = np.flatnonzero((alpha > 0.0) & (alpha < C))
         solved = finish(frame, free, C, Reached(w, b, alpha, w, float(alpha @ frame.bias)))
         if solved is not None:
             w, b, alpha = solved
     if task.C is None:
-        v = w if combined else frame.pull(alpha)
+        v = w if combined else frame.weighted_sum(alpha)
         length = float(v @ v)
         if length > 0.0:
-            alpha = to_scale(alpha, float(alpha.sum()) / length, frame.scene.uneven)
+            alpha = to_scale(alpha, float(alpha.sum()) / length, frame.scaling.uneven)
         if combined:
-            least = float(frame.values(w, b).min())
+            least = float(frame.margins(w, b).min())
             passes += 1
             doubtful = least <= 0.0
             if not doubtful:
                 w, b = w / least, b / least
-    w, b = frame.scene.outside(w, b)
+    w, b = frame.scaling.outside(w, b)
     alpha = alpha / unit
     if task.C is not None:
         alpha = np.minimum(alpha, task.C)

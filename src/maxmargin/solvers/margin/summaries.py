@@ -7,7 +7,7 @@ With r_i = 1 − m_i, and the hinge smoothed over −δ_i … δ_i, δ_i = δ s_
 a partition returns Σ C_i max(0, r_i) for each t; and for t = 1 the rows with |r_i| ≤ δ_i themselves, if
 they are few, or else those that bend the objective most. Of all other rows it returns Σ C_i h(r_i), the
 sums of α_i = C_i h′(r_i) over each class, and the Hessian; and how many rows are how near to the margin.
-Looks add up: those of several partitions are one look.
+Summaries add up: those of several partitions are one.
 
 Rows of a partition near the margin, |r_i| ≤ δ_i, and the sums over those that are not sent.
 
@@ -16,6 +16,21 @@ One pass over a partition: sums over rows clearly on one side of the margin, and
 A block of rows is read once, and stays at hand from the first product to the last: r_i = 1 − m_i, how
 much it shrinks by the step, and the scale s_i of the row are columns of one product, and the sum of the
 rows is another.
+
+How far the margin of each row may still move: rows differ, so each has a scale of its own.
+
+If z = (w, b) is off by e, and the objective bends like M = D + H near its minimum, then e is likely as
+large as eᵀMe allows, and m_i moves by (a_i, y_i)·e. So the scale of row i is s_i = ‖(a_i, y_i)‖ in the
+norm of M⁻¹; an outlier has a large one, and features in other units change nothing. A partition
+estimates s_i from a few random directions with the covariance M⁻¹ that it is told (:class:`RowScales`).
+
+Rows far from the margin have α_i = 0 or C_i by their side. So a plane, a width δ and what is known of
+the rows near the margin say what every α_i is (:class:`Rule`), and a partition can compute its own:
+
+    α_i = φ C_i clip(½ + (1 − m_i)/2δ_i, 0, 1).
+
+The factors φ ≤ 1, one for each sign of y_i, make Σ α_i y_i = 0. Of rows that were solved for, the share
+α_i/C_i is given instead; for a hard margin, where there is no rule, the α_i that are not zero.
 
 Rows near the margin that have come here, for one solution.
 
@@ -29,28 +44,137 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import matrix_of, stacked
+from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.coordinates import Frame
-from maxmargin.solvers.remote.rounds import (
-    AT_HAND,
-    Gauge,
-    Given,
-    Plane,
-    Side,
-    View,
-    bent,
-    ramp,
-    widths_of,
-)
+from maxmargin.solvers.margin.questions import BLOCK_NUMBERS, BinaryTask, Given, View
+from maxmargin.solvers.margin.tasks import Plane
+from maxmargin.solvers.threads import one_thread
 
-FEWEST = 256  # rows that are taken at a time: with fewer, adding up matrices is the work
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    least_exponent: int = -60  # of the powers of two by which distances |r_i|/s_i are told apart,
+    largest_exponent: int = 30
+    directions: int = 6  # of row scales: with the plane and its step eight columns of a product
+    singular_shift: float = 1e-13  # of the diagonal, for a matrix that rounding made singular
+    least_diagonal: float = 1e-300
+    min_rows_at_a_time: int = 256  # with fewer, adding up matrices is the work
+    heavy_share: float = 0.02  # of a row in the curvature, C_i s_i²/2δ_i, from which on it travels
+
+
+SETTINGS = Settings()
+
+
+class RowScales(NamedTuple):
+    """Directions (Δw, Δb) of the size of an error, one per column; none for very many features."""
+
+    W: np.ndarray
+    b: np.ndarray
+
+    def of(self, frame: Frame) -> np.ndarray:
+        """s_i of every row: the root mean square along the directions, or ‖(a_i, y_i)‖."""
+        if not len(self.b):
+            lengths = frame.rows.square_lengths()
+            return np.sqrt((lengths if frame.ready else lengths / frame.scaling.scale**2) + frame.pad)
+        if frame.ready:
+            return root_mean_square(frame.rows.times(self.W) + frame.bias[:, None] * self.b)
+        V = self.W / frame.scaling.scale
+        shift = frame.pad * self.b - frame.scaling.centre @ V
+        return root_mean_square(frame.rows.times(V) + shift)
+
+    def change(self, M: np.ndarray) -> float:
+        """How much larger these scales are than those by the matrix M."""
+        Z = np.vstack([self.W, self.b])
+        return math.sqrt(float(np.einsum("ij,ij->", Z, M @ Z)) / Z.size)
+
+
+def root_mean_square(F: np.ndarray) -> np.ndarray:
+    """Of the rows of a matrix."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", F, F) / F.shape[1]))
+
+
+def scales_for(M: np.ndarray, pad: float) -> RowScales:
+    """Random directions with covariance M⁻¹, always the same draw."""
+    unit, L = factor(M)
+    normal = np.random.default_rng(0).normal(size=(len(M), SETTINGS.directions))
+    Z = linalg.solve_triangular(L, normal, lower=True, trans="T") / unit[:, None]
+    return RowScales(np.ascontiguousarray(Z[:-1]), Z[-1] * pad)
+
+
+def bent(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Σ weight_i z_i z_iᵀ."""
+    with one_thread(Z.size <= LAGRANGIAN.one_thread_entries):
+        S = Z * np.sqrt(weight)[:, None]
+        return np.asarray(S.T @ S)
+
+
+def row_lengths(d: int) -> RowScales:
+    """No directions: rows are measured by their lengths."""
+    return RowScales(np.empty((d, 0)), np.empty(0))
+
+
+def factor(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M = (U L)(U L)ᵀ with a diagonal U and a triangular L; M is positive definite up to rounding."""
+    unit = np.sqrt(np.maximum(M.diagonal(), SETTINGS.least_diagonal))
+    K = M / unit / unit[:, None]
+    faint = 0.0
+    while True:
+        try:
+            return unit, linalg.cholesky(K + faint * np.eye(len(K)), lower=True)
+        except linalg.LinAlgError:
+            faint = max(10.0 * faint, SETTINGS.singular_shift)
+
+
+class Rule(NamedTuple):
+    """The multipliers of rows that are far from the margin, or of all."""
+
+    plane: Plane
+    width: float  # zero if every row near the margin is given
+    row_scales: RowScales
+    plus: float = 1.0
+    minus: float = 1.0
+
+
+def multipliers_of(
+    frame: Frame, C: np.ndarray, numbers: np.ndarray, rule: Rule | None, given: Given | None
+) -> np.ndarray:
+    """α_i for all rows of a partition, whose places there are ``numbers``."""
+    if rule is None:
+        alpha, bounds = np.zeros(frame.n), np.ones(frame.n)
+    else:
+        r = 1.0 - frame.margins(*rule.plane)
+        share = r > 0.0
+        if rule.width:
+            share = ramp(r, widths_of(rule.width, rule.row_scales.of(frame)))
+        alpha = share * C * np.where(frame.y > 0.0, rule.plus, rule.minus)
+        bounds = C
+    if given is not None:
+        where = np.searchsorted(numbers, given.places)
+        alpha[where] = given.values * bounds[where]
+    return np.asarray(alpha)
+
+
+def widths_of(width: float, scales: np.ndarray) -> np.ndarray:
+    """δ_i = δ s_i; all infinite if δ is."""
+    return np.full(len(scales), np.inf) if width == np.inf else width * scales
+
+
+def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """The slope of the hinge, 0 to 1, smoothed over −δ_i … δ_i."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = np.clip(0.5 + r / (2.0 * widths), 0.0, 1.0)
+    return np.where(r > widths, 1.0, np.where(r < -widths, 0.0, share))
 
 
 class Near(NamedTuple):
@@ -108,11 +232,11 @@ def pull(view: View, near: Near, bends: bool) -> Pulled:
     sides = np.array([np.where(side, alpha, 0.0) for side in (y > 0.0, y < 0.0)])
     smooth = float(C[near.rows] @ _smooth(near.r, near.widths))
     if not bends or not len(near.rows):
-        v = np.array([frame.pull_of(near.rows, side) for side in sides])
+        v = np.array([frame.weighted_sum_of(near.rows, side) for side in sides])
         return Pulled(smooth, sides.sum(axis=1), v, None)
     weight = near.bend(C)
     v, H = np.zeros((2, d)), np.zeros((d + 1, d + 1))
-    length = max(FEWEST, AT_HAND // (d + 1))
+    length = max(SETTINGS.min_rows_at_a_time, BLOCK_NUMBERS // (d + 1))
     for start in range(0, len(near.rows), length):
         part = slice(start, start + length)
         A = np.column_stack([frame.take(near.rows[part]), frame.bias[near.rows[part]]])
@@ -165,16 +289,15 @@ def key_of(rows: Rows) -> np.ndarray:
 
 
 TIMES = (1.0, 0.5, 0.25, 0.125, 0.03125, 0.0078125, 0.0)  # t
-FINEST, WIDEST = -60, 30  # powers of two of the distances |r_i|/s_i that are told apart
 
 
-class Wish(NamedTuple):
+class Wanted(NamedTuple):
     """What is to be told."""
 
     plane: Plane  # t = 1
     step: Plane | None  # Δw and Δb
     width: float  # δ
-    gauge: Gauge
+    row_scales: RowScales
     most: int  # rows that a partition may send
     bends: bool  # whether a Hessian may travel
 
@@ -189,46 +312,49 @@ class Clear(NamedTuple):
     v: np.ndarray  # Σ α_i a_i likewise
 
 
-def sorted_out(view: View, wish: Wish) -> tuple[Clear, Near]:
+def sorted_out(view: View, wanted: Wanted) -> tuple[Clear, Near]:
     """Tell rows near the margin from those that are not."""
-    product = _Product(view.frame, wish)
-    steps = 1.0 - np.array(TIMES if wish.step is not None else TIMES[:1])
-    hinge, counts = np.zeros(len(steps)), np.zeros(WIDEST - FINEST + 1, np.int64)
+    product = _Product(view.frame, wanted)
+    steps = 1.0 - np.array(TIMES if wanted.step is not None else TIMES[:1])
+    least, largest = SETTINGS.least_exponent, SETTINGS.largest_exponent
+    hinge, counts = np.zeros(len(steps)), np.zeros(largest - least + 1, np.int64)
     smooth, signed, v = 0.0, np.zeros(2), np.zeros((2, view.frame.d))
     found = []
     for where, (frame, C, _) in view.blocks():
         r, u, scales, key = product.of(frame)
         inside = np.empty(frame.n, np.int64)
-        size = sort_out(r, u, scales, C, wish.width, steps, FINEST, hinge, counts, inside)
+        size = sort_out(r, u, scales, C, wanted.width, steps, least, hinge, counts, inside)
         rows = inside[:size]
-        widths = widths_of(wish.width, scales[rows])
+        widths = widths_of(wanted.width, scales[rows])
         found.append(Near(where.start + rows, r[rows], widths, scales[rows], key[rows]))
         sides = np.empty((2, frame.n))
         smooth += weigh(r, C, frame.y, rows, sides)
         signed += sides.sum(axis=1)
         v += frame.rows.combine(sides)
-    scene = view.frame.scene
-    v = (v - signed[:, None] * scene.centre) / scene.scale
+    scaling = view.frame.scaling
+    v = (v - signed[:, None] * scaling.centre) / scaling.scale
     return Clear(hinge, np.cumsum(counts), smooth, np.abs(signed), v), Near.joined(found)
 
 
 class _Product:
-    """The columns w, Δw and the directions of the gauge, in the coordinates of the user."""
+    """The columns w, Δw and the directions of the scales, in the coordinates of the user."""
 
-    def __init__(self, frame: Frame, wish: Wish) -> None:
-        (w, b), step, gauge = wish.plane, wish.step or Plane(np.zeros(frame.d), 0.0), wish.gauge
-        self.gauge = gauge
-        self.V = np.column_stack([w, step.w, gauge.W]) / frame.scene.scale
-        self.shift = frame.pad * np.concatenate([[b, step.b], gauge.b]) - frame.scene.centre @ self.V
+    def __init__(self, frame: Frame, wanted: Wanted) -> None:
+        (w, b), scales = wanted.plane, wanted.row_scales
+        step = wanted.step or Plane(np.zeros(frame.d), 0.0)
+        self.row_scales = scales
+        self.V = np.column_stack([w, step.w, scales.W]) / frame.scaling.scale
+        biases = np.concatenate([[b, step.b], scales.b])
+        self.shift = frame.pad * biases - frame.scaling.centre @ self.V
 
     def of(self, frame: Frame) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """r_i, how much it shrinks by the step, the scale of the row, and a key of it."""
         F = frame.rows.times(self.V)
         r, u, scales = np.empty((3, frame.n))
         residuals(F, self.shift, frame.y, r, u, scales)
-        if len(self.gauge.b):
+        if len(self.row_scales.b):
             return r, u, scales, F[:, 2]
-        return r, u, self.gauge.scales(frame), key_of(frame.rows)
+        return r, u, self.row_scales.of(frame), key_of(frame.rows)
 
 
 class Grouped(NamedTuple):
@@ -257,7 +383,7 @@ class Band(NamedTuple):
         return all_given
 
 
-def gathered_band(sent: Sequence[Grouped], side: Side) -> Band | None:
+def gathered_band(sent: Sequence[Grouped], task: BinaryTask) -> Band | None:
     """What partitions sent; None if that is nothing."""
     if not sent:
         return None
@@ -269,14 +395,11 @@ def gathered_band(sent: Sequence[Grouped], side: Side) -> Band | None:
         (one.part, one.numbers, groups.group[start + one.group])
         for one, start in zip(sent, starts[:-1].tolist(), strict=True)
     ]
-    frame = Frame(rows, y, side.pad, side.scene).restricted(groups.first)
+    frame = Frame(rows, y, task.pad, task.scaling).restricted(groups.first)
     return Band(frame, np.bincount(groups.group, C, len(groups.first)), members)
 
 
-HEAVY = 0.02  # C_i s_i²/2δ_i, the share of a row in the curvature, from which on it travels
-
-
-class Look(NamedTuple):
+class Summary(NamedTuple):
     """What partitions tell."""
 
     hinge: np.ndarray  # Σ C_i max(0, r_i), for each t; for t = 1 alone if there is no step
@@ -292,34 +415,34 @@ class Look(NamedTuple):
 
     def within(self, width: float) -> float:
         """About how many rows have |r_i| ≤ δ s_i: exact at powers of two."""
-        if not width < 2.0**WIDEST:
+        if not width < 2.0**SETTINGS.largest_exponent:
             return float(self.near[-1])
         mantissa, k = math.frexp(width)
-        k = min(max(k, FINEST + 1), WIDEST) - FINEST
+        k = min(max(k, SETTINGS.least_exponent + 1), SETTINGS.largest_exponent) - SETTINGS.least_exponent
         low, high = float(self.near[k - 1]), float(self.near[k])
         return low + (high - low) * (2.0 * mantissa - 1.0)
 
     def holding(self, rows: float) -> float:
         """A power of two δ within which so many rows lie, or all of them."""
         k = int(np.searchsorted(self.near, min(rows, float(self.near[-1]))))
-        return float(2.0 ** (k + FINEST))
+        return float(2.0 ** (k + SETTINGS.least_exponent))
 
 
-def look_at(view: View, wishes: Sequence[Wish], number: int) -> list[Look]:
+def summary_of(view: View, wanted: Sequence[Wanted], number: int) -> list[Summary]:
     """Answer for one partition, by its number."""
-    return [_look(view, wish, number) for wish in wishes]
+    return [_summary(view, wanted, number) for wanted in wanted]
 
 
-def _look(view: View, wish: Wish, number: int) -> Look:
-    clear, near = sorted_out(view, wish)
-    kept = near if wish.bends else near.nearest(wish.most)
+def _summary(view: View, wanted: Wanted, number: int) -> Summary:
+    clear, near = sorted_out(view, wanted)
+    kept = near if wanted.bends else near.nearest(wanted.most)
     groups = alike(view.frame.rows, view.frame.y, kept.rows, kept.key)
-    chosen = _chosen(groups, kept.shares(view.C), wish.most)
+    chosen = _chosen(groups, kept.shares(view.C), wanted.most)
     sent = chosen[groups.group]
     rest = near.without(kept.rows[sent])
-    left = rest if wish.bends else kept.without(kept.rows[sent])
-    pulled = pull(view, rest, bends=wish.bends)
-    return Look(
+    left = rest if wanted.bends else kept.without(kept.rows[sent])
+    pulled = pull(view, rest, bends=wanted.bends)
+    return Summary(
         clear.hinge,
         clear.near,
         len(kept.rows),
@@ -333,25 +456,24 @@ def _look(view: View, wish: Wish, number: int) -> Look:
     )
 
 
-def merged(answers: Sequence[list[Look] | None]) -> list[Look]:
-    """Add up what partitions answer to each wish, in their order."""
-    return [_added(looks) for looks in zip(*(one for one in answers if one is not None), strict=True)]
+def merged(answers: Sequence[list[Summary] | None]) -> list[Summary]:
+    """Add up what partitions answer to each wanted, in their order."""
+    return [_added(given) for given in zip(*(one for one in answers if one is not None), strict=True)]
 
 
-def _added(given: Sequence[Look]) -> Look:
-    some = Look(*zip(*given, strict=True))
-    bent = [H for H in some.curvature if H is not None]  # type: ignore[union-attr]
-    return Look(
-        np.sum(some.hinge, axis=0),
-        np.sum(some.near, axis=0),
-        sum(some.inside),  # type: ignore[call-overload]
-        sum(some.distinct),  # type: ignore[call-overload]
-        tuple(sent for look in given for sent in look.rows),
-        sum(some.left),  # type: ignore[call-overload]
-        math.fsum(some.smooth),  # type: ignore[arg-type]
-        np.sum(some.alpha, axis=0),
-        np.sum(some.v, axis=0),
-        np.sum(bent, axis=0) if bent else None,
+def _added(given: Sequence[Summary]) -> Summary:
+    bends = [one.curvature for one in given if one.curvature is not None]
+    return Summary(
+        np.sum([one.hinge for one in given], axis=0),
+        np.sum([one.near for one in given], axis=0),
+        sum(one.inside for one in given),
+        sum(one.distinct for one in given),
+        tuple(sent for one in given for sent in one.rows),
+        sum(one.left for one in given),
+        math.fsum(one.smooth for one in given),
+        np.sum([one.alpha for one in given], axis=0),
+        np.sum([one.v for one in given], axis=0),
+        np.sum(bends, axis=0) if bends else None,
     )
 
 
@@ -361,7 +483,7 @@ def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
     if size <= most:
         return np.ones(size, bool)
     heavy = np.bincount(groups.group, shares, size)
-    chosen = heavy >= HEAVY
+    chosen = heavy >= SETTINGS.heavy_share
     if np.count_nonzero(chosen) > most:
         chosen[:] = False
         chosen[np.argpartition(-heavy, most)[:most]] = True

@@ -15,8 +15,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,26 @@ from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
 from maxmargin.solvers.threads import HaltedError
 
 SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
-Plane = tuple[np.ndarray, float]
+
+
+class Plane(NamedTuple):
+    """w·x + b = 0."""
+
+    w: np.ndarray
+    b: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What bounds the work; see each field."""
+
+    tie: float = 1e-13  # primal or dual values nearer than this share are equal
+    rounding_slack: float = 1e-6  # up to which scaling the plane may be cheaper than paying for it
+    max_exact_sum: int = 5_000  # multipliers that are added up exactly
+    little_excess: float = 1e-12  # of a balance: one row can take it alone
+
+
+SETTINGS = Settings()
 
 
 class Way(NamedTuple):
@@ -63,32 +83,21 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Solved:
-    """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    passes: int
-    meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
-    doubtful: bool = False  # found in n coordinates, and not so on the rows
-    solver: str = "newton"  # or "descent" or "mixed": how it was found
-    log: tuple[Pass, ...] = ()  # primal and dual value after each pass
-
-
-@dataclass(frozen=True)
 class MarginPoint:
     """A plane and multipliers, and what they are worth; in the solver's coordinates, or the user's."""
 
     w: np.ndarray
     b: float
-    alpha: np.ndarray
-    v: np.ndarray  # Σ α_i a_i
+    alpha: Any  # an array; of rows in partitions their Multipliers
+    v: np.ndarray = field(default_factory=partial(np.empty, 0))  # Σ α_i a_i
     sigma: float = 0.0  # stiffness to go on with
     passes: int = 0
     primal: float = math.inf
     dual: float = -math.inf
     meets: bool = False  # no plane separates: the multipliers, scaled, are convex weights of a witness
+    pool: Any = None  # the rows of the witness, in the order of ``weights``, if it is of a pool
+    weights: np.ndarray | None = None
+    proof: list[Any] | None = None  # what partitions contribute to its certificate, if they were asked
 
     @property
     def gap(self) -> float:
@@ -101,6 +110,30 @@ class MarginPoint:
         bound = other if as_good_a_bound(other.dual, self.dual) else self
         best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
         return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
+
+    def with_plane(self, plane: Plane, primal: float) -> MarginPoint:
+        """The point with another plane, if that is as good."""
+        better = as_good_a_plane(primal, self.primal)
+        return replace(self, w=plane[0], b=plane[1], primal=primal) if better else self
+
+    def with_multipliers(self, alpha: Any, dual: float) -> MarginPoint:
+        """The point with other multipliers, if those are as good."""
+        better = as_good_a_bound(dual, self.dual)
+        return replace(self, alpha=alpha, dual=dual) if better else self
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    passes: int
+    meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
+    doubtful: bool = False  # found in n coordinates, and not so on the rows
+    solver: str = "newton"  # or "descent" or "mixed": how it was found
+    log: tuple[Pass, ...] = ()  # primal and dual value after each pass
 
 
 def ignore(machine: int, point: MarginPoint) -> bool:
@@ -151,23 +184,19 @@ def measure(frames: Sequence[Frame], planes: Sequence[Plane]) -> list[np.ndarray
     The frames differ in their signs only.
     """
     if len(planes) <= 1:
-        found = [frame.values(*plane) for frame, plane in zip(frames, planes, strict=True)]
+        found = [frame.margins(*plane) for frame, plane in zip(frames, planes, strict=True)]
     else:
-        scene, found = frames[0].scene, []
-        V = np.column_stack([w for w, _ in planes]) / scene.scale
+        scaling, found = frames[0].scaling, []
+        V = np.column_stack([w for w, _ in planes]) / scaling.scale
         F = frames[0].rows.times(V)
         for frame, plane, v, f in zip(frames, planes, V.T, F.T, strict=True):
             margins = np.ascontiguousarray(f)
-            sign(margins, frame.y, frame.pad * plane[1] - float(scene.centre @ v))
+            sign(margins, frame.y, frame.pad * plane[1] - float(scaling.centre @ v))
             found.append(margins)
     for margins in found:
         if not np.isfinite(margins.sum()):
             raise NotFiniteError
     return found
-
-
-TIE = 1e-13  # primal or dual values nearer than this share are equal
-ROUNDING_SLACK = 1e-6  # slack up to which scaling the plane may be cheaper than paying for it
 
 
 def relative_gap(primal: float, dual: float) -> float:
@@ -179,12 +208,12 @@ def relative_gap(primal: float, dual: float) -> float:
 
 def as_good_a_plane(primal: float, best: float) -> bool:
     """Whether a plane of this primal value is no worse than the best one."""
-    return not primal > best * (1.0 + TIE)
+    return not primal > best * (1.0 + SETTINGS.tie)
 
 
 def as_good_a_bound(dual: float, best: float) -> bool:
     """Whether multipliers of this dual value are no worse than the best ones."""
-    return dual >= best - TIE * abs(best)
+    return dual >= best - SETTINGS.tie * abs(best)
 
 
 def scaled_up(square: float, linear: float, m: np.ndarray, C: np.ndarray) -> tuple[float, float]:
@@ -195,7 +224,7 @@ def scaled_up(square: float, linear: float, m: np.ndarray, C: np.ndarray) -> tup
     """
     slack = np.maximum(1.0 - m, 0.0)
     plain = 0.5 * square - linear + float(C @ slack)
-    slack[slack > ROUNDING_SLACK] = 0.0
+    slack[slack > SETTINGS.rounding_slack] = 0.0
     most = float(slack.max(initial=0.0))
     if most == 0.0:
         return plain, 1.0
@@ -204,17 +233,13 @@ def scaled_up(square: float, linear: float, m: np.ndarray, C: np.ndarray) -> tup
     return (lifted, t) if lifted < plain else (plain, 1.0)
 
 
-FEW = 5_000  # so many are added up exactly
-LITTLE = 1e-12  # an excess that one row can take alone
-
-
 def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Take from the heavier side, from its free rows if they suffice; ``others``: the rows left out."""
     excess = excess_of(alpha, y, others)
     if excess == 0.0:
         return alpha
     alpha = alpha.copy()
-    if abs(excess) > LITTLE * float(alpha.sum()):
+    if abs(excess) > SETTINGS.little_excess * float(alpha.sum()):
         side = (alpha > 0.0) & (y * excess > 0.0)
         free = side & (alpha < C)
         if float(alpha[free].sum()) > 2.0 * abs(excess):
@@ -235,7 +260,7 @@ def excess_of(alpha: np.ndarray, y: np.ndarray, others: float) -> float:
     """Σ α_i y_i, with that of the rows left out."""
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
-    return (math.fsum(signed) if len(some) <= FEW else float(signed.sum())) + others
+    return (math.fsum(signed) if len(some) <= SETTINGS.max_exact_sum else float(signed.sum())) + others
 
 
 def to_scale(alpha: np.ndarray, factor: float, uneven: bool) -> np.ndarray:

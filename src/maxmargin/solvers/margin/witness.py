@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from maxmargin.rows import CsrRows, DenseRows
-from maxmargin.solvers.margin.coordinates import Frame, Scene
-from maxmargin.solvers.margin.dual_problem import Duel
+from maxmargin.solvers.margin.coordinates import Frame, Scaling
+from maxmargin.solvers.margin.dual_problem import DualProblem
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np
     return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
 
 
-def opposite_twins(duel: Duel) -> np.ndarray | None:
+def opposite_twins(duel: DualProblem) -> np.ndarray | None:
     """Return weights of two equal rows with opposite labels, or None: equal rows have equal values."""
     z = np.random.default_rng(0).standard_normal(duel.d)
     f = duel.rows.times(z[:, None])[:, 0]
@@ -85,7 +85,7 @@ def opposite_twins(duel: Duel) -> np.ndarray | None:
     return None
 
 
-def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
+def growing_rows(duel: DualProblem, growth: np.ndarray) -> np.ndarray | None:
     """Return weights with which the rows whose multipliers grow meet to rounding, or None."""
     some = np.flatnonzero(growth > SETTINGS.growing_share * float(growth.max()))
     if len(some) > SETTINGS.max_rows:
@@ -101,7 +101,7 @@ def growing_rows(duel: Duel, growth: np.ndarray) -> np.ndarray | None:
         DenseRows(np.asarray(A[:, columns].toarray(), dtype=np.float64)),
         duel.y[some],
         duel.pad,
-        Scene(np.zeros(len(columns)), 1.0),
+        Scaling(np.zeros(len(columns)), 1.0),
     )
     found = meeting_weights(frame, np.arange(len(some)), growth[some])
     if found is None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.partitions import Part
+from maxmargin.rows.survey import sample
 from maxmargin.solvers.examples import Examples, RemoteExamples, seen
 from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.online import LocalPasses, Settings, State
@@ -36,9 +37,6 @@ SAMPLED_ENTRIES = 1 << 20  # numbers that are brought here to polish on
 
 def drawn(examples: RemoteExamples) -> tuple[Examples, np.ndarray]:
     """Return some rows, and how many rows a row of each class stands for: one round."""
-    # Imported on use: only overlapping classes need it.
-    from maxmargin.solvers.remote.machines import sample
-
     data, form = examples.data, examples.form
     some = sample(data, max(4 * (data.rows.d + 1), SAMPLED_ENTRIES * data.rows.n // data.entries))
     return Examples.of(some.rows, some.codes, form.pad, form.normalize), some.stands_for
