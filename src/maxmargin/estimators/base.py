@@ -122,7 +122,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
 
 LIBLINEAR = "liblinear"
-ONLY = {
+ONLY_LOSS = {
     "LogisticRegression": "log_loss",
     "LogisticRegressionCV": "log_loss",
     "Perceptron": "perceptron",
@@ -140,7 +140,7 @@ def loss_of(model: Any) -> str:
     if isinstance(loss, str):
         return loss
     name = type(model).__name__
-    return ONLY.get(name, f"that of {name}") if _of_scikit_learn(model) else "hinge"
+    return ONLY_LOSS.get(name, f"that of {name}") if _of_scikit_learn(model) else "hinge"
 
 
 def scaling_of(model: Any) -> float | None:

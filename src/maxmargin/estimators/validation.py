@@ -223,7 +223,8 @@ def read_validation(estimator: Any, X: Any, y: Any, classes: np.ndarray) -> Trai
 
 def _check_kind(X: Any, y: Any = None) -> None:
     """Refuse what readers would take without a word for something else."""
-    check_structure(X)
+    if sparse.issparse(X):
+        check_structure(X)
     for name, part in (("X", X), ("y", y)):
         if np.ma.is_masked(part):
             masked = np.argwhere(np.ma.getmaskarray(part))[0]

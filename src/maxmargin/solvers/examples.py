@@ -91,14 +91,12 @@ class Examples:
         together = len({id(machine.members) for machine in machines}) == 1
         for k in range(1 if together else len(machines)):
             which = np.s_[:] if together else np.s_[k : k + 1]
-            self._count(positives[which], Z[which], machines[k].members, count[which])
+            some, planes, order = positives[which], Z[which], machines[k].members
+            for piece in self._pieces(len(order), len(planes)):
+                for _, arrays, local, first in self.rows.stretches(order[piece]):
+                    codes, padded = self.codes[first:], (planes, self.pad, self._tile)
+                    count_errors(arrays, codes, some, local, *padded, count[which])
         return count
-
-    def _count(self, positives: np.ndarray, Z: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
-        for piece in self._pieces(len(order), len(Z)):
-            for _, arrays, local, first in self.rows.stretches(order[piece]):
-                codes = self.codes[first:]
-                count_errors(arrays, codes, positives, local, Z, self.pad, self._tile, out)
 
     def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
         """For each machine with its z whether all its rows have y·f(x) > δ."""

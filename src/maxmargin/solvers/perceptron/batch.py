@@ -183,7 +183,7 @@ class Risk(Slope):
 
     def breaks(self, D: np.ndarray) -> list[Breaks]:
         """Return how R changes along each direction from where it looked last."""
-        Q = self.margins(D)  # how fast each margin moves along each direction
+        Q = self.signs * self.examples.ordered_values(D)  # how fast each margin moves
         return [breaks(m, q, c) for m, q, c in zip(self._M, Q, self.weights, strict=True)]
 
     def lengths(self, Z: np.ndarray, D: np.ndarray) -> list[float]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -322,74 +322,70 @@ def _visit(
         recorder.write()
 
 
-# Passes in which the point of the convex hull nearest to the origin tells whether a plane separates the
-# rows: 38 to 165 on digits and breast cancer, 6 to 157 on overlapping classes of 4 to 50 features.
-PLANE_ROUNDS = 200
-DESCENT_STEPS = 50  # of exact descent on the risk, before lines are searched
-DIRECTIONS = 32  # per round of searches along lines
-ROUNDS = 100  # at most
-PATIENCE = 20  # rounds without an improvement worth the name
-WORTH = 0.998  # … which is 0.2 % fewer errors
-NEAREST = 4096  # breakpoints looked at along a direction
+@dataclass(frozen=True)
+class PolishSettings:
+    """How long the polish goes on."""
+
+    # Passes in which the point of the hull nearest to the origin tells whether a plane separates the
+    # rows: 38 to 165 on digits and breast cancer, 6 to 157 on overlapping classes of 4 to 50 features.
+    plane_rounds: int = 200
+    descent_steps: int = 50  # of exact descent on the risk, before lines are searched
+    directions: int = 32  # per round of searches along lines
+    line_rounds: int = 100
+    idle_rounds: int = 20  # rounds on end without an improvement worth the name
+    worthwhile: float = 0.998  # … which leaves at most this share of the errors
+    breakpoints: int = 4096  # looked at along a direction, the nearest ones
+
+
+POLISH = PolishSettings()
 
 
 def polish(pocket: Pocket, rng: np.random.Generator, deadline: float = math.inf) -> None:
     """Improve the pocket: look for a plane without errors; descend on the risk; search lines."""
     if pocket.errors > 0:
-        plane = separating_plane(pocket.examples, pocket.machine, PLANE_ROUNDS, deadline)
+        plane = separating_plane(pocket.examples, pocket.machine, POLISH.plane_rounds, deadline)
         if plane is not None:
             pocket.compare(plane)
-    _descend(pocket, deadline)
-    _search_lines(pocket, rng, deadline)
-
-
-def _descend(pocket: Pocket, deadline: float) -> None:
-    """Put the best of some exact descent steps on the perceptron risk into the pocket."""
     risk, z = Risk(pocket.examples, [pocket.machine]), pocket.z[None].copy()
     bundles = Bundles(*z.shape)
-    for _ in range(DESCENT_STEPS):
+    for _ in range(POLISH.descent_steps):
         if pocket.errors == 0 or time.perf_counter() > deadline:
-            return
+            break
         risk.look(z)
         z = risk.step(z, "exact", bundles, [0])
         pocket.compare(z[0])
+    _search_lines(pocket, rng, deadline)
 
 
 def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> None:
     """Walk along coordinate and random directions to wherever the errors are fewest."""
     ex, z = pocket.examples, pocket.z.copy()
     per_unit = _per_unit(ex, rng)
+    several = max(1, room() // (4 * ex.rows.n))  # directions whose margins fit at once
     waited, goal = 0, pocket.errors
-    for turn in range(ROUNDS):
-        if pocket.errors == 0 or waited == PATIENCE:
+    for turn in range(POLISH.line_rounds):
+        if pocket.errors == 0 or waited == POLISH.idle_rounds:
             return
         m = pocket.signs * ex.ordered_values(z[None])[0]
-        V = _directions(turn, per_unit, rng)
+        V = np.ascontiguousarray(_directions(turn, per_unit, rng).T)
         errors = float(pocket.weights @ (m <= 0))
-        for v, q in _along(pocket, np.ascontiguousarray(V.T)):
-            if time.perf_counter() > deadline:
-                return
-            t, fewer = fewest_errors(m, q, pocket.weights, NEAREST)
-            with np.errstate(over="ignore", invalid="ignore"):
-                there, then = z + t * v, m + t * q
-            if not np.max(np.abs(there)) <= LARGEST or not np.all(np.isfinite(then)):
-                continue
-            if fewer <= errors and t != 0:  # moving along a plateau often opens the way down
-                z, m, errors = there, then, fewer
+        for start in range(0, len(V), several):
+            part = V[start : start + several]
+            Q = pocket.signs * ex.ordered_values(part)  # how fast margins grow along each direction
+            for v, q in zip(part, Q, strict=True):
+                if time.perf_counter() > deadline:
+                    return
+                t, fewer = fewest_errors(m, q, pocket.weights, POLISH.breakpoints)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    there, then = z + t * v, m + t * q
+                if not np.max(np.abs(there)) <= LARGEST or not np.all(np.isfinite(then)):
+                    continue
+                if fewer <= errors and t != 0:  # moving along a plateau often opens the way down
+                    z, m, errors = there, then, fewer
         pocket.compare(z)
         waited += 1
-        if pocket.errors < WORTH * goal:
+        if pocket.errors < POLISH.worthwhile * goal:
             goal, waited = pocket.errors, 0
-
-
-def _along(pocket: Pocket, V: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield directions, and how fast each row's margin grows along them; as many at once as fit."""
-    several = max(1, room() // (4 * pocket.examples.rows.n))
-    for start in range(0, len(V), several):
-        part = V[start : start + several]
-        Q = pocket.examples.ordered_values(part)
-        Q *= pocket.signs
-        yield from zip(part, Q, strict=True)
 
 
 def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:
@@ -403,8 +399,8 @@ def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:
 def _directions(turn: int, per_unit: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Some directions as columns: coordinate axes and random ones in turn."""
     if turn % 2:
-        return per_unit[:, None] * rng.standard_normal((len(per_unit), DIRECTIONS))
-    axes = rng.permutation(np.flatnonzero(per_unit))[:DIRECTIONS]
+        return per_unit[:, None] * rng.standard_normal((len(per_unit), POLISH.directions))
+    axes = rng.permutation(np.flatnonzero(per_unit))[: POLISH.directions]
     V = np.zeros((len(per_unit), len(axes)))
     V[axes, np.arange(len(axes))] = 1.0
     return V
