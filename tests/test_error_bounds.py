@@ -339,6 +339,14 @@ def test_max_witnesses_is_a_parameter_like_others():
     assert pocket.set_params(max_witnesses=5).fit(X, y).error_lower_bound_ == pytest.approx(5 / 20)
 
 
+def test_a_finished_checkpoint_has_the_bound(tmp_path):
+    X, y = noisy(2, 40)
+    known = mm.PocketPerceptron(random_state=0).fit(X, y).error_lower_bound_
+    for _ in range(2):  # the second fit is read from the file
+        pocket = mm.checkpoint(mm.PocketPerceptron(random_state=0), tmp_path / "fit.json").fit(X, y)
+        assert pocket.error_lower_bound_ == known > 0
+
+
 def test_the_bound_is_searched_for_when_it_is_first_asked_for(monkeypatch):
     X, y = noisy(2, 40)
     known = mm.PocketPerceptron(random_state=0).fit(X, y).error_lower_bound_

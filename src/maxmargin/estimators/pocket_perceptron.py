@@ -75,10 +75,11 @@ class PocketPerceptron(OnlineClassifier):
         E_in of the pocket before polishing (multiclass: by label).
     error_lower_bound_ : float
         A proven lower bound on the training error of any plane, from disjoint witnesses in exact
-        arithmetic (multiclass: by label). It is computed when it is first asked for; until then the
-        model refers to the training rows, which should not be changed. A model that is saved or pickled
-        keeps the bound if it has been computed. After ``partial_fit`` and ``learn_one`` it is 0, which
-        holds for any data. See also :func:`maxmargin.error_bounds`.
+        arithmetic (multiclass: by label). It is computed when it is first asked for, within the seconds
+        of ``stop``, counted anew; until then the model refers to the training rows, which should not be
+        changed. A model that is saved or pickled keeps the bound if it has been computed. After
+        ``partial_fit`` and ``learn_one`` it is 0, which holds for any data. See also
+        :func:`maxmargin.error_bounds`.
     coef_, intercept_ : ndarray
         Weights and biases in the pocket, one row per machine (one row for two classes).
     classes_ : ndarray
