@@ -387,8 +387,8 @@ def test_labels_weights_names_and_validation_rows_belong_to_the_data(tmp_path):
 
 def test_a_checkpoint_of_an_older_version_is_refused(tmp_path):
     path = tmp_path / "fit.json"
-    write_sealed(path, fit.FORMAT, 4, {"task": {}})
-    with pytest.raises(InputError, match=r"version 5\. Got 4 instead\. Remove the file to begin anew"):
+    write_sealed(path, fit.FORMAT, 5, {"task": {}})
+    with pytest.raises(InputError, match=r"version 6\. Got 5 instead\. Remove the file to begin anew"):
         checkpoint(mm.SoftMarginSVC(), path).fit(A, b)
 
 

@@ -116,7 +116,7 @@ def test_where_floating_point_finds_no_plane_the_proven_one_gives_the_bound():
 
 
 def test_large_data_is_not_decided_for_a_picture(monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.mistakes.LARGE", 100)
+    monkeypatch.setattr("maxmargin.plots.mistakes.MAX_VERDICT_WORK", 100)
     model = quietly(mm.Perceptron(), X[OVERLAP], y[OVERLAP])
     display = MistakesDisplay.from_estimator(model, X[OVERLAP], y[OVERLAP])
     assert display.meaning.startswith("no separating plane was found (the data is too large")

@@ -123,6 +123,22 @@ def test_a_machine_with_something_wrong_in_it(entry, value):
         from_dict(content)
 
 
+@pytest.mark.parametrize("scores", [[], [1.0, 2.0], [[1.0]], [[1.0, 2.0], [1.0]], [[1.0, 2.0, 3.0]]])
+def test_scores_that_are_not_for_every_C(scores):
+    content = copy.deepcopy(MODELS["cv"])
+    content["state"]["scores"] = scores
+    with pytest.raises(InputError):
+        from_dict(content)
+
+
+@pytest.mark.parametrize("entry", ["mistakes", "norm"])
+def test_a_history_with_columns_of_two_lengths(entry):
+    content = copy.deepcopy(MODELS["perceptron"])
+    content["state"]["machines"][0]["history"][entry].pop()
+    with pytest.raises(InputError, match=r"history must be a history with columns of the same length"):
+        from_dict(content)
+
+
 def test_weights_that_are_not_those_of_the_state():
     content = copy.deepcopy(MODELS["averaged"])
     content["weights"][0][0] += 1.0

@@ -13,38 +13,49 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from maxmargin._version import __version__
+from maxmargin._version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from maxmargin import datasets, plots, saving, stopping, stream
-    from maxmargin.certificates.certificate import Certificate
-    from maxmargin.certificates.proof import Proof
-    from maxmargin.certificates.verdict import ExactOptimum, MulticlassVerdict, Verdict
-    from maxmargin.core.errors import (
-        BudgetWarning,
-        ClusterError,
-        InputError,
-        MaxMarginError,
-        NotSeparableError,
-    )
-    from maxmargin.core.history import Epoch, History, Trace, Update
-    from maxmargin.core.witness import Witness
-    from maxmargin.estimators.batch_perceptron import BatchPerceptron
-    from maxmargin.estimators.certify import certify
-    from maxmargin.estimators.error_bounds import ErrorBounds, error_bounds
-    from maxmargin.estimators.hard_margin import HardMarginSVC
-    from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
-    from maxmargin.estimators.perceptron import Perceptron
-    from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-    from maxmargin.estimators.separability import separability
-    from maxmargin.estimators.soft_margin import SoftMarginSVC
-    from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
-    from maxmargin.files.open import open_rows, read_data
-    from maxmargin.files.svmlight import write_svmlight
-    from maxmargin.laboratory.notebook import lab
-    from maxmargin.rows.on_disk import FileRows
-    from maxmargin.saving.checkpoint import checkpoint
-    from maxmargin.saving.model_file import load, save
+if TYPE_CHECKING:  # "as" says that a name is public
+    from maxmargin import datasets as datasets
+    from maxmargin import plots as plots
+    from maxmargin import saving as saving
+    from maxmargin import stopping as stopping
+    from maxmargin import stream as stream
+    from maxmargin.certificates.certificate import Certificate as Certificate
+    from maxmargin.certificates.proof import Proof as Proof
+    from maxmargin.certificates.verdict import ExactOptimum as ExactOptimum
+    from maxmargin.certificates.verdict import MulticlassVerdict as MulticlassVerdict
+    from maxmargin.certificates.verdict import Verdict as Verdict
+    from maxmargin.core.errors import BudgetWarning as BudgetWarning
+    from maxmargin.core.errors import ClusterError as ClusterError
+    from maxmargin.core.errors import InputError as InputError
+    from maxmargin.core.errors import MaxMarginError as MaxMarginError
+    from maxmargin.core.errors import NotSeparableError as NotSeparableError
+    from maxmargin.core.history import Epoch as Epoch
+    from maxmargin.core.history import History as History
+    from maxmargin.core.history import Trace as Trace
+    from maxmargin.core.history import Update as Update
+    from maxmargin.core.witness import Witness as Witness
+    from maxmargin.estimators.batch_perceptron import BatchPerceptron as BatchPerceptron
+    from maxmargin.estimators.certify import certify as certify
+    from maxmargin.estimators.error_bounds import ErrorBounds as ErrorBounds
+    from maxmargin.estimators.error_bounds import error_bounds as error_bounds
+    from maxmargin.estimators.hard_margin import HardMarginSVC as HardMarginSVC
+    from maxmargin.estimators.mistake_bound import MistakeBound as MistakeBound
+    from maxmargin.estimators.mistake_bound import mistake_bound as mistake_bound
+    from maxmargin.estimators.perceptron import Perceptron as Perceptron
+    from maxmargin.estimators.pocket_perceptron import PocketPerceptron as PocketPerceptron
+    from maxmargin.estimators.separability import separability as separability
+    from maxmargin.estimators.soft_margin import SoftMarginSVC as SoftMarginSVC
+    from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV as SoftMarginSVCCV
+    from maxmargin.files.open import open_rows as open_rows
+    from maxmargin.files.open import read_data as read_data
+    from maxmargin.files.svmlight import write_svmlight as write_svmlight
+    from maxmargin.laboratory.notebook import lab as lab
+    from maxmargin.rows.on_disk import FileRows as FileRows
+    from maxmargin.saving.checkpoint import checkpoint as checkpoint
+    from maxmargin.saving.model_file import load as load
+    from maxmargin.saving.model_file import save as save
 
 _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch_perceptron",
@@ -86,49 +97,7 @@ _HOME = {
 
 _MODULES = ("datasets", "plots", "saving", "stopping", "stream")
 
-__all__ = [
-    "BatchPerceptron",
-    "BudgetWarning",
-    "Certificate",
-    "ClusterError",
-    "Epoch",
-    "ErrorBounds",
-    "ExactOptimum",
-    "FileRows",
-    "HardMarginSVC",
-    "History",
-    "InputError",
-    "MaxMarginError",
-    "MistakeBound",
-    "MulticlassVerdict",
-    "NotSeparableError",
-    "Perceptron",
-    "PocketPerceptron",
-    "Proof",
-    "SoftMarginSVC",
-    "SoftMarginSVCCV",
-    "Trace",
-    "Update",
-    "Verdict",
-    "Witness",
-    "__version__",
-    "certify",
-    "checkpoint",
-    "datasets",
-    "error_bounds",
-    "lab",
-    "load",
-    "mistake_bound",
-    "open_rows",
-    "plots",
-    "read_data",
-    "save",
-    "saving",
-    "separability",
-    "stopping",
-    "stream",
-    "write_svmlight",
-]
+__all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ solver is imported here: whoever found (w, b) and α, they are judged by the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -91,14 +91,14 @@ class Summary:
         )
 
 
-def total(parts: Iterable[Summary]) -> Summary:
+def total(parts: Sequence[Summary]) -> Summary:
     """Add up what blocks contribute."""
     return reduce(add, parts)
 
 
 def summary(rows: Rows, where: slice, point: Point, slack: np.ndarray) -> Summary:
     """What a block contributes; its slacks are filled in, unless the margin is hard."""
-    y, alpha, C = (np.ascontiguousarray(a[where]) for a in (point.y, point.alpha, point.C))
+    y, alpha, C = [np.ascontiguousarray(a[where]) for a in (point.y, point.alpha, point.C)]
     V = np.zeros((3, 2, rows.d + 1))
     found = measure(rows.arrays, y, alpha, C, point.w, point.b, point.edge, slack[where], V)
     V[2] *= 3.0 * ((found.support + 2) * U) ** 2

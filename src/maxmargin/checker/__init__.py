@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
+from heapq import heapify, heappop, heappush
 from operator import mul
 from struct import pack
 from typing import Any, NamedTuple
@@ -325,19 +326,39 @@ def rank(vectors: Iterable[Mapping[int, int]], enough: int, before_each: Call = 
 
 
 def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]], before_each: Call = nothing) -> int:
-    """Return the rank modulo a prime, by elimination."""
-    given = list(vectors)
-    columns = sorted({j for vector in given for j in vector})
-    basis: dict[int, list[int]] = {}  # by the place of the leading 1, from there on
-    for vector in given:
+    """Return the rank modulo a prime, by elimination: columns with few entries first."""
+    rows = [{j: n % prime for j, n in vector.items() if n % prime} for vector in vectors]
+    homes: dict[int, set[int]] = {}  # the rows that have an entry in a column
+    for i, row in enumerate(rows):
+        for j in row:
+            homes.setdefault(j, set()).add(i)
+    found = 0
+    waiting = [(len(here), j) for j, here in homes.items()]
+    heapify(waiting)
+    while waiting:
         before_each()
-        rest = [vector.get(j, 0) % prime for j in columns]
-        for place in sorted(basis):
-            if factor := rest[place]:
-                pairs = zip(rest[place:], basis[place], strict=True)
-                rest[place:] = [(a - factor * b) % prime for a, b in pairs]
-        place = next((k for k, n in enumerate(rest) if n), -1)
-        if place >= 0:
-            inverse = pow(rest[place], -1, prime)
-            basis[place] = [n * inverse % prime for n in rest[place:]]
-    return len(basis)
+        size, j = heappop(waiting)
+        here = homes[j]
+        if len(here) > size:  # it has filled up since
+            heappush(waiting, (len(here), j))
+            continue
+        if not here:
+            continue
+        best = min(here, key=lambda i: len(rows[i]))
+        pivot = rows[best]
+        inverse = pow(pivot[j], -1, prime)
+        for k in pivot:
+            homes[k].discard(best)
+        for i in list(here):
+            row, factor = rows[i], rows[i][j] * inverse % prime
+            for k, n in pivot.items():
+                value = (row.get(k, 0) - factor * n) % prime
+                if value:
+                    if k not in row:
+                        homes[k].add(i)
+                    row[k] = value
+                elif k in row:
+                    del row[k]
+                    homes[k].discard(i)
+        found += 1
+    return found

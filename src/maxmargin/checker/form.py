@@ -117,7 +117,11 @@ def parse(text: str) -> dict[str, Any]:
         require_length(u, "span.flat")
     on_plane = proof.get("on_plane", [])
     require(on_plane == sorted(set(on_plane)), "on_plane must be sorted, without repetition")
-    for name, least, most in (("witness", 1, D + 1), ("span", 0, 2 * D), ("multipliers", 0, math.inf)):
+    for name, least, most in (
+        ("witness", 1, D + 1),
+        ("span", 0, proof["rows"]),
+        ("multipliers", 0, math.inf),
+    ):
         if name in proof:
             rows, weights = proof[name]["rows"], proof[name]["weights"]
             require(least <= len(rows) <= most, f"{name} must have {least} to {most} rows")

@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.core.errors import InputError
 
-FEW = 8  # classes that are found one by one
-LEAST, MOST = 1e-9, 1e9  # class weights scale steps, whose products must stay in range
+MAX_SCANNED_CLASSES = 8  # classes that are found one by one
+# Class weights scale steps, whose products must stay in range.
+MIN_CLASS_WEIGHT, MAX_CLASS_WEIGHT = 1e-9, 1e9
 
 
 def find_classes(y: Any) -> np.ndarray:
@@ -84,7 +85,7 @@ def few_distinct(y: np.ndarray) -> np.ndarray | None:
         return ends.astype(y.dtype)
     classes: list[Any] = []
     rest = y
-    while len(rest) and len(classes) < FEW:
+    while len(rest) and len(classes) < MAX_SCANNED_CLASSES:
         first = rest[0]
         if y.dtype.kind == "f" and first != np.floor(first):  # nan and inf - inf included
             return None
@@ -139,9 +140,9 @@ def class_weights(
     weights = np.ones(len(classes))
     position = {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
-        if not isinstance(weight, Real) or not LEAST <= float(weight) <= MOST:
+        if not isinstance(weight, Real) or not MIN_CLASS_WEIGHT <= float(weight) <= MAX_CLASS_WEIGHT:
             raise InputError(
-                f"class_weight must hold numbers between {LEAST:g} and {MOST:g}. "
+                f"class_weight must hold numbers between {MIN_CLASS_WEIGHT:g} and {MAX_CLASS_WEIGHT:g}. "
                 f"Got {weight!r} for {label!r} instead."
             )
         if label in position:

@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.cluster.collections import is_remote
 from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.prediction import Planes, choose, decide, share_right
 from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.estimators.validation import Features, names_of
+from maxmargin.rows.partitions import is_parted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,7 +92,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows that are predicted right; rows of a file bring their labels."""
-        if is_remote(X):
+        if is_parted(X):
             check_is_fitted(self)
             return share_right(self, self._planes(), X, y, sample_weight)
         given = getattr(X, "labels", None) if y is None else y

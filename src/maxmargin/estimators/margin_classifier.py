@@ -27,8 +27,7 @@ from maxmargin.estimators.margin_fit import Before, Options, solve_machines
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.separability import feature_names
-from maxmargin.estimators.validation import check_reach, names_of, read_training
+from maxmargin.estimators.validation import check_reach, feature_names, names_of, read_training
 from maxmargin.rows.survey import TrainingData
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS

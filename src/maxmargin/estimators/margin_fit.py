@@ -270,7 +270,7 @@ def solve_elsewhere(
         if found.point.meets:
             with suppress(OutOfTimeError):  # then its certificate says that it separates nothing
                 verdicts[k], solved[k] = exactly(data, machine, *words, found, Deadline(deadline))
-    if any(verdict is not None and not verdict.separable for verdict in verdicts):
+    if [verdict for verdict in verdicts if verdict is not None and not verdict.separable]:
         return [(verdict, None) for verdict in verdicts]
     fitted = certified_on_partitions(problem, rows, machines, solved)
     return list(zip(verdicts, fitted, strict=True))

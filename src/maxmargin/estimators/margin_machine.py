@@ -180,19 +180,12 @@ def certified_on_partitions(
     asked = [found for found in solved if found.point.proof is None]
     answers = iter(summaries(rows, asked) if asked else [])
     parts = [together(f.point.proof) if f.point.proof is not None else next(answers) for f in solved]
-
-    def judged(found: SolvedOnPartitions, own: Summary) -> Certificate:
-        hard = found.task.C is None
-        return judge(own, found.w, hard, problem.fit_intercept, problem.name, rows.rounds)
-
-    best = [(found, judged(found, own)) for found, own in zip(solved, parts, strict=True)]
+    best = [_judgement(problem, *one) for one in zip(solved, parts, strict=True)]
     growths = [factor(own, proof) for own, (_, proof) in zip(parts, best, strict=True)]
-    some = [k for k, t in enumerate(growths) if t > 1.0]
+    some = [k for k, growth in enumerate(growths) if growth > 1.0]
     longer = [solved[k]._replace(w=growths[k] * solved[k].w, b=growths[k] * solved[k].b) for k in some]
     for k, found, own in zip(some, longer, summaries(rows, longer) if some else [], strict=True):
-        proof = judged(found, own)
-        if proof.primal < best[k][1].primal:
-            best[k] = found, proof
+        best[k] = min(best[k], _judgement(problem, found, own), key=lambda one: one[1].primal)
     published = []
     for machine, (found, measured) in zip(machines, best, strict=True):
         proof = replace(measured, n_passes=rows.rounds)
@@ -209,6 +202,13 @@ def certified_on_partitions(
         )
         published.append(one)
     return published
+
+
+def _judgement(
+    problem: Problem, found: SolvedOnPartitions, own: Summary
+) -> tuple[SolvedOnPartitions, Certificate]:
+    hard = found.task.C is None
+    return found, judge(own, found.w, hard, problem.fit_intercept, problem.name, 0)
 
 
 def closing_round(problem: Problem) -> Closing:
@@ -238,7 +238,7 @@ def summaries(
 
 def together(answers: Sequence[Summary | None]) -> Summary:
     """The sum over all partitions that have rows of the machine."""
-    return total(answer for answer in answers if answer is not None)
+    return total([answer for answer in answers if answer is not None])
 
 
 def judging(machine: SolvedOnPartitions, edge: float = 1.0) -> Question:
@@ -249,57 +249,49 @@ def judging(machine: SolvedOnPartitions, edge: float = 1.0) -> Question:
 def gathered_values(rows: Partitions, machine: SolvedOnPartitions) -> RowValues:
     """The values of all rows: one more round."""
     (answers,) = ask_all(rows, [(machine.task, _question(machine, _values_of))])
-    starts = rows.offsets[:-1].tolist()
-    found = [(start, one) for start, one in zip(starts, answers, strict=True) if one is not None]
     moved = [
-        one._replace(support_=start + one.support_, late_=start + one.late_) for start, one in found
+        one._replace(support_=start + one.support_, late_=start + one.late_)
+        for start, one in zip(rows.offsets[:-1].tolist(), answers, strict=True)
+        if one is not None
     ]
-    return RowValues(*(np.concatenate(column) for column in zip(*moved, strict=True)))
+    return RowValues(*[np.concatenate(column) for column in zip(*moved, strict=True)])
+
+
+class Claim(NamedTuple):
+    """A plane in the user's coordinates, and the rule for the multipliers, which are ``unit`` larger."""
+
+    w: np.ndarray
+    b: float
+    edge: float
+    unit: float
+    rule: Rule | None
+
+    def point(self, view: View, given: Given | None) -> Point:
+        """What is to be judged in a partition."""
+        alpha = multipliers_of(view.frame, view.C, view.numbers, self.rule, given)
+        C = view.C / self.unit
+        alpha = np.minimum(alpha / self.unit, C)
+        return Point(self.w, self.b, view.frame.y, alpha, C, bool(view.frame.pad), self.edge)
 
 
 def _question(machine: SolvedOnPartitions, function: Any, edge: float = 1.0) -> Question:
     rule, given = machine.point.alpha
-    return Question(function, (machine.w, machine.b, edge, machine.task.scaling.scale**2, rule), given)
+    claim = Claim(machine.w, machine.b, edge, machine.task.scaling.scale**2, rule)
+    return Question(function, (claim,), given)
 
 
-def _point(
-    view: View,
-    w: np.ndarray,
-    b: float,
-    edge: float,
-    unit: float,
-    rule: Rule | None,
-    given: Given | None,
-) -> Point:
-    """What is to be judged in a partition, in the user's coordinates."""
-    frame = view.frame
-    alpha = multipliers_of(frame, view.C, view.numbers, rule, given)
-    C = view.C / unit
-    alpha = np.minimum(alpha / unit, C)
-    return Point(w, b, frame.y, alpha, C, bool(frame.pad), edge)
-
-
-def _judged(
-    view: View,
-    w: np.ndarray,
-    b: float,
-    edge: float,
-    unit: float,
-    rule: Rule | None,
-    given: Given | None,
-) -> Summary:
+def _judged(view: View, claim: Claim, given: Given | None) -> Summary:
     """Block by block: each is read once from memory, however often it is looked at."""
     parts = []
     for _, block in view.blocks():
         own = None if given is None else given.among(block.numbers)
-        point = _point(block, w, b, edge, unit, rule, own)
-        slack = np.zeros(block.frame.n)
-        parts.append(summary(block.frame.rows, slice(0, block.frame.n), point, slack))
+        parts.append(
+            summary(block.frame.rows, np.s_[:], claim.point(block, own), np.zeros(block.frame.n))
+        )
     return total(parts)
 
 
-def _values_of(view: View, *small: Any) -> RowValues:
-    point = _point(view, *small)
-    slack = np.zeros(view.frame.n)
-    summary(view.frame.rows, slice(0, view.frame.n), point, slack)
+def _values_of(view: View, claim: Claim, given: Given | None) -> RowValues:
+    point, slack = claim.point(view, given), np.zeros(view.frame.n)
+    summary(view.frame.rows, np.s_[:], point, slack)
     return row_values(view.numbers, point, slack)

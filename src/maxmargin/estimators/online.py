@@ -41,7 +41,7 @@ from maxmargin.estimators.multiclass import (
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import (
     check_reach,
-    names_of,
+    feature_names,
     read_start,
     read_training,
     read_validation,
@@ -204,7 +204,8 @@ class OnlineClassifier(LinearClassifier):
             machines = build_machines(classes, training.codes, self.multi_class, train, factors)
 
         def verdict(machine: Machine) -> Any:
-            return verdict_of(data, machine, names_of(self), self.fit_intercept, fraction is not None)
+            features = feature_names(self, d)
+            return verdict_of(data, machine, features, self.fit_intercept, fraction is not None)
 
         problem = Problem(training, validation, self._tracks_error(data.entries), verdict=verdict)
         start = read_start(*begin, (len(machines), d), self.fit_intercept)
@@ -544,7 +545,7 @@ def hold_out(
 def verdict_of(
     data: TrainingData,
     machine: Machine,
-    names: Sequence[str] | None,
+    features: tuple[str, ...],
     fit_intercept: bool,
     held_out: bool,
 ) -> Any:
@@ -557,9 +558,8 @@ def verdict_of(
     if data.here is None:
         other = None if machine.negative is None else labels[machine.negative]
         sides = labels[machine.positive], other
-        return decide_surveyed(data, names, fit_intercept, sides=sides)
+        return decide_surveyed(data, features, fit_intercept, sides=sides)
     rows, codes, _ = data.here
-    features = tuple(map(str, names if names is not None else [f"x{j}" for j in range(rows.d)]))
     part = rows if len(machine.members) == rows.n else rows.select(machine.members)
     signs = machine.signs(codes[machine.members])
     return judge(ask(machine, part, signs, labels, features, fit_intercept, held_out))

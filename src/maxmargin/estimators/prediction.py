@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.cluster.collections import is_remote, labelled, names_of
+from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import unlabelled
 from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.validation import Features, check_reach, known_features, read_X
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
+from maxmargin.rows.partitions import Executor, Source, Sources, block_of, is_parted, rows_of
 from maxmargin.solvers.examples import Examples
 
 
@@ -57,7 +57,7 @@ class Planes(NamedTuple):
 
 def decide(model: Any, planes: Planes, X: Any) -> Any:
     """Return the decision values of rows, wherever they are; ``model`` knows their features."""
-    if not is_remote(X):
+    if not is_parted(X):
         return planes.decide(read_X(model, X))
     classes = len(planes.classes)
     if isinstance(X, Sources):

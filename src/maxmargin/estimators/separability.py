@@ -26,7 +26,14 @@ from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.parameters import NEVER, Deadline, check_bool, check_number
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.validation import check_exact, check_finite, names_of, read_Xy, remote
+from maxmargin.estimators.validation import (
+    check_exact,
+    check_finite,
+    feature_names,
+    names_of,
+    read_Xy,
+    remote,
+)
 from maxmargin.rows import Rows
 from maxmargin.solvers.exact.hard_margin import (
     Separated,
@@ -205,11 +212,6 @@ def distinct_labels(labels: Sequence[Hashable]) -> None:
             f"y must hold labels that are told apart by their values. Got {list(labels)} instead, of "
             "which some read the same in a proof. Give them distinct names."
         )
-
-
-def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
-    """The names of the columns of a data frame, or x0, x1 and so on."""
-    return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
 
 
 def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:

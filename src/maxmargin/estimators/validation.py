@@ -17,13 +17,14 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from maxmargin.cluster.collections import is_remote, labelled
+from maxmargin.cluster.collections import labelled
 from maxmargin.cluster.collections import names_of as column_names
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import check_no_gaps, plain_labels, unlabelled
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.dense import not_doubles
+from maxmargin.rows.partitions import is_parted
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.survey import TrainingData, first_not_finite, in_memory, survey
 
@@ -196,7 +197,7 @@ def read_training(
     ``check=False`` the values of rows in this process are left to the caller.
     """
     reset = classes is None
-    if is_remote(X):
+    if is_parted(X):
         data = check_survey(survey(labelled(X, y, sample_weight)))
         known_features(estimator, data.rows.d, data.names or column_names(X), reset)
         return data if classes is None else data.among(classes)
@@ -207,7 +208,7 @@ def read_training(
 
 def read_validation(estimator: Any, X: Any, y: Any, classes: np.ndarray) -> TrainingData:
     """Check validation rows, whose labels must be among the classes of the fit."""
-    if is_remote(X):
+    if is_parted(X):
         data = check_survey(survey(labelled(X, y), labelled=False))
         known_features(estimator, data.rows.d, data.names or column_names(X), reset=False)
         data.rows.classes = classes
@@ -257,6 +258,11 @@ def names_of(estimator: Any) -> Sequence[str] | None:
     return getattr(estimator, "feature_names_in_", None)
 
 
+def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
+    """The names of the columns of a data frame, or x0, x1 and so on."""
+    return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
+
+
 def remote(part: str) -> Any:
     """A part of what estimators do with Dask collections, loaded when there is one."""
     return import_module(f"maxmargin.estimators.remote.{part}")
@@ -264,7 +270,7 @@ def remote(part: str) -> Any:
 
 def _refuse_remote(X: Any) -> None:
     """Refuse Dask collections where all rows have to be in one place."""
-    if is_remote(X):
+    if is_parted(X):
         raise InputError(
             "Dask collections can be given to fit of the perceptrons, of HardMarginSVC and of "
             "SoftMarginSVC, to decision_function, predict and score of any classifier, and to "

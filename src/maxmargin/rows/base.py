@@ -1,7 +1,4 @@
-"""The interface between data and algorithms.
-
-The two forms in which compiled kernels read rows.
-"""
+"""The interface between data and algorithms, and the two forms in which compiled kernels read rows."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def joined(*given: Any) -> Any:
     axes = [(one, tuple(range(one.ndim))) for one in blocks]
     together = array.blockwise
     options = {"align_arrays": False, "dtype": object, "meta": np.empty(0, object)}
-    return together(_triple, (0,), *(part for pair in axes for part in pair), **options)
+    return together(_triple, (0,), *[part for pair in axes for part in pair], **options)
 
 
 def cut(vector: Any, lengths: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
@@ -470,4 +470,4 @@ def moved(values: Any) -> int:
     pickler = pickle.Pickler(head, protocol=5, buffer_callback=buffers.append)
     pickler.fast = True  # the same whichever objects happen to be shared
     pickler.dump(values)
-    return head.tell() + sum(buffer.raw().nbytes for buffer in buffers)
+    return head.tell() + sum([buffer.raw().nbytes for buffer in buffers])

@@ -154,12 +154,21 @@ def survey(executor: Executor, labelled: bool = True) -> TrainingData:
     rows = RemoteRows(executor, kept, [fact.n for fact in full], first.d, classes)
     rows.rounds, rows.bytes_moved = 1, sum(map(moved, facts))
     places = zip(full, rows.offsets[:-1].tolist(), strict=True)
-    bad = next(((o + f.bad[0], *f.bad[1:]) for f, o in places if f.bad is not None), None)
+    bad = [(offset + f.bad[0], *f.bad[1:]) for f, offset in places if f.bad is not None]
     reach = np.max([fact.reach for fact in full], axis=0)
-    entries = sum(fact.entries for fact in full)
-    inexact = next((fact.inexact for fact in full if fact.inexact is not None), None)
-    known = {"known_reach": reach, "bad": bad, "names": first.names, "inexact": inexact}
-    return TrainingData(rows, counts, weights, first.is_sparse, entries, **known)
+    entries = sum([fact.entries for fact in full])
+    inexact = [fact.inexact for fact in full if fact.inexact is not None]
+    return TrainingData(
+        rows,
+        counts,
+        weights,
+        first.is_sparse,
+        entries,
+        reach,
+        bad[0] if bad else None,
+        first.names,
+        inexact[0] if inexact else None,
+    )
 
 
 def _few(names: Sequence[str] | None) -> str:
@@ -297,7 +306,8 @@ def sample(data: TrainingData, size: int) -> Sample:
             for k in range(rows.parts):
                 own[k][1][code] = picked[cuts[k] : cuts[k + 1]] - ends[k]
     found = rows.each(_picked, own=own)
-    codes, number, weight = (np.concatenate(column) for column in list(zip(*found, strict=True))[:3])
+    columns = list(zip(*found, strict=True))[:3]
+    codes, number, weight = [np.concatenate(column) for column in columns]
     part = np.repeat(np.arange(rows.parts), [len(one[0]) for one in found])
     matrix = stacked([one[3] for one in found])
     seen = np.maximum(np.bincount(codes, minlength=len(totals)), 1)

@@ -7,8 +7,7 @@ elsewhere come in as a :class:`LinearModel`, to predict with and to :func:`audit
 
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.saving.coef_table import from_coef_csv
-from maxmargin.saving.liblinear import from_liblinear, to_liblinear
-from maxmargin.saving.libsvm import from_libsvm
+from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, to_liblinear
 from maxmargin.saving.linear_model import LinearModel, audit, from_sklearn
 from maxmargin.saving.model_file import from_dict, load, read_any, save, seal, to_dict, unseal
 from maxmargin.saving.onnx import to_onnx

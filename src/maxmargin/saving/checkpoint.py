@@ -11,8 +11,6 @@ same shapes, so that no damaged or forged file leads compiled loops astray. Noth
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 import time
 from collections.abc import Mapping
@@ -39,13 +37,13 @@ from maxmargin.saving.codec import (
     FLAG,
     NUMBER,
     TEXT,
+    VALUE,
     Form,
     Parts,
-    Reader,
     arrays,
-    bad,
     checked,
     counts,
+    entries,
     listed,
     maybe,
     pack,
@@ -53,20 +51,17 @@ from maxmargin.saving.codec import (
     row,
 )
 from maxmargin.saving.model_file import describe, restore, seal, unseal
-from maxmargin.saving.model_state import (
-    REASON,
-    encode_parameters,
-    read_history,
-    read_trace,
-    write_history,
-    write_trace,
-)
+from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
 from maxmargin.stopping import StopReason
 
-FORMAT, VERSION = "maxmargin-fit", 5
+FORMAT, VERSION = "maxmargin-fit", 6
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 REMEDY = "Remove the file, and fit anew."
-OBJECT = checked(ANYTHING, lambda v: type(v) is dict, "an object")
+TASK = {"task": checked(ANYTHING, lambda v: type(v) is dict, "an object")}
+FINISHED = entries({**TASK, "model": ANYTHING})
+RUNNING = entries(
+    {**TASK, "seed": maybe(counts(0, 2**31 - 1)), "elapsed": NUMBER, "states": listed(ANYTHING)}
+)
 
 
 def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) -> CheckpointedFit:
@@ -170,17 +165,12 @@ class CheckpointedFit:
 
 def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the entries of a checkpoint, whose states nobody has looked at yet; None without a file."""
-    content = read_sealed(path, FORMAT, VERSION, oldest=VERSION)
+    content = read_sealed(path, FORMAT, VERSION)
     if content is None:
         return None
-    entries = {"model": ANYTHING}
-    if "model" not in content:
-        seed = maybe(counts(0, 2**31 - 1))
-        entries = {"seed": seed, "elapsed": NUMBER, "states": listed(ANYTHING)}
+    form = FINISHED if "model" in content else RUNNING
     try:
-        reader = Reader(content, "the checkpoint")
-        found = {name: reader.take(name, form) for name, form in {"task": OBJECT, **entries}.items()}
-        reader.done()
+        found: dict[str, Any] = form.read(content, "the checkpoint", Parts())
     except InputError as error:
         raise InputError(f"{path}: {error} {REMEDY}") from error
     return found
@@ -237,36 +227,16 @@ def _form_of(state: Any) -> Form:
     if state is None or isinstance(state, StopReason):
         return maybe(REASON)
     if isinstance(state, History):
-        return Form(write_history, lambda v, name, parts: read_history(Reader(v, name, parts)))
+        return HISTORY
     if isinstance(state, Trace):
-        d = len(state.start) - 1
-        return Form(write_trace, lambda v, name, parts: read_trace(Reader(v, name, parts), d))
+        return trace_form(len(state.start) - 1)
     if isinstance(state, np.ndarray):
         return arrays(float if state.dtype.kind == "f" else int, *state.shape)
     if isinstance(state, list):
-        return row([_form_of(one) for one in state], list)
+        return row([_form_of(one) for one in state])
     if isinstance(state, dict):
-        return _object({name: _form_of(value) for name, value in state.items()})
+        return entries({name: _form_of(value) for name, value in state.items()})
     return SCALARS[type(state)]
-
-
-def _object(forms: dict[str, Form]) -> Form:
-    """Return the form of a dict with these entries."""
-
-    def read(value: Any, name: str, parts: Parts) -> dict[str, Any]:
-        reader = Reader(value, name, parts)
-        found = {key: reader.take(key, form) for key, form in forms.items()}
-        reader.done()
-        return found
-
-    return Form(lambda state: {key: form.write(state[key]) for key, form in forms.items()}, read)
-
-
-def _read_bytes(value: Any, name: str, _: Parts) -> bytes:
-    try:
-        return base64.b64decode(TEXT.read(value, name, _), validate=True)
-    except binascii.Error:
-        raise bad(name, "bytes in base64", value) from None
 
 
 SCALARS = {
@@ -274,7 +244,7 @@ SCALARS = {
     int: counts(0, 2**128 - 1),  # states of random generators are that long
     float: NUMBER,
     str: TEXT,
-    bytes: Form(lambda v: base64.b64encode(v).decode("ascii"), _read_bytes),
+    bytes: checked(VALUE, lambda value: type(value) is bytes, "bytes"),
 }
 
 
@@ -284,9 +254,7 @@ def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content:
     write_atomically(path, seal({**head, **content}))
 
 
-def read_sealed(
-    path: str | os.PathLike[str], kind: str, version: int, oldest: int = 1
-) -> dict[str, Any] | None:
+def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any] | None:
     """Return the content of a file of this kind; None if there is no file."""
     target = Path(os.path.realpath(path))
     sweep(target.parent, target.name)
@@ -301,11 +269,10 @@ def read_sealed(
     content.pop("library", None)
     if found[0] != kind:
         raise InputError(f"{path}: must be a file of format {kind!r}. Got {found[0]!r} instead.")
-    if type(found[1]) is not int or not oldest <= found[1] <= version:
-        known = f"{oldest} to {version}" if oldest < version else f"{version}"
-        old = type(found[1]) is int and found[1] < oldest
+    if type(found[1]) is not int or found[1] != version:
+        old = type(found[1]) is int and found[1] < version
         raise InputError(
-            f"{path}: maxmargin {__version__} reads format version {known}. Got {found[1]!r} instead. "
+            f"{path}: maxmargin {__version__} reads format version {version}. Got {found[1]!r} instead. "
             f"{'Remove the file to begin anew.' if old else 'Update maxmargin.'}"
         )
     return content

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import csv
 import os
-from typing import Any
 
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.saving.liblinear import Lines, label_vector, read_text
+from maxmargin.saving.liblinear_libsvm import Lines, label_vector, read_text
 from maxmargin.saving.linear_model import LinearModel
 
 BIAS = ("intercept", "(intercept)", "intercept_", "bias", "b", "const")
@@ -54,12 +53,16 @@ def from_coef_csv(path: str | os.PathLike[str]) -> LinearModel:
     table = _table(lines)
     first = table[0][1]
     if all(map(_is_number, first)):
-        model = _numbers(table, lines)
-    elif any(word.lower() in (*CLASS, *BIAS) for word in first[1:]) or first[0].lower() in CLASS:
-        model = _wide(table, lines)
-    else:
-        model = _long(table, lines)
-    return model
+        Z = np.array([_floats(number, cells, lines) for number, cells in table])
+        Z = Z.T if Z.shape[1] == 1 else Z
+        if Z.shape[1] < 2 or len(Z) == 2:
+            lines.fail(
+                "w and b must be in one line for two classes, else one line per class. Got others."
+            )
+        return LinearModel(Z[:, :-1], Z[:, -1], source="coef.csv")
+    if any(word.lower() in (*CLASS, *BIAS) for word in first[1:]) or first[0].lower() in CLASS:
+        return _model(*_line_per_class(table, lines), lines)
+    return _model(*_line_per_feature(table, lines), lines)
 
 
 def _table(lines: Lines) -> list[tuple[int, list[str]]]:
@@ -80,71 +83,61 @@ def _table(lines: Lines) -> list[tuple[int, list[str]]]:
     return table
 
 
-def _numbers(table: list[tuple[int, list[str]]], lines: Lines) -> LinearModel:
-    Z = np.array([_floats(number, cells, lines) for number, cells in table])
-    Z = Z.T if Z.shape[1] == 1 else Z
-    if Z.shape[1] < 2 or len(Z) == 2:
-        lines.fail("w and b must be in one line for two classes, else one line per class. Got others.")
-    return LinearModel(Z[:, :-1], Z[:, -1], source="coef.csv")
-
-
-def _wide(table: list[tuple[int, list[str]]], lines: Lines) -> LinearModel:
+def _line_per_class(
+    table: list[tuple[int, list[str]]], lines: Lines
+) -> tuple[np.ndarray, list[str], np.ndarray | None]:
+    """Return the numbers, a row per class, the names of their columns, and the classes if known."""
     head = table[0][1]
-    lower = [word.lower() for word in head]
-    bias = [j for j, word in enumerate(lower) if word in BIAS]
-    labels = [j for j, word in enumerate(lower) if word in CLASS]
-    rest = [j for j in range(len(head)) if j not in (*bias, *labels)]
-    if len(bias) > 1 or len(labels) > 1 or not rest or len(table) < 2:
+    labels = [j for j, word in enumerate(head) if word.lower() in CLASS]
+    rest = [j for j in range(len(head)) if j not in labels]
+    if len(labels) > 1 or len(table) < 2:
         lines.number = table[0][0]
         lines.fail("a header must name features, and one intercept and one class at most.")
-    rows = [_floats(number, [cells[j] for j in (*rest, *bias)], lines) for number, cells in table[1:]]
-    Z = np.array(rows)
-    W, b = (Z[:, :-1], Z[:, -1]) if bias else (Z, np.zeros(len(Z)))
+    Z = np.array([_floats(number, [cells[j] for j in rest], lines) for number, cells in table[1:]])
     classes = _classes([cells[labels[0]] for _, cells in table[1:]]) if labels else None
-    return _model(W, b, classes, [head[j] for j in rest], bool(bias), lines)
+    lines.number = table[0][0]
+    return Z, [head[j] for j in rest], classes
 
 
-def _long(table: list[tuple[int, list[str]]], lines: Lines) -> LinearModel:
-    headed = not all(map(_is_number, table[0][1][1:])) or len(table[0][1]) < 2
+def _line_per_feature(
+    table: list[tuple[int, list[str]]], lines: Lines
+) -> tuple[np.ndarray, list[str], np.ndarray | None]:
+    """Return the same of a table with a line per feature."""
+    first = table[0][1]
+    headed = not all(map(_is_number, first[1:])) or len(first) < 2
     body = table[1:] if headed else table
-    if len(table[0][1]) < 2 or not body:
+    if len(first) < 2 or not body:
         lines.fail("a table of weights must have names and numbers. Got one column instead.")
-    names = [cells[0] for _, cells in body]
-    bias = [i for i, name in enumerate(names) if name.lower() in BIAS]
-    rest = [i for i in range(len(names)) if i not in bias]
-    if len(bias) > 1 or not rest:
-        lines.fail(
-            "a table of weights must name features, and one intercept at most. Got others instead."
-        )
     Z = np.array([_floats(number, cells[1:], lines) for number, cells in body]).T
-    b = Z[:, bias[0]] if bias else np.zeros(len(Z))
-    classes = _classes(table[0][1][1:]) if headed and len(Z) > 1 else None
-    return _model(Z[:, rest], b, classes, [names[i] for i in rest], bool(bias), lines)
+    classes = _classes(first[1:]) if headed and len(Z) > 1 else None
+    return Z, [cells[0] for _, cells in body], classes
 
 
-def _model(
-    W: np.ndarray, b: np.ndarray, classes: Any, names: list[str], bias: bool, lines: Lines
-) -> LinearModel:
-    if len(set(names)) < len(names):
+def _model(Z: np.ndarray, names: list[str], classes: np.ndarray | None, lines: Lines) -> LinearModel:
+    bias = [j for j, name in enumerate(names) if name.lower() in BIAS]
+    rest = [j for j in range(len(names)) if j not in bias]
+    if len(bias) > 1 or not rest:
+        lines.fail("a table of weights must name features, and one intercept at most. Got others.")
+    known = [names[j] for j in rest]
+    if len(set(known)) < len(known):
         raise InputError(f"{lines.path}: every feature must be named once. Got a repeated name instead.")
-    if len(W) == 2:
+    if len(Z) == 2:
         raise InputError(
             f"{lines.path}: for two classes there is one plane. Got two instead. Keep that of the "
             "larger class, if one is minus the other."
         )
-    known = None
-    if len(W) > 1 and classes is not None:
+    labels = None
+    if len(Z) > 1 and classes is not None:
         order = np.argsort(classes)
-        known = classes[order]
-        if len(np.unique(known)) < len(known):
+        Z, labels = Z[order], classes[order]
+        if len(np.unique(labels)) < len(labels):
             raise InputError(f"{lines.path}: every class must have one plane. Got a repeated class.")
-        W, b = W[order], b[order]
     return LinearModel(
-        W,
-        b,
-        known,
-        np.array(names, dtype=object),
-        fit_intercept=bias,
+        Z[:, rest],
+        Z[:, bias[0]] if bias else np.zeros(len(Z)),
+        labels,
+        np.array(known, dtype=object),
+        fit_intercept=bool(bias),
         source="coef.csv",
     )
 

@@ -1,8 +1,6 @@
-"""A linear model that was trained elsewhere: its planes, its labels, and what its maker said of it.
+"""A linear model as its planes and labels: one that was trained elsewhere, or that is to be exported.
 
-The planes of any model that can be exported: weights, labels, and what the machines are.
-
-Linear classifiers of scikit-learn, with what they say of their training.
+With what its maker said of its training, :func:`audit` judges it on the training data.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -100,6 +98,11 @@ class LinearModel:
         return self.multi_class == "ovo"
 
     @property
+    def Z_(self) -> np.ndarray:
+        """The weights and the bias: a row (w, b) for each machine."""
+        return np.column_stack([self.coef_, self.intercept_])
+
+    @property
     def n_features_in_(self) -> int:
         """The number of features."""
         return int(self.coef_.shape[1])
@@ -134,8 +137,7 @@ class LinearModel:
         shell.n_features_in_ = model.n_features_in_
         if model.feature_names_in_ is not None and (hasattr(X, "columns") or isinstance(X, Rows)):
             shell.feature_names_in_ = model.feature_names_in_
-        Z = np.column_stack([model.coef_, model.intercept_])
-        F = Examples(read_X(shell, X), np.empty(0), 1.0).decisions(Z)
+        F = Examples(read_X(shell, X), np.empty(0), 1.0).decisions(model.Z_)
         if len(F) == 1:
             return np.asarray(F[0])
         k = len(F) if self.classes_ is None else len(self.classes_)
@@ -224,40 +226,32 @@ def _audit_pairs(
     return results
 
 
-class Planes(NamedTuple):
-    """f_k(x) = W_k·x + b_k for every machine k."""
-
-    W: np.ndarray
-    b: np.ndarray
-    classes: np.ndarray  # sorted; two at least
-    pairs: bool  # one machine per pair of classes
-    intercept: bool
-
-
-def planes(model: Any) -> Planes:
-    """Return the planes of a fitted estimator, or of an imported model."""
-    if isinstance(model, LinearClassifier):
+def exported(model: Any) -> tuple[LinearModel, np.ndarray]:
+    """Return a fitted estimator or an imported model as planes, and its classes, or 0, 1, …."""
+    if isinstance(model, LinearModel):
+        k = 2 if len(model.coef_) == 1 else len(model.coef_)
+        known = model if model.classes_ is not None else replace(model, classes_=np.arange(k))
+    elif isinstance(model, LinearClassifier):
         check_is_fitted(model)
-        classes = model.classes_
-        if len(classes) < 2:
+        if len(model.classes_) < 2:
             raise InputError(
                 "a model must know two classes to be exported. Got one, of a stream, instead."
             )
         scheme = model._fitted_scheme
-        pairs = scheme["multi_class"] == "ovo" and len(classes) > 2
-        return Planes(model.coef_, model.intercept_, classes, pairs, bool(scheme["fit_intercept"]))
-    if isinstance(model, LinearModel):
-        if model.classes_ is None:
-            k = 2 if len(model.coef_) == 1 else len(model.coef_)
-            classes = np.arange(k)
-        else:
-            classes = model.classes_
-        pairs = model.multi_class == "ovo" and len(classes) > 2
-        return Planes(model.coef_, model.intercept_, classes, pairs, model.fit_intercept)
-    raise InputError(
-        f"model must be a fitted estimator of maxmargin or a LinearModel. Got {type(model).__name__} "
-        "instead. Use from_sklearn for estimators of scikit-learn."
-    )
+        known = LinearModel(
+            model.coef_,
+            model.intercept_,
+            model.classes_,
+            multi_class=scheme["multi_class"],
+            fit_intercept=bool(scheme["fit_intercept"]),
+        )
+    else:
+        raise InputError(
+            "model must be a fitted estimator of maxmargin or a LinearModel. Got "
+            f"{type(model).__name__} instead. Use from_sklearn for estimators of scikit-learn."
+        )
+    classes = np.asarray(known.classes_)
+    return (replace(known, multi_class="ovr") if len(classes) == 2 else known), classes
 
 
 def from_sklearn(estimator: Any) -> LinearModel:

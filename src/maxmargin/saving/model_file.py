@@ -12,6 +12,7 @@ import json
 import os
 import re
 import zipfile
+from collections.abc import Hashable
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -24,17 +25,10 @@ from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
-from maxmargin.estimators.batch_perceptron import BatchPerceptron
-from maxmargin.estimators.hard_margin import HardMarginSVC
-from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.multiclass import machine_count, machine_labels
-from maxmargin.estimators.online import OnlineClassifier
-from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
-from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.files.numpy_files import read_array
 from maxmargin.saving.codec import (
+    ANYTHING,
     COUNT,
     FINITE,
     FLAG,
@@ -42,31 +36,34 @@ from maxmargin.saving.codec import (
     VALUE,
     Form,
     Parts,
-    Reader,
     arrays,
     bad,
     checked,
-    counts,
     decode_labels,
     encode_labels,
+    entries,
     listed,
+    mapped,
     maybe,
+    named,
+    object_vector,
     one_of,
     pack,
     plain,
     record,
 )
 from maxmargin.saving.coef_table import from_coef_csv
-from maxmargin.saving.liblinear import from_liblinear, read_bytes
-from maxmargin.saving.libsvm import from_libsvm
+from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, read_bytes
 from maxmargin.saving.linear_model import LinearModel
 from maxmargin.saving.model_state import (
-    decode_margins,
+    KINDS,
+    PERCEPTRONS,
+    check_parameters,
     decode_parameters,
-    decode_perceptron,
-    encode_margins,
     encode_parameters,
-    encode_perceptron,
+    restore_state,
+    state_form,
+    state_of,
 )
 
 FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
@@ -180,15 +177,15 @@ def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
         )
 
 
+PART = entries({"file": checked(TEXT, V1_PART.fullmatch, "a file name ending in .npz"), "sha256": TEXT})
+
+
 def _parts_of_version_1(content: dict[str, Any], target: Path) -> Parts:
     """Return the arrays that lie beside the file, if some do; the entry is taken out of the content."""
     if "part" not in content:
         return Parts()
-    reader = Reader(content.pop("part"), "part")
-    name, digest = reader.take("file", TEXT), reader.take("sha256", TEXT)
-    reader.done()
-    if not V1_PART.fullmatch(name):
-        raise InputError(f"part.file must be a file name ending in .npz. Got {name!r} instead.")
+    part = PART.read(content.pop("part"), "part", Parts())
+    name = part["file"]
     try:
         data = target.with_name(name).read_bytes()
     except FileNotFoundError:
@@ -198,94 +195,73 @@ def _parts_of_version_1(content: dict[str, Any], target: Path) -> Parts:
         ) from None
     except OSError as error:
         raise InputError(f"its part {name!r} cannot be read: {error.strerror or error}.") from error
-    if sha256(data).hexdigest() != digest:
+    if sha256(data).hexdigest() != part["sha256"]:
         raise InputError(
             f"its part {name!r} was changed after it was saved: the checksum does not match. "
             "Take an unchanged copy, or save the model again."
         )
-    return _unzip(data, name)
-
-
-def _unzip(data: bytes, name: str) -> Parts:
-    """Read arrays that were stored without compression: they are no larger than the file."""
-    arrays: dict[str, np.ndarray] = {}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(info.file_size for info in archive.infolist()) > len(data):
-                raise ValueError("its arrays lie on top of each other")
-            for info in archive.infolist():
-                if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
-                    raise ValueError("it holds something else than stored arrays")
-                with archive.open(info) as file:
-                    array = read_array(file, info.file_size, info.filename)
-                arrays[info.filename.removesuffix(".npy")] = np.array(array, order="C")
-    except (
-        ValueError,
-        OSError,
-        zipfile.BadZipFile,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
+        return Parts(_stored_arrays(data))
+    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
         raise InputError(f"its part {name!r} must hold arrays: {error}.") from None
-    return Parts(arrays)
 
 
-KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        Perceptron,
-        BatchPerceptron,
-        PocketPerceptron,
-        HardMarginSVC,
-        SoftMarginSVC,
-        SoftMarginSVCCV,
-    )
-}
+def _stored_arrays(data: bytes) -> dict[str, np.ndarray]:
+    """Return arrays that were stored without compression: they are no larger than the file."""
+    found: dict[str, np.ndarray] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if sum(info.file_size for info in members) > len(data):
+            raise ValueError("its arrays lie on top of each other")
+        for info in members:
+            if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
+                raise ValueError("it holds something else than stored arrays")
+            with archive.open(info) as file:
+                array = read_array(file, info.file_size, info.filename)
+            found[info.filename.removesuffix(".npy")] = np.array(array, order="C")
+    return found
 
 
 POSITIVE = maybe(checked(FINITE, lambda v: v > 0, "a number > 0"))
-CLASS_WEIGHT = checked(
-    VALUE, lambda v: v in (None, "balanced") or isinstance(v, dict), "None, 'balanced' or a dict"
-)
 CLASSES = Form(
     lambda labels: encode_labels(labels, free=GRANTED_BYTES),
     lambda value, name, _: decode_labels(value, name, free=GRANTED_BYTES),
 )
-LINEAR_KEYS = {
-    "multi_class": "multi_class",
-    "loss": "loss",
-    "C": "C",
-    "class_weight": "class_weight",
-    "fit_intercept": "fit_intercept",
-    "intercept_scaling": "intercept_scaling",
-    "grows": "grows",
-    "source": "source",
-    "classes_": "classes",
-    "feature_names_in_": "names",
-}
+NAMES = Form(
+    lambda names: encode_labels(np.asarray(names, dtype=object)),
+    lambda value, name, _: decode_labels(value, name).astype(object),
+)
+HEAD = {"format": TEXT, "version": COUNT, "library": TEXT, "model": TEXT}
 LINEAR = record(
     LinearModel,
-    LINEAR_KEYS,
+    called={"feature_names_in_": "names", "Z_": "weights"},
+    omit=("coef_", "intercept_"),
     optional=("classes_", "feature_names_in_"),
-    make=dict,
+    make=lambda Z_, **known: LinearModel(Z_[:, :-1], Z_[:, -1], **known),
     multi_class=one_of("ovr", "ovo"),
     C=POSITIVE,
-    class_weight=CLASS_WEIGHT,
+    class_weight=checked(
+        VALUE, lambda v: v in (None, "balanced") or isinstance(v, dict), "None, 'balanced' or a dict"
+    ),
     intercept_scaling=POSITIVE,
     classes_=CLASSES,
-    feature_names_in_=listed(TEXT, lambda names: np.array(names, dtype=object)),
+    feature_names_in_=mapped(listed(TEXT), list, object_vector),
+    Z_=arrays(float, None, None),
 )
-
-
-def _write_linear(model: LinearModel) -> dict[str, Any]:
-    return {**LINEAR.write(model), "weights": np.column_stack([model.coef_, model.intercept_])}
-
-
-def _read_linear(reader: Reader) -> LinearModel:
-    Z = reader.take("weights", arrays(float, None, None))
-    known = LINEAR.read(reader.rest(), "", reader.parts)
-    return LinearModel(Z[:, :-1], Z[:, -1], **known)
+TEXTS = listed(TEXT)
+# How the command line read the file that the model was fitted to.
+ENCODING = entries(
+    {"label": TEXT, "columns": TEXTS, "header": FLAG, "first_index": COUNT, "categories": named(TEXTS)},
+    ("label", "columns", "header", "first_index", "categories"),
+)
+UNFITTED = {"parameters": ANYTHING, "encoding": ENCODING}
+FITTED = {
+    "classes": CLASSES,
+    "features": entries({"count": COUNT, "names": NAMES}, ["names"]),
+    "scheme": ANYTHING,
+    "weights": ANYTHING,
+    "state": ANYTHING,
+}
 
 
 def to_dict(model: Any) -> dict[str, Any]:
@@ -329,17 +305,17 @@ def from_dict(content: dict[str, Any]) -> Any:
 
 def describe(model: Any) -> dict[str, Any]:
     """Return the state of a model as plain values and arrays."""
-    head: dict[str, Any] = {"format": FORMAT, "version": 1, "library": __version__}
-    if type(model) is LinearModel:
-        return {**head, "model": "LinearModel", **_write_linear(model)}
     name = type(model).__name__
+    head: dict[str, Any] = {"format": FORMAT, "version": 1, "library": __version__, "model": name}
+    if type(model) is LinearModel:
+        return {**head, **LINEAR.write(model)}
     if type(model) is not KINDS.get(name):
         raise InputError(
             f"model must be an estimator of maxmargin ({', '.join(KINDS)}) to be saved. Got {name} "
             "instead. Of a pipeline save the last step, or use joblib."
         )
-    _check(model)
-    head |= {"model": name, "parameters": encode_parameters(model)}
+    check_parameters(model)
+    head["parameters"] = encode_parameters(model)
     if "encoding_" in vars(model):
         head["encoding"] = model.encoding_
     if "classes_" not in vars(model):
@@ -349,22 +325,24 @@ def describe(model: Any) -> dict[str, Any]:
         raise InputError(
             "the weights of a model must be finite to be saved. Got nan or infinity instead."
         )
-    fitted: dict[str, Any] = {
-        "classes": CLASSES.write(model.classes_),
-        "features": {"count": int(model.n_features_in_)},
-        "scheme": {name: _plain(value) for name, value in model._fitted_scheme.items()},
-        "weights": Z,
-    }
+    features = {"count": model.n_features_in_}
     if hasattr(model, "feature_names_in_"):
-        fitted["features"]["names"] = encode_labels(np.asarray(model.feature_names_in_, dtype=object))
-    state = encode_margins(model) if isinstance(model, MarginClassifier) else encode_perceptron(model)
-    return {**head, **fitted, "state": state}
+        features["names"] = model.feature_names_in_
+    labels = machine_labels(model.classes_, model._fitted_scheme["multi_class"])
+    fitted = {
+        "classes": model.classes_,
+        "features": features,
+        "scheme": {name: v if type(v) is str else bool(v) for name, v in model._fitted_scheme.items()},
+        "weights": Z,
+        "state": state_form(type(model), labels, Z).write(state_of(model, labels, Z)),
+    }
+    return {**head, **entries(FITTED).write(fitted)}
 
 
 def restore(content: Any, parts: Parts | None = None) -> Any:
     """Return the model that :func:`describe` described; every entry is checked, and nothing is run."""
     try:
-        return _restore(Reader(content, "", parts))
+        return _restore(content, Parts() if parts is None else parts)
     except InputError:
         raise
     except RecursionError:
@@ -373,73 +351,51 @@ def restore(content: Any, parts: Parts | None = None) -> Any:
         raise InputError(f"this is not the description of a model: {error!r}.") from error
 
 
-def _restore(reader: Reader) -> Any:
-    if reader.take("format", TEXT) != FORMAT:
-        raise InputError(f"format must be {FORMAT!r}. Got another instead.")
-    version = reader.take("version", counts(1))
-    if version > VERSION:
+def _restore(content: Any, parts: Parts) -> Any:
+    if type(content) is not dict:
+        raise bad("", "an object", content)
+    head = entries(HEAD).read({key: content[key] for key in HEAD if key in content}, "", parts)
+    body = {key: value for key, value in content.items() if key not in HEAD}
+    kind, version = head["model"], head["version"]
+    if head["format"] != FORMAT:
+        raise bad("format", repr(FORMAT), head["format"])
+    if not 1 <= version <= VERSION:
         raise InputError(
-            f"this model has format version {version}, and maxmargin {__version__} reads up to "
-            f"{VERSION}. Update maxmargin."
+            f"version must be from 1 to {VERSION} for maxmargin {__version__}. Got {version} instead. "
+            "Update maxmargin."
         )
-    reader.take("library", TEXT)
-    kind = reader.take("model", TEXT)
     if kind == "LinearModel":
-        return _read_linear(reader)
+        return LINEAR.read(body, "", parts)
     if kind not in KINDS:
         raise bad("model", f"one of {', '.join(KINDS)}, LinearModel", kind)
-    model = decode_parameters(reader.take("parameters"), KINDS[kind], "parameters")
-    _check(model)
-    if "encoding" in reader:
-        model.encoding_ = _read_encoding(reader.reader("encoding"))
-    if "classes" in reader:
-        _restore_fitted(model, reader)
-    reader.done()
+    known = UNFITTED | FITTED if "classes" in body else UNFITTED
+    found = entries(known, ["encoding"]).read(body, "", parts)
+    model = decode_parameters(found["parameters"], KINDS[kind], "parameters")
+    check_parameters(model)
+    if "encoding" in found:
+        model.encoding_ = found["encoding"]
+    if "classes" in found:
+        _restore_fitted(model, found, parts)
     return model
 
 
-def _restore_fitted(model: LinearClassifier, reader: Reader) -> None:
-    classes = reader.take("classes", CLASSES)
-    least = 1 if isinstance(model, OnlineClassifier) else 2
-    values = classes.tolist()
+def _restore_fitted(model: LinearClassifier, found: dict[str, Any], parts: Parts) -> None:
+    model.classes_, model.n_features_in_ = found["classes"], found["features"]["count"]
+    values, d = model.classes_.tolist(), model.n_features_in_
+    least = 1 if isinstance(model, PERCEPTRONS) else 2
     if len(values) < least or not all(a < b for a, b in pairwise(values)):
         raise bad("classes", "distinct labels in ascending order", values)
-    features = reader.reader("features")
-    d = features.take("count", COUNT)
-    model.classes_, model.n_features_in_ = classes, d
-    if "names" in features:
-        names = decode_labels(features.take("names"), "features.names")
+    if "names" in found["features"]:
+        names = model.feature_names_in_ = found["features"]["names"]
         if len(names) != d or any(type(name) is not str for name in names.tolist()):
             raise bad("features.names", f"a list of {d} texts", names.tolist())
-        model.feature_names_in_ = names.astype(object)
-    features.done()
-    model._fitted_scheme = _scheme(model, reader.take("scheme"))
-    multi_class = model._fitted_scheme["multi_class"]
-    Z = reader.take("weights", arrays(float, machine_count(len(classes), multi_class), d + 1))
-    labels = machine_labels(classes, multi_class)  # after the weights: of pairs there may be many
-    state = reader.reader("state")
-    if isinstance(model, MarginClassifier):
-        decode_margins(model, state, Z, labels)
-    elif isinstance(model, OnlineClassifier):
-        decode_perceptron(model, state, Z, labels)
-    state.done()
-
-
-TEXTS = listed(TEXT)
-ENCODING = {"label": TEXT, "columns": TEXTS, "header": FLAG, "first_index": COUNT}
-
-
-def _read_encoding(reader: Reader) -> dict[str, Any]:
-    """Return how the command line read the file that the model was fitted to."""
-    found = {key: reader.take(key, form) for key, form in ENCODING.items() if key in reader}
-    if "categories" in reader:
-        words = reader.reader("categories")
-        found["categories"] = {
-            name: TEXTS.read(value, words.called(name), words.parts)
-            for name, value in words.rest().items()
-        }
-    reader.done()
-    return found
+    scheme = model._fitted_scheme = _scheme(model, found["scheme"])
+    machines = machine_count(len(values), scheme["multi_class"])
+    Z = arrays(float, machines, d + 1).read(found["weights"], "weights", parts)
+    # After the weights: of pairs there may be many.
+    labels: list[Hashable] = machine_labels(model.classes_, scheme["multi_class"])
+    state = state_form(type(model), labels, Z).read(found["state"], "state", parts)
+    restore_state(model, state, labels, Z)
 
 
 def _scheme(model: Any, value: Any) -> dict[str, Any]:
@@ -451,19 +407,6 @@ def _scheme(model: Any, value: Any) -> dict[str, Any]:
         if v not in ("ovr", "ovo") if key == "multi_class" else type(v) is not bool:
             raise bad(f"scheme.{key}", "as it was fitted", v)
     return dict(value)
-
-
-def _check(model: Any) -> None:
-    """Parameters that ``fit`` would refuse are refused here too."""
-    if isinstance(model, SoftMarginSVCCV):
-        model._machine()._check_params()
-        read_Cs(model.Cs)
-    else:
-        model._check_params()
-
-
-def _plain(value: Any) -> Any:
-    return bool(value) if isinstance(value, np.bool_) else value
 
 
 # Sealed texts.
@@ -547,8 +490,9 @@ def _refuse(word: str) -> NoReturn:
 
 
 PICKLES = (b"\x80", b"\x78\x9c", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
-BEGINNING = 1 << 16
+BEGINNING = 1 << 16  # bytes of a file that tell what it is
 OURS = b'"format": "maxmargin-model"'
+OF_OTHERS = re.compile(rb"^(solver|svm)_type ", re.MULTILINE)
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
@@ -561,13 +505,10 @@ def is_model(path: str | os.PathLike[str]) -> bool:
     False
     """
     try:
-        if not Path(path).is_file():  # what is read from a pipe is gone
-            return False
-        with Path(path).open("rb") as file:
-            start = file.read(BEGINNING)
-    except (OSError, ValueError):
+        start = read_bytes(path, BEGINNING) if Path(path).is_file() else b""  # pipes are read once
+    except (InputError, ValueError):
         return False
-    return OURS in start or bool(re.search(rb"^(solver_type|svm_type) ", start, re.MULTILINE))
+    return OURS in start or OF_OTHERS.search(start) is not None
 
 
 def read_any(path: str | os.PathLike[str]) -> Any:
@@ -601,10 +542,8 @@ def read_any(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{path}: a model file is not empty. This one is.")
     if text.startswith(b"{"):
         return load(path)
-    if re.search(rb"^solver_type ", text, re.MULTILINE):
-        return from_liblinear(path)
-    if re.search(rb"^svm_type ", text, re.MULTILINE):
-        return from_libsvm(path)
+    if found := OF_OTHERS.search(text):
+        return from_liblinear(path) if found[1] == b"solver" else from_libsvm(path)
     if start.startswith(PICKLES):
         raise InputError(
             f"{path}: a model must be text: JSON of maxmargin, LIBLINEAR, LIBSVM or a table. Got a "

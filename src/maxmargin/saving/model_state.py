@@ -25,34 +25,35 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.batch_perceptron import BatchPerceptron
+from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import Log
-from maxmargin.estimators.online import MIN_ROOM, OnlineClassifier
+from maxmargin.estimators.online import MIN_ROOM
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.soft_margin import SoftMarginSVC
+from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.saving.codec import (
-    ANYTHING,
     COUNT,
     FINITE,
     FRACTION_TEXT,
     NUMBER,
-    TEXT,
     VALUE,
     Form,
     Parts,
-    Reader,
     arrays,
     bad,
     checked,
     counts,
     decode,
     encode,
+    entries,
     listed,
+    mapped,
     maybe,
+    object_vector,
     one_of,
     record,
     row,
@@ -67,6 +68,7 @@ RULES: dict[str, Any] = {
     if name not in ("Progress", "StopReason", "StoppingRule")
 }
 COMBINED: dict[str, Any] = {"any": AnyOf, "all": AllOf}
+MAX_RULE_DEPTH = 100
 # Splitters that are nothing but their parameters.
 SPLITTERS: dict[str, tuple[str, ...]] = {
     "KFold": ("n_splits", "shuffle", "random_state"),
@@ -96,15 +98,15 @@ def decode_parameters(value: Any, kind: Any, name: str) -> Any:
 
 
 def _encode_parameter(value: Any, name: str) -> Any:
-    if isinstance(value, StoppingRule):
-        return {"stop": _encode_rule(value)}
-    if isinstance(value, np.random.RandomState):
-        return {"random_state": _encode_random_state(value, name)}
-    splitter = type(value).__name__
-    if splitter in SPLITTERS and type(value) is getattr(model_selection, splitter):
-        inside = {key: _encode_parameter(getattr(value, key), name) for key in SPLITTERS[splitter]}
-        return {"splitter": splitter, "parameters": inside}
     try:
+        if isinstance(value, StoppingRule):
+            return {"stop": _encode_rule(value)}
+        if isinstance(value, np.random.RandomState):
+            return {"random_state": RANDOM_STATE.write(value)}
+        splitter = type(value).__name__
+        if splitter in SPLITTERS and type(value) is getattr(model_selection, splitter):
+            inside = {key: _encode_parameter(getattr(value, key), name) for key in SPLITTERS[splitter]}
+            return {"splitter": splitter, "parameters": inside}
         return encode(value, name)
     except InputError as error:
         last = name.rsplit(" ", 1)[-1]
@@ -117,102 +119,102 @@ def _decode_parameter(value: Any, name: str) -> Any:
     if value.keys() == {"stop"}:
         return _decode_rule(value["stop"], name, 0)
     if value.keys() == {"random_state"}:
-        return _decode_random_state(Reader(value["random_state"], name))
-    if value.keys() == {"splitter", "parameters"}:
-        reader = Reader(value, name)
-        splitter, inside = reader.take("splitter", TEXT), reader.reader("parameters").rest()
-        if splitter not in SPLITTERS or inside.keys() != set(SPLITTERS[splitter]):
-            raise bad(name, f"one of the splitters {', '.join(SPLITTERS)}", value)
-        try:
-            return getattr(model_selection, splitter)(
-                **{k: _decode_parameter(v, name) for k, v in inside.items()}
-            )
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{name}: {error}") from None
-    return decode(value, name)
+        return RANDOM_STATE.read(value["random_state"], name, Parts())
+    if value.keys() != {"splitter", "parameters"}:
+        return decode(value, name)
+    splitter, inside = value["splitter"], value["parameters"]
+    if type(splitter) is not str or type(inside) is not dict or splitter not in SPLITTERS:
+        raise bad(name, f"one of the splitters {', '.join(SPLITTERS)}", value)
+    if inside.keys() != set(SPLITTERS[splitter]):
+        raise bad(f"{name}.parameters", f"those of {splitter}", inside)
+    try:
+        given = {k: _decode_parameter(v, name) for k, v in inside.items()}
+        return getattr(model_selection, splitter)(**given)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name}: {error}") from None
 
 
-def _encode_rule(rule: StoppingRule) -> dict[str, Any]:
-    if isinstance(rule, AnyOf | AllOf):
-        word = "any" if isinstance(rule, AnyOf) else "all"
-        return {word: [_encode_rule(part) for part in rule.rules]}
+def _encode_rule(rule: Any) -> dict[str, Any]:
+    for word, kind in COMBINED.items():
+        if isinstance(rule, kind):
+            return {word: [_encode_rule(part) for part in rule.rules]}
     name = type(rule).__name__
     if type(rule) is not RULES.get(name):
         raise InputError(
             f"the parameter stop must be made of rules of maxmargin.stopping to be saved. Got {name} "
-            "instead. Set it to None before saving: set_params(stop=None)."
+            "instead."
         )
-    return {"rule": name, **{f.name: encode(getattr(rule, f.name), f.name) for f in fields(rule)}}  # type: ignore[arg-type]
+    return {"rule": name, **{f.name: encode(getattr(rule, f.name), f.name) for f in fields(rule)}}
 
 
 def _decode_rule(value: Any, name: str, depth: int) -> StoppingRule:
-    if type(value) is dict and len(value) == 1 and depth < 100:
-        ((word, parts),) = value.items()
-        if word in COMBINED and type(parts) is list and parts:
-            combined: StoppingRule = COMBINED[word](
-                tuple(_decode_rule(part, name, depth + 1) for part in parts)
-            )
-            return combined
-    reader = Reader(value, name)
-    kind = RULES.get(reader.take("rule", TEXT))
-    inside = {key: decode(v, f"{name}.{key}") for key, v in reader.rest().items()}
-    if kind is None or not inside.keys() <= {f.name for f in fields(kind)}:
-        raise bad(name, "rules of maxmargin.stopping", value)
+    given = {**value} if type(value) is dict and depth < MAX_RULE_DEPTH else {}
+    word = next(iter(given), None)
     try:
-        rule: StoppingRule = kind(**inside)
-    except TypeError:  # a budget is missing
+        if len(given) == 1 and word in COMBINED and type(given[word]) is list and given[word]:
+            parts = tuple(_decode_rule(part, name, depth + 1) for part in given[word])
+            combined: StoppingRule = COMBINED[word](parts)
+            return combined
+        kind = RULES[given.pop("rule")]
+        rule: StoppingRule = kind(**{key: decode(v, f"{name}.{key}") for key, v in given.items()})
+    except (LookupError, TypeError):  # no such rule, a field that it has not, or a budget is missing
         raise bad(name, "rules of maxmargin.stopping", value) from None
     return rule
 
 
-def _encode_random_state(state: np.random.RandomState, name: str) -> dict[str, Any]:
+# Generators of random numbers.
+
+
+def _of_random_state(state: np.random.RandomState) -> dict[str, Any]:
     found: Any = state.get_state(legacy=False)
     if found["bit_generator"] != "MT19937":
-        raise InputError(f"{name} must use the generator MT19937 to be saved. Got another instead.")
-    inner = found["state"]
-    return {
-        "key": inner["key"].tolist(),
-        "pos": int(inner["pos"]),
-        "has_gauss": int(found["has_gauss"]),
-        "gauss": float(found["gauss"]),
-    }
+        raise InputError(
+            "a RandomState must use the generator MT19937 to be saved. Got another instead."
+        )
+    return {**found, **found["state"]}
 
 
-def _decode_random_state(reader: Reader) -> np.random.RandomState:
-    key = reader.take("key", arrays(int, 624))
-    pos, has_gauss = reader.take("pos", counts(0, 624)), reader.take("has_gauss", counts(0, 1))
-    gauss = reader.take("gauss", FINITE)
-    reader.done()
-    if key.min() < 0 or key.max() >= 2**32:
-        raise InputError(f"{reader.name} must be the state of a random generator. Got another instead.")
+def _random_state(found: dict[str, Any]) -> np.random.RandomState:
     state = np.random.RandomState(0)
-    state.set_state(("MT19937", key.astype(np.uint32), pos, has_gauss, gauss))
+    key = found["key"].astype(np.uint32)
+    state.set_state(("MT19937", key, found["pos"], found["has_gauss"], found["gauss"]))
     return state
 
 
-GENERATOR_LIMITS = {"state": 2**128, "inc": 2**128, "has_uint32": 2, "uinteger": 2**32}
-
-
-def _encode_generator(rng: np.random.Generator) -> dict[str, Any]:
+def _of_generator(rng: np.random.Generator) -> dict[str, Any]:
     found: Any = rng.bit_generator.state
-    numbers = {**found, **found["state"]}
-    return {
-        "generator": found["bit_generator"],
-        **{key: int(numbers[key]) for key in GENERATOR_LIMITS},
-    }
+    return {**found, **found["state"], "generator": found["bit_generator"]}
 
 
-def _decode_generator(reader: Reader) -> np.random.Generator:
-    reader.take("generator", one_of("PCG64"))
-    n = {key: reader.take(key, counts(0, most - 1)) for key, most in GENERATOR_LIMITS.items()}
-    reader.done()
-    if not n["inc"] % 2:
-        raise bad(f"{reader.name}.inc", "odd", n["inc"])
+def _generator(found: dict[str, Any]) -> np.random.Generator:
     rng = np.random.default_rng(0)
-    inner = {"state": n.pop("state"), "inc": n.pop("inc")}
-    rng.bit_generator.state = {"bit_generator": "PCG64", "state": inner, **n}
+    inner = {"state": found.pop("state"), "inc": found.pop("inc")}
+    rng.bit_generator.state = {**found, "bit_generator": found.pop("generator"), "state": inner}
     return rng
 
+
+WORD_LIMIT = 2**32
+KEY = checked(
+    arrays(int, 624), lambda key: key.min() >= 0 and key.max() < WORD_LIMIT, "624 words of 32 bits"
+)
+RANDOM_STATE = mapped(
+    entries({"key": KEY, "pos": counts(0, 624), "has_gauss": counts(0, 1), "gauss": FINITE}),
+    _of_random_state,
+    _random_state,
+)
+GENERATOR = mapped(
+    entries(
+        {
+            "generator": one_of("PCG64"),
+            "state": counts(0, 2**128 - 1),
+            "inc": checked(counts(0, 2**128 - 1), lambda n: n % 2, "odd"),
+            "has_uint32": counts(0, 1),
+            "uinteger": counts(0, WORD_LIMIT - 1),
+        }
+    ),
+    _of_generator,
+    _generator,
+)
 
 # Why a run ended, with the verdict and its proof where these were the reason.
 
@@ -232,22 +234,17 @@ def _is_label(value: Any) -> bool:
     return True
 
 
-def _fractions(values: list[Any]) -> np.ndarray:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
-
-
 LABEL = checked(VALUE, _is_label, "a label")
-NUMBERS = listed(NUMBER, lambda values: np.array(values, dtype=np.float64))
+NUMBERS = mapped(listed(NUMBER), list, lambda values: np.array(values, dtype=np.float64))
+FRACTIONS = mapped(listed(FRACTION_TEXT), list, object_vector)
 ROWS = arrays(int, None)
 WITNESS = checked(
     record(
         Witness,
         positive=ROWS,
-        positive_weights=listed(FRACTION_TEXT, _fractions),
+        positive_weights=FRACTIONS,
         negative=ROWS,
-        negative_weights=listed(FRACTION_TEXT, _fractions),
+        negative_weights=FRACTIONS,
         point=NUMBERS,
     ),
     lambda v: len(v.positive) == len(v.positive_weights) and len(v.negative) == len(v.negative_weights),
@@ -271,176 +268,259 @@ REASON = record(StopReason, optional=("verdict",), verdict=VERDICT)
 
 # The runs of a perceptron.
 
-WHOLE = ("epoch", "mistakes")
+COLUMNS = {
+    name: listed(COUNT if name in ("epoch", "mistakes") else NUMBER) for name in History.columns()
+}
+HISTORY = mapped(
+    checked(
+        entries(COLUMNS),
+        lambda found: len(set(map(len, found.values()))) == 1,
+        "a history with columns of the same length",
+    ),
+    lambda history: {name: [getattr(epoch, name) for epoch in history] for name in COLUMNS},
+    lambda found: History([Epoch(*line) for line in zip(*(found[n] for n in COLUMNS), strict=True)]),
+)
 
 
-def _write_log(log: Log) -> dict[str, Any]:
-    written = {
-        "mistakes": int(log.mistakes),
-        "best_error": NUMBER.write(log.best_error),
-        "reason": REASON.write(log.reason),
-        "history": write_history(log.history),
-    }
-    if log.trace is not None:
-        written["trace"] = write_trace(log.trace)
-    return written
-
-
-def _read_log(reader: Reader, label: Hashable, d: int) -> Log:
-    """Return the log of the machine with this label, on d features."""
-    log = Log(
-        label,
-        reason=reader.take("reason", REASON),
-        history=read_history(reader.reader("history")),
-        mistakes=reader.take("mistakes", COUNT),
-        trace=read_trace(reader.reader("trace"), d) if "trace" in reader else None,
-        best_error=reader.take("best_error", NUMBER),
-    )
-    reader.done()
-    return log
-
-
-def write_history(history: History) -> dict[str, Any]:
-    """Return the columns of a history."""
-    written = dict.fromkeys(History.columns(), NUMBER.write) | dict.fromkeys(WHOLE, int)
-    return {name: [write(getattr(e, name)) for e in history] for name, write in written.items()}
-
-
-def read_history(reader: Reader) -> History:
-    """Return the history that :func:`write_history` wrote."""
-    columns = {name: reader.take(name, arrays(int, None)).tolist() for name in WHOLE}
-    length = len(columns["epoch"])
-    for name in History.columns():
-        if name not in columns:
-            columns[name] = reader.take(name, row([NUMBER] * length))
-    reader.done()
-    if len(columns["mistakes"]) != length:
-        raise bad(reader.called("mistakes"), f"a list of {length}", columns["mistakes"])
-    return History([Epoch(*line) for line in zip(*(columns[n] for n in History.columns()), strict=True)])
-
-
-def write_trace(trace: Trace) -> dict[str, Any]:
-    """Return the start of a trace and its updates, as arrays."""
+def _of_trace(trace: Trace) -> dict[str, Any]:
     return {
-        "start": np.asarray(trace.start, dtype=np.float64),
-        "steps": np.array([u.step for u in trace], dtype=np.int64),
-        "rows": np.array([u.row for u in trace], dtype=np.int64),
-        "margins": np.array([u.margin for u in trace], dtype=np.float64),
+        "start": trace.start,
+        "steps": [u.step for u in trace],
+        "rows": [u.row for u in trace],
+        "margins": [u.margin for u in trace],
         "weights": trace.weights[1:],
     }
 
 
-def read_trace(reader: Reader, d: int) -> Trace:
-    """Return the trace on d features that :func:`write_trace` wrote."""
-    start = reader.take("start", arrays(float, d + 1))
-    steps = reader.take("steps", arrays(int, None)).tolist()
-    rows = reader.take("rows", arrays(int, len(steps))).tolist()
-    margins = reader.take("margins", arrays(float, len(steps))).tolist()
-    weights = reader.take("weights", arrays(float, len(steps), d + 1))
-    reader.done()
-    return Trace(start, [Update(*update) for update in zip(steps, rows, margins, weights, strict=True)])
+def _trace(found: dict[str, Any]) -> Trace:
+    columns = [found[name].tolist() for name in ("steps", "rows", "margins")]
+    updates = zip(*columns, found["weights"], strict=True)
+    return Trace(found["start"], [Update(*update) for update in updates])
 
 
-BY_LABEL = ("best_error_", "best_update_", "unpolished_error_")
-
-
-def encode_perceptron(model: Any) -> dict[str, Any]:
-    """Return what a fitted perceptron holds beside classes and weights."""
-    d, room = model.n_features_in_, model._state.Z.shape[1] - 1
-    written: dict[str, Any] = {
-        "n_iter": int(model.n_iter_),
-        "n_mistakes": int(model.n_mistakes_),
-        "machines": [_write_log(log) for log in model._logs],
+def trace_form(d: int) -> Form:
+    """Return the form of traces on d features: their start and their updates, as arrays."""
+    forms = {
+        "start": arrays(float, d + 1),
+        "steps": ROWS,
+        "rows": ROWS,
+        "margins": arrays(float, None),
+        "weights": arrays(float, None, d + 1),
     }
-    if len(model._logs) > 1:
-        written["reason"] = REASON.write(model.stop_reason_)
-    if room != d:
-        written["room"] = room
-    if "feature_index_" in vars(model):
-        index = model.feature_index_
-        written["index"] = [encode(name, "a feature name") for name in sorted(index, key=index.get)]
-    if "_rng" in vars(model):
-        written["rng"] = _encode_generator(model._rng)
-    if isinstance(model, (Perceptron, PocketPerceptron)):
-        state = model._state
-        written["running"] = _narrow(state.Z, d)
-        written["counts"] = state.counts.copy()
-        if state.U.shape[1]:
-            written["average"] = _narrow(state.U, d)
-    if isinstance(model, PocketPerceptron):
-        written["runs"] = np.array(model._state.runs)
-        for name in BY_LABEL:
-            value = getattr(model, name)
-            values = list(value.values()) if isinstance(value, dict) else [value]
-            written[name.rstrip("_")] = [NUMBER.write(v) for v in values]
-        bounds = vars(model).get("_lower_bounds")
-        if bounds is not None and not any(map(callable, bounds)):  # they have been asked for
-            written["error_lower_bound"] = [NUMBER.write(v) for v in bounds]
-    return written
+    fits = checked(
+        entries(forms),
+        lambda found: len({len(found[name]) for name in forms if name != "start"}) == 1,
+        "a trace with arrays of the same length",
+    )
+    return mapped(fits, _of_trace, _trace)
 
 
-def decode_perceptron(
-    model: OnlineClassifier, reader: Reader, Z: np.ndarray, labels: list[Hashable]
-) -> None:
-    """Put the state written into a model that has its classes; Z are the weights it predicts with."""
-    d, k = Z.shape[1] - 1, len(labels)
-    model.n_iter_ = reader.take("n_iter", COUNT)
-    model.n_mistakes_ = reader.take("n_mistakes", COUNT)
-    machines = zip(labels, reader.readers("machines", k), strict=True)
-    model._logs = [_read_log(one, label, d) for label, one in machines]
-    model.stop_reason_ = model._logs[0].reason
+# Margin machines.
+
+KNOWN = checked(NUMBER, lambda v: not math.isnan(v), "a number")
+ASCENDING = checked(
+    ROWS,
+    lambda rows: not len(rows) or (rows[0] >= 0 and np.all(np.diff(rows) > 0)),
+    "numbers of rows, ascending",
+)
+POSITIVE = checked(arrays(float, None), lambda values: np.all(values > 0.0), "a list of numbers > 0")
+
+
+def _fits(machine: dict[str, Any]) -> bool:
+    """Whether there is a number for every support row and for every late row, all of them below n."""
+    support, late = machine["support_"], machine["late_"]
+    rows = all(not len(each) or each[-1] < machine["n_rows"] for each in (support, late))
+    dual = len(support) == len(machine["support_dual_"]) == len(machine["support_bound_"])
+    return rows and dual and len(late) == len(machine["late_slack_"])
+
+
+MACHINE = checked(
+    record(
+        MarginMachine,
+        called={
+            "n_rows": "rows",
+            "support_dual_": "dual",
+            "support_bound_": "bound",
+            "late_slack_": "slack",
+        },
+        omit=("label", "coef_", "intercept_", "n_passes_"),
+        optional=("solver_",),  # files of earlier versions do not say, and there was one way then
+        make=dict,
+        n_rows=counts(1),
+        support_=ASCENDING,
+        support_dual_=POSITIVE,
+        support_bound_=arrays(bool, None),
+        late_=ASCENDING,
+        late_slack_=POSITIVE,
+        certificate_=record(Certificate, primal=KNOWN, dual=KNOWN),
+        solver_=one_of(*SOLVERS[1:]),
+    ),
+    _fits,
+    "a machine with a multiplier for each support row and a slack for each late row, below its rows",
+)
+# What a fitted estimator holds beside classes and weights.
+
+C_OF_FIT = {"fitted_C": ("_fitted_C", FINITE)}
+SCORES = mapped(
+    listed(listed(NUMBER)), np.ndarray.tolist, lambda table: np.array(table, dtype=np.float64)
+)
+CHOICE_OF_C = {
+    "chosen_C": ("C_", FINITE),
+    "Cs": ("Cs_", arrays(float, None)),
+    "scores": ("scores_", checked(SCORES, lambda scores: scores.ndim == 2, "a table of scores")),
+}
+MARGIN_ATTRIBUTES: dict[type, dict[str, tuple[str, Form]]] = {
+    HardMarginSVC: {},
+    SoftMarginSVC: C_OF_FIT,
+    SoftMarginSVCCV: C_OF_FIT | CHOICE_OF_C,
+}
+PERCEPTRONS = (Perceptron, BatchPerceptron, PocketPerceptron)
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*PERCEPTRONS, *MARGIN_ATTRIBUTES)}
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters that ``fit`` would refuse."""
+    if isinstance(model, SoftMarginSVCCV):
+        model._machine()._check_params()
+        read_Cs(model.Cs)
+    else:
+        model._check_params()
+
+
+def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, tuple[str, Form]]:
+    """By entry of the state of an estimator with weights Z: its attribute, and its form."""
+    k, d = len(labels), Z.shape[1] - 1
+    if kind in MARGIN_ATTRIBUTES:
+        machines = mapped(
+            row([MACHINE] * k),
+            lambda machines: list(machines.values()),
+            lambda found: {one[0]: _margin_machine(*one) for one in zip(labels, Z, found, strict=True)},
+        )
+        return {"machines": ("machines_", machines), **MARGIN_ATTRIBUTES[kind]}
+    log = record(
+        Log,
+        omit=["label"],
+        optional=["trace"],
+        make=dict,
+        mistakes=COUNT,
+        best_error=NUMBER,
+        reason=REASON,
+        history=HISTORY,
+        trace=trace_form(d),
+    )
+    logs = mapped(
+        row([log] * k),
+        list,
+        lambda found: [Log(label, **one) for label, one in zip(labels, found, strict=True)],
+    )
+    names = checked(row([LABEL] * d), lambda names: len(set(names)) == d, "a list of distinct names")
+    index = mapped(
+        names, lambda i: sorted(i, key=i.get), lambda names: {name: j for j, name in enumerate(names)}
+    )
+    known = {
+        "n_iter": ("n_iter_", COUNT),
+        "n_mistakes": ("n_mistakes_", COUNT),
+        "machines": ("_logs", logs),
+        "index": ("feature_index_", index),
+        "rng": ("_rng", GENERATOR),
+    }
     if k > 1:
-        model.stop_reason_ = reader.take("reason", REASON)
-    room = reader.take("room", counts(d + 1)) if "room" in reader else d
-    if room > max(MIN_ROOM, 2 * d):
-        raise bad(reader.called("room"), f"at most {max(MIN_ROOM, 2 * d)}", room)
-    if "index" in reader:
-        _decode_index(model, reader, d)
-    if "rng" in reader:
-        model._rng = _decode_generator(reader.reader("rng"))
-    if isinstance(model, (Perceptron, PocketPerceptron)):
-        model._state = _decode_state(reader, Z.shape, room)
+        known["reason"] = ("stop_reason_", REASON)
+    if kind is PocketPerceptron:
+        known["error_lower_bound"] = ("_lower_bounds", mapped(row([NUMBER] * k), list, list))
+        for name in ("best_error_", "best_update_", "unpolished_error_"):
+            known[name.rstrip("_")] = (name, _by_label(int if name == "best_update_" else float, labels))
+    return known
+
+
+def _margin_machine(label: Hashable, z: np.ndarray, found: dict[str, Any]) -> MarginMachine:
+    passes = found["certificate_"].n_passes
+    return MarginMachine(label, z[:-1].copy(), float(z[-1]), n_passes_=passes, **found)
+
+
+def _by_label(kind: type, labels: list[Hashable]) -> Form:
+    """The form of a number for each machine: the only one, or a dict from label to number."""
+    values = mapped(row([NUMBER] * len(labels)), list, lambda found: list(map(kind, found)))
+    if len(labels) == 1:
+        return mapped(values, lambda value: [value], lambda found: found[0])
+    return mapped(
+        values, lambda value: list(value.values()), lambda found: dict(zip(labels, found, strict=True))
+    )
+
+
+def state_form(kind: type, labels: list[Hashable], Z: np.ndarray) -> Form:
+    """Return the form of what a fitted estimator holds beside classes and weights."""
+    forms = {entry: form for entry, (_, form) in attributes(kind, labels, Z).items()}
+    if kind is SoftMarginSVCCV:
+        return checked(
+            entries(forms),
+            lambda found: found["scores"].shape[1] == len(found["Cs"]),
+            "a state with scores for every C",
+        )
+    if kind in MARGIN_ATTRIBUTES:
+        return entries(forms)
+    k, width = Z.shape
+    widest = max(MIN_ROOM, 2 * (width - 1))
+    forms["room"] = checked(counts(width), lambda room: room <= widest, f"at most {widest}")
+    if kind is not BatchPerceptron:
+        forms["running"] = forms["average"] = arrays(float, k, width)
+        forms["counts"] = checked(
+            arrays(int, k, 4),
+            lambda found: found.min() >= 0 and np.all(found[:, MADE] <= found[:, SEEN]),
+            "numbers ≥ 0, with no more updates than rows",
+        )
+    if kind is PocketPerceptron:
+        forms["runs"] = arrays(int, k, 2)
+    return entries(forms, ["index", "rng", "room", "average", "error_lower_bound"])
+
+
+def state_of(model: Any, labels: list[Hashable], Z: np.ndarray) -> dict[str, Any]:
+    """Return what a fitted estimator holds beside classes and weights, by entry."""
+    known, held, d = attributes(type(model), labels, Z), vars(model), Z.shape[1] - 1
+    found = {entry: held[name] for entry, (name, _) in known.items() if name in held}
+    if not isinstance(model, PERCEPTRONS):
+        return found
+    state = model._state
+    if state.Z.shape[1] != d + 1:
+        found["room"] = state.Z.shape[1] - 1
+    if not isinstance(model, BatchPerceptron):
+        found |= {"running": _narrow(state.Z, d), "counts": state.counts}
+    if state.U.shape[1]:
+        found["average"] = _narrow(state.U, d)
+    if isinstance(model, PocketPerceptron):
+        found["runs"] = state.runs
+        if any(map(callable, found.get("error_lower_bound", ()))):  # nobody has asked for it
+            del found["error_lower_bound"]
+    return found
+
+
+def restore_state(model: Any, found: dict[str, Any], labels: list[Hashable], Z: np.ndarray) -> None:
+    """Put the state into an estimator that has its classes; Z are the weights it predicts with."""
+    for entry, (name, _) in attributes(type(model), labels, Z).items():
+        if entry in found:
+            setattr(model, name, found[entry])
+    if type(model) in MARGIN_ATTRIBUTES:
+        model._Z = Z
+        model.n_iter_ = model.n_passes_ = max(m.n_passes_ for m in model.machines_.values())
+        return
+    model.stop_reason_ = found.get("reason", model._logs[0].reason)
+    room = found.get("room", Z.shape[1] - 1)
+    if "running" in found:
+        average = found.get("average")
+        U = np.zeros((len(Z), 0)) if average is None else _widened(average, room)
+        model._state = State(_widened(found["running"], room), U, found["counts"])
     if isinstance(model, Perceptron):
         _check_predictors(model, Z)
     elif isinstance(model, PocketPerceptron):
-        model._state.pocket = _widened(Z, room)
-        model._state.runs = reader.take("runs", arrays(int, k, 2))
-        if "error_lower_bound" in reader:
-            model._lower_bounds = list(reader.take("error_lower_bound", row([NUMBER] * k)))
-        for name in BY_LABEL:
-            values = reader.take(name.rstrip("_"), row([NUMBER] * k))
-            whole = [int(v) for v in values] if name == "best_update_" else values
-            setattr(model, name, model._by_label(whole))
-    else:
+        model._state.pocket, model._state.runs = _widened(Z, room), found["runs"]
+    elif isinstance(model, BatchPerceptron):
         model._state = State.begin(_widened(Z, room))
     model._publish()
 
 
-def _decode_index(model: Any, reader: Reader, d: int) -> None:
-    names = reader.take("index", row([VALUE] * d))
-    try:
-        model.feature_index_ = {name: j for j, name in enumerate(names)}
-    except TypeError:
-        raise InputError("index must hold names of features. Got others instead.") from None
-    if len(model.feature_index_) != d:
-        raise InputError("index must name every feature once. Got a repeated name instead.")
-
-
-def _decode_state(reader: Reader, shape: tuple[int, ...], room: int) -> State:
-    running = reader.take("running", arrays(float, *shape))
-    counts = reader.take("counts", arrays(int, shape[0], 4))
-    if counts.min() < 0 or np.any(counts[:, MADE] > counts[:, SEEN]):
-        raise InputError("counts must hold numbers ≥ 0, no more updates than rows. Got others instead.")
-    average = np.zeros((shape[0], 0))
-    if "average" in reader:
-        average = _widened(reader.take("average", arrays(float, *shape)), room)
-    return State(_widened(running, room), average, counts)
-
-
 def _check_predictors(model: Perceptron, Z: np.ndarray) -> None:
     """The weights to predict with must be those that follow from the state."""
-    average = bool(model._state.U.shape[1])
-    if average != bool(model._fitted_scheme.get("average")):
+    if bool(model._state.U.shape[1]) != bool(model._fitted_scheme.get("average")):
         raise InputError("average must be there if the scheme says so, and only then.")
     found = _narrow(model._state.predictors(), Z.shape[1] - 1)
     if found.tobytes() != Z.tobytes():
@@ -456,82 +536,3 @@ def _widened(Z: np.ndarray, room: int) -> np.ndarray:
     wide = np.zeros((len(Z), room + 1))
     wide[:, : Z.shape[1] - 1], wide[:, -1] = Z[:, :-1], Z[:, -1]
     return wide
-
-
-# Margin machines.
-
-KNOWN = checked(NUMBER, lambda v: not math.isnan(v), "a number")
-MACHINE = record(
-    MarginMachine,
-    {
-        "n_rows": "rows",
-        "support_": "support",
-        "support_dual_": "dual",
-        "support_bound_": "bound",
-        "late_": "late",
-        "late_slack_": "slack",
-        "certificate_": "certificate",
-        "progress_": "progress",
-        "solver_": "solver",
-    },
-    optional=("solver_",),  # files of earlier versions do not say, and there was one way then
-    make=dict,
-    n_rows=counts(1),
-    support_=ROWS,
-    support_dual_=arrays(float, None),
-    support_bound_=arrays(bool, None),
-    late_=ROWS,
-    late_slack_=arrays(float, None),
-    certificate_=record(Certificate, primal=KNOWN, dual=KNOWN),
-    solver_=one_of(*SOLVERS[1:]),
-)
-SCORES = listed(listed(NUMBER))
-
-
-def encode_margins(model: Any) -> dict[str, Any]:
-    """Return what fitted margin machines hold beside classes and weights."""
-    written: dict[str, Any] = {"machines": [MACHINE.write(m) for m in model.machines_.values()]}
-    if isinstance(model, (SoftMarginSVC, SoftMarginSVCCV)):
-        written["fitted_C"] = float(model._fitted_C)
-    if isinstance(model, SoftMarginSVCCV):
-        written["chosen_C"] = float(model.C_)
-        written["Cs"] = np.asarray(model.Cs_, dtype=np.float64)
-        written["scores"] = SCORES.write(model.scores_.tolist())
-    return written
-
-
-def decode_margins(
-    model: MarginClassifier, reader: Reader, Z: np.ndarray, labels: list[Hashable]
-) -> None:
-    """Put the machines written into a model that has its classes; Z holds their weights."""
-    values, name = reader.take("machines", row([ANYTHING] * len(labels))), reader.called("machines")
-    model.machines_ = {}
-    for k, (label, z) in enumerate(zip(labels, Z, strict=True)):
-        found = MACHINE.read(values[k], f"{name}[{k}]", reader.parts)
-        _check_machine(found, f"{name}[{k}]")
-        passes, plane = found["certificate_"].n_passes, (z[:-1].copy(), float(z[-1]))
-        model.machines_[label] = MarginMachine(label, *plane, n_passes_=passes, **found)
-    model._Z = Z
-    model.n_passes_ = max(m.n_passes_ for m in model.machines_.values())
-    model.n_iter_ = model.n_passes_
-    if isinstance(model, (SoftMarginSVC, SoftMarginSVCCV)):
-        model._fitted_C = reader.take("fitted_C", FINITE)
-    if isinstance(model, SoftMarginSVCCV):
-        model.C_ = reader.take("chosen_C", FINITE)
-        model.Cs_ = reader.take("Cs", arrays(float, None))
-        table = reader.take("scores", listed(row([NUMBER] * len(model.Cs_))))
-        model.scores_ = np.array(table, dtype=np.float64).reshape(len(table), len(model.Cs_))
-
-
-def _check_machine(found: dict[str, Any], name: str) -> None:
-    """Support and late rows must ascend among the training rows, each with a number > 0."""
-    n, support, late = found["n_rows"], found["support_"], found["late_"]
-    for key, rows in (("support", support), ("late", late)):
-        if len(rows) and (rows[0] < 0 or rows[-1] >= n or np.any(np.diff(rows) <= 0)):
-            raise InputError(f"{name}.{key} must hold rows from 0 to {n - 1}, ascending.")
-    dual, slack = found["support_dual_"], found["late_slack_"]
-    for key, values, rows in (("dual", dual, support), ("slack", slack, late)):
-        if len(values) != len(rows) or np.any(values <= 0.0):
-            raise InputError(f"{name}.{key} must hold {len(rows)} numbers > 0. Got others instead.")
-    if len(found["support_bound_"]) != len(support):
-        raise InputError(f"{name}.bound must hold {len(support)} true or false. Got others instead.")

@@ -1,4 +1,4 @@
-"""Export to ONNX: a graph of doubles, X → X Wᵀ + b → decision values → labels.
+"""Export to ONNX: a graph of doubles, X → X Wᵀ + b → decision values → labels, in ONNX's own notation.
 
 Outputs are ``decision``, as ``decision_function`` returns it (to rounding), and ``label``, as
 ``predict`` does. The operator LinearClassifier of ONNX is of single precision, and is not used.
@@ -15,9 +15,52 @@ import numpy as np
 from maxmargin._version import __version__
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError
-from maxmargin.saving.linear_model import Planes, planes
+from maxmargin.saving.linear_model import exported
 
 OPSET, IR = 17, 8  # of 2022: what runtimes of today and of some years ago read
+MODEL = """
+<ir_version: {ir}, opset_import: ["": {opset}],
+ producer_name: "maxmargin", producer_version: "{version}">
+maxmargin (double[rows, {d}] X) => ({kind}[rows] label, double[{shape}] decision) {{
+    products = MatMul (X, W)
+    {decide}
+    label = Gather <axis = 0> (classes, place)
+}}
+"""
+TWO_CLASSES = """
+    column = Constant <value = int64[1] {1}> ()
+    zero = Constant <value = double {0.0}> ()
+    values = Add (products, b)
+    decision = Squeeze (values, column)
+    positive = Greater (decision, zero)
+    place = Cast <to = 7> (positive)
+"""
+ONE_PER_CLASS = """
+    decision = Add (products, b)
+    place = ArgMax <axis = 1, keepdims = 0> (decision)
+"""
+# Votes, and the sum of decision values in proportion to the largest of the row, to break ties.
+ONE_PER_PAIR = """
+    zero = Constant <value = double {0.0}> ()
+    one = Constant <value = double {1.0}> ()
+    three = Constant <value = double {3.0}> ()
+    values = Add (products, b)
+    positive = Greater (values, zero)
+    wins = Cast <to = 11> (positive)
+    losses = Sub (one, wins)
+    votes_won = MatMul (wins, ours)
+    votes_lost = MatMul (losses, theirs)
+    votes = Add (votes_won, votes_lost)
+    total = MatMul (values, signs)
+    sizes = Abs (total)
+    largest = ReduceMax <axes = [1], keepdims = 1> (sizes)
+    nonzero = Greater (largest, zero)
+    unit = Where (nonzero, largest, one)
+    scale = Mul (unit, three)
+    share = Div (total, scale)
+    decision = Add (votes, share)
+    place = ArgMax <axis = 1, keepdims = 0> (decision)
+"""
 
 
 def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
@@ -44,122 +87,50 @@ def to_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     """
     try:
         import onnx
+        import onnx.parser
     except ImportError as error:
         raise InputError(
             "the export to ONNX needs onnx, which is not installed. Install it with "
             "pip install 'maxmargin[onnx]'."
         ) from error
-    p = planes(model)
-    graph = _Graph(onnx)
-    graph.constant("W", np.ascontiguousarray(p.W.T))
-    graph.constant("b", p.b)
-    graph.node("MatMul", ["X", "W"], "products")
-    if len(p.classes) == 2:
-        _two(graph)
-    elif p.pairs:
-        _pairs(graph, p)
-    else:
-        graph.node("Add", ["products", "b"], "decision")
-        graph.node("ArgMax", ["decision"], "place", axis=1, keepdims=0)
-    graph.constant("classes", _labels(p.classes))
-    graph.node("Gather", ["classes", "place"], "label", axis=0)
-    write_atomically(path, graph.finish(p))
+    planes, classes = exported(model)
+    labels, kind = _labels(classes)
+    arrays = {"W": np.ascontiguousarray(planes.coef_.T), "b": planes.intercept_, "classes": labels}
+    k = len(labels)
+    decide = TWO_CLASSES if k == 2 else ONE_PER_CLASS
+    if planes.multi_class == "ovo":
+        decide = ONE_PER_PAIR
+        arrays |= _votes(k)
+    graph = {"d": planes.n_features_in_, "kind": kind, "shape": "rows" if k == 2 else f"rows, {k}"}
+    text = MODEL.format(ir=IR, opset=OPSET, version=__version__, decide=decide, **graph)
+    made = onnx.parser.parse_model(text)
+    tensors = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    made.graph.initializer.extend(tensors)
+    try:
+        onnx.checker.check_model(made)
+        content = bytes(made.SerializeToString())
+    except ValueError as error:  # more than two gigabytes
+        raise InputError(f"the model does not fit into an ONNX file: {error}.") from error
+    write_atomically(path, content)
 
 
-def _two(graph: _Graph) -> None:
-    graph.constant("column", np.array([1]))
-    graph.constant("zero", np.array(0.0))
-    graph.node("Add", ["products", "b"], "values")
-    graph.node("Squeeze", ["values", "column"], "decision")
-    graph.node("Greater", ["decision", "zero"], "positive")
-    graph.node("Cast", ["positive"], "place", to=graph.onnx.TensorProto.INT64)
-
-
-def _pairs(graph: _Graph, p: Planes) -> None:
-    """Votes, and the sum of decision values in proportion to the largest of the row, to break ties."""
-    k = len(p.classes)
-    ours, theirs = np.zeros((len(p.W), k)), np.zeros((len(p.W), k))
-    for row, (a, b) in enumerate(combinations(range(k), 2)):
+def _votes(k: int) -> dict[str, np.ndarray]:
+    """For each pair (a, b) of k classes: b is ours, a is theirs."""
+    pairs = list(combinations(range(k), 2))
+    ours, theirs = np.zeros((len(pairs), k)), np.zeros((len(pairs), k))
+    for row, (a, b) in enumerate(pairs):
         ours[row, b] = theirs[row, a] = 1.0
-    for name, value in {"ours": ours, "theirs": theirs, "signs": ours - theirs}.items():
-        graph.constant(name, value)
-    for name, number in {"zero": 0.0, "one": 1.0, "three": 3.0}.items():
-        graph.constant(name, np.array(number))
-    double = graph.onnx.TensorProto.DOUBLE
-    graph.node("Add", ["products", "b"], "values")
-    graph.node("Greater", ["values", "zero"], "positive")
-    graph.node("Cast", ["positive"], "for", to=double)
-    graph.node("Sub", ["one", "for"], "against")
-    graph.node("MatMul", ["for", "ours"], "votes for")
-    graph.node("MatMul", ["against", "theirs"], "votes against")
-    graph.node("Add", ["votes for", "votes against"], "votes")
-    graph.node("MatMul", ["values", "signs"], "total")
-    graph.node("Abs", ["total"], "sizes")
-    graph.node("ReduceMax", ["sizes"], "largest", axes=[1], keepdims=1)
-    graph.node("Greater", ["largest", "zero"], "some")
-    graph.node("Where", ["some", "largest", "one"], "unit")
-    graph.node("Mul", ["unit", "three"], "scale")
-    graph.node("Div", ["total", "scale"], "share")
-    graph.node("Add", ["votes", "share"], "decision")
-    graph.node("ArgMax", ["decision"], "place", axis=1, keepdims=0)
+    return {"ours": ours, "theirs": theirs, "signs": ours - theirs}
 
 
-def _labels(classes: np.ndarray) -> np.ndarray:
-    """Labels as ONNX has them: 64-bit integers, doubles, booleans or texts."""
+def _labels(classes: np.ndarray) -> tuple[np.ndarray, str]:
+    """Labels as ONNX has them, and their type: 64-bit integers, doubles, booleans or texts."""
     values = classes.tolist()
-    for kind, dtype in ((bool, np.bool_), (int, np.int64), (float, np.float64), (str, object)):
+    kinds = {bool: ("bool", np.bool_), int: ("int64", np.int64), float: ("double", np.float64)}
+    for kind, (name, dtype) in (kinds | {str: ("string", object)}).items():
         if all(type(v) is kind for v in values):
-            return np.array(values, dtype=dtype)
+            return np.array(values, dtype=dtype), name
     raise InputError(
         "labels must be all whole numbers, all floats, all booleans or all texts for ONNX. "
         f"Got {values!r} instead."
     )
-
-
-class _Graph:
-    """Nodes and constants, one after the other."""
-
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.label_type = 0
-
-    def constant(self, name: str, value: np.ndarray) -> None:
-        """Add a named array."""
-        tensor = self.onnx.numpy_helper.from_array(value, name)
-        self.constants.append(tensor)
-        if name == "classes":
-            self.label_type = tensor.data_type
-
-    def node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> None:
-        """Add an operation."""
-        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **attributes))
-
-    def finish(self, p: Planes) -> bytes:
-        """Return the whole model, checked."""
-        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        shape = ["rows"] if len(p.classes) == 2 else ["rows", len(p.classes)]
-        graph = helper.make_graph(
-            self.nodes,
-            "maxmargin",
-            [helper.make_tensor_value_info("X", double, ["rows", p.W.shape[1]])],
-            [
-                helper.make_tensor_value_info("label", self.label_type, ["rows"]),
-                helper.make_tensor_value_info("decision", double, shape),
-            ],
-            self.constants,
-        )
-        opsets = [helper.make_opsetid("", OPSET)]
-        model = helper.make_model(
-            graph,
-            opset_imports=opsets,
-            ir_version=IR,
-            producer_name="maxmargin",
-            producer_version=__version__,
-        )
-        try:
-            self.onnx.checker.check_model(model)
-            return bytes(model.SerializeToString())
-        except ValueError as error:  # more than two gigabytes
-            raise InputError(f"the model does not fit into an ONNX file: {error}.") from error

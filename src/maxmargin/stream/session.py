@@ -22,7 +22,7 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.files.text import LINE, Scratch
 from maxmargin.saving.checkpoint import read_sealed, write_sealed
-from maxmargin.saving.codec import COUNT, Reader, maybe, pack
+from maxmargin.saving.codec import ANYTHING, COUNT, Parts, entries, maybe, pack
 from maxmargin.saving.model_file import describe, restore
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.text_input import (
@@ -170,6 +170,17 @@ class StreamState:
     written: int | None = None  # bytes of the file of predictions
 
 
+STATE = entries(
+    {
+        "counts": entries(dict.fromkeys(asdict(Tally()), COUNT)),
+        "input": entries({"bytes": COUNT, "checksum": COUNT}),
+        "written": maybe(COUNT),
+        "bits": maybe(COUNT),
+        "model": ANYTHING,
+    }
+)
+
+
 def write_state(state: StreamState, path: str | os.PathLike[str]) -> None:
     """Replace the file by the present state; if that fails, the old one is as it was."""
     content = {
@@ -184,28 +195,21 @@ def write_state(state: StreamState, path: str | os.PathLike[str]) -> None:
 
 def read_state(path: str | os.PathLike[str]) -> StreamState | None:
     """Return the state in a file; None if there is no file, :class:`InputError` if it is not whole."""
-    content = read_sealed(path, FORMAT, VERSION, oldest=VERSION)
+    content = read_sealed(path, FORMAT, VERSION)
     if content is None:
         return None
     try:
-        return _decode(Reader(content, ""))
+        found = STATE.read(content, "the state", Parts())
+        return StreamState(
+            model=restore(found["model"]),
+            tally=Tally(**found["counts"]),
+            bits=found["bits"],
+            read=found["input"]["bytes"],
+            checksum=found["input"]["checksum"],
+            written=found["written"],
+        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-
-
-def _decode(reader: Reader) -> StreamState:
-    counts, place = reader.reader("counts"), reader.reader("input")
-    state = StreamState(
-        model=restore(reader.take("model")),
-        tally=Tally(**{name: counts.take(name, COUNT) for name in asdict(Tally())}),
-        bits=reader.take("bits", maybe(COUNT)),
-        read=place.take("bytes", COUNT),
-        checksum=place.take("checksum", COUNT),
-        written=reader.take("written", maybe(COUNT)),
-    )
-    for part in (counts, place, reader):
-        part.done()
-    return state
 
 
 class Session:

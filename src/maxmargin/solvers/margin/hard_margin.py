@@ -120,7 +120,7 @@ def hard_margin(
         answers = yield Question(nearest_rows, small, pool.known(parts), plane=plane)
         passes += 1
         near: list[Nearest] = [answer for answer in answers if answer is not None]
-        least = min(answer.least for answer in near)
+        least = min([answer.least for answer in near])
         scale = least if least > 0.0 else 1.0
         w, b, alpha = point.w / scale, point.b / scale, pool.multipliers(point.alpha, parts)
         primal = 0.5 * float(w @ w) if least > 0.0 else math.inf
@@ -128,7 +128,7 @@ def hard_margin(
         best = best.joined(now)
         if best.gap <= tol or budget.ended(best):
             return best
-        violated = sum(answer.violated for answer in near)
+        violated = sum([answer.violated for answer in near])
         if not violated and close:
             if not astray:
                 return best

@@ -167,9 +167,8 @@ def _answers(
     """What one partition answers to all machines; None to those without rows in it."""
     views = [task.view(part) for task, *_ in asked]
     wanted = [k for k, view in enumerate(views) if view.frame.n and asked[k][2] is not None]
-    groups = [wanted]
-    if any(views[k].frame.rows is not views[wanted[0]].frame.rows for k in wanted):
-        groups = [[k] for k in wanted]  # pairs of one-vs-one have rows of their own
+    apart = [k for k in wanted if views[k].frame.rows is not views[wanted[0]].frame.rows]
+    groups = [[k] for k in wanted] if apart else [wanted]  # pairs of classes have rows of their own
     margins: dict[int, np.ndarray] = {}
     for group in groups:
         planes = [plane for k in group if (plane := asked[k][2]) is not None]

@@ -390,7 +390,7 @@ def gathered_band(sent: Sequence[Grouped], task: BinaryTask) -> Band | None:
     rows: Rows = stacked([one.X for one in sent])
     y, C = np.concatenate([one.y for one in sent]), np.concatenate([one.C for one in sent])
     groups = alike(rows, y, np.arange(rows.n), key_of(rows))
-    starts = np.cumsum([0, *(len(one.y) for one in sent)])
+    starts = np.cumsum([0, *[len(one.y) for one in sent]])
     members = [
         (one.part, one.numbers, groups.group[start + one.group])
         for one, start in zip(sent, starts[:-1].tolist(), strict=True)
@@ -458,7 +458,7 @@ def _summary(view: View, wanted: Wanted, number: int) -> Summary:
 
 def merged(answers: Sequence[list[Summary] | None]) -> list[Summary]:
     """Add up what partitions answer to each wanted, in their order."""
-    return [_added(given) for given in zip(*(one for one in answers if one is not None), strict=True)]
+    return [_added(given) for given in zip(*[one for one in answers if one is not None], strict=True)]
 
 
 def _added(given: Sequence[Summary]) -> Summary:
@@ -466,11 +466,11 @@ def _added(given: Sequence[Summary]) -> Summary:
     return Summary(
         np.sum([one.hinge for one in given], axis=0),
         np.sum([one.near for one in given], axis=0),
-        sum(one.inside for one in given),
-        sum(one.distinct for one in given),
-        tuple(sent for one in given for sent in one.rows),
-        sum(one.left for one in given),
-        math.fsum(one.smooth for one in given),
+        sum([one.inside for one in given]),
+        sum([one.distinct for one in given]),
+        tuple([sent for one in given for sent in one.rows]),
+        sum([one.left for one in given]),
+        math.fsum([one.smooth for one in given]),
         np.sum([one.alpha for one in given], axis=0),
         np.sum([one.v for one in given], axis=0),
         np.sum(bends, axis=0) if bends else None,

@@ -184,7 +184,7 @@ def measure(frames: Sequence[Frame], planes: Sequence[Plane]) -> list[np.ndarray
     The frames differ in their signs only.
     """
     if len(planes) <= 1:
-        found = [frame.margins(*plane) for frame, plane in zip(frames, planes, strict=True)]
+        found = [frames[0].margins(*planes[0])] if planes else []
     else:
         scaling, found = frames[0].scaling, []
         V = np.column_stack([w for w, _ in planes]) / scaling.scale

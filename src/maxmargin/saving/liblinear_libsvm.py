@@ -1,7 +1,11 @@
-"""LIBLINEAR's text models: written for its ``predict``, and read to be audited.
+"""Text models of LIBLINEAR, written for its ``predict`` and read to be audited, and of LIBSVM, read.
 
-A header of ``key value`` lines, then ``w`` and one line per feature (and one for the bias, if bias ≥ 0)
-with one number per machine. Two classes have one machine, positive on the first label.
+LIBLINEAR: a header of ``key value`` lines, then ``w`` and one line per feature (and one for the bias, if
+bias ≥ 0) with one number per machine. Two classes have one machine, positive on the first label.
+
+LIBSVM, with a linear kernel: w is a combination of the support vectors. For classes i < j in the order
+of the file, w_ij = Σ c_j−1 x over the vectors of i + Σ c_i x over those of j, and w_ij·x − ρ_ij > 0
+votes for i. There is one plane per pair: ``multi_class="ovo"``.
 """
 
 from __future__ import annotations
@@ -9,14 +13,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy import sparse
 
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.saving.linear_model import LinearModel, planes
+from maxmargin.core.size_limits import NUMBER_BYTES, in_proportion
+from maxmargin.saving.linear_model import LinearModel, exported
 
 CRAMMER_SINGER = "MCSVM_CS"
 MAX_WEIGHTS = 1 << 28  # weights in all, at most: two gigabytes
@@ -30,7 +37,7 @@ LOSSES = {
     "L2R_L1LOSS_SVC_DUAL": "hinge",
     CRAMMER_SINGER: "crammer_singer",
 }
-KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias")
+LIBLINEAR_KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 
 
 def to_liblinear(model: Any, path: str | os.PathLike[str], labels: Any = None) -> None:
@@ -56,24 +63,24 @@ def to_liblinear(model: Any, path: str | os.PathLike[str], labels: Any = None) -
     >>> path.read_text().splitlines()[2:5]
     ['label 1 -1', 'nr_feature 2', 'bias 1']
     """
-    p = planes(model)
-    if p.pairs:
+    planes, classes = exported(model)
+    if planes.multi_class == "ovo":
         raise InputError(
             "LIBLINEAR has one machine per class. Got one per pair of classes instead.",
             Remedy("fit with {}", "multi_class", "ovr"),
         )
-    known = _whole(p.classes, labels)
+    known = _whole(classes, labels)
     if len(known) == 2:
         known = known[::-1]  # LIBLINEAR's first label is the positive one
     head = [
         "solver_type L2R_L1LOSS_SVC_DUAL",
         f"nr_class {len(known)}",
         f"label {' '.join(map(str, known))}",
-        f"nr_feature {p.W.shape[1]}",
-        f"bias {1 if p.intercept else -1}",
+        f"nr_feature {planes.n_features_in_}",
+        f"bias {1 if planes.fit_intercept else -1}",
         "w",
     ]
-    rows = np.vstack([p.W.T, p.b]) if p.intercept else p.W.T
+    rows = planes.Z_.T if planes.fit_intercept else planes.coef_.T
     body = [" ".join(map(repr, row)) + " " for row in rows.tolist()]
     write_atomically(path, ("\n".join(head + body) + "\n").encode("ascii"))
 
@@ -114,7 +121,7 @@ def from_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     array([[1., 1.]])
     """
     lines = Lines(read_text(path), path)
-    head = lines.head("w", "LIBLINEAR classifier", KEYS, KEYS)
+    head = lines.head("w", "LIBLINEAR classifier", LIBLINEAR_KEYS, LIBLINEAR_KEYS)
     solver = head["solver_type"]
     if solver not in LOSSES:
         lines.fail(f"the solver must be one of {', '.join(LOSSES)}. Got {solver[:40]!r} instead.")
@@ -167,6 +174,129 @@ def _model(
         fit_intercept=bias >= 0,
         intercept_scaling=bias if bias > 0 else None,
         source=source,
+    )
+
+
+# LIBSVM.
+
+LIBSVM_KINDS = ("c_svc", "nu_svc")
+LIBSVM_KEYS = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "nr_sv")
+LIBSVM_OPTIONAL = ("label", "probA", "probB", "prob_density_marks", "gamma", "degree", "coef0")
+
+
+def from_libsvm(path: str | os.PathLike[str]) -> LinearModel:
+    r"""Read a classification model of LIBSVM with a linear kernel (``svm-train -t 0``).
+
+    Parameters
+    ----------
+    path : path
+        The file that ``svm-train`` wrote.
+
+    Returns
+    -------
+    LinearModel
+        With the labels sorted; features beyond the last one in the file have weight 0. C is not in the
+        file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from maxmargin.saving import from_libsvm
+    >>> path = Path(tempfile.mkdtemp()) / "model"
+    >>> head = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\n"
+    >>> _ = path.write_text(head + "label 1 -1\nnr_sv 1 1\nSV\n0.25 1:1 2:1\n-0.25 1:-1 2:-1\n")
+    >>> from_libsvm(path).coef_
+    array([[0.5, 0.5]])
+    """
+    text = read_text(path)
+    lines = Lines(text, path)
+    head = lines.head("SV", "LIBSVM model", LIBSVM_KEYS, (*LIBSVM_KEYS, *LIBSVM_OPTIONAL))
+    if head["svm_type"] not in LIBSVM_KINDS:
+        lines.fail(f"svm_type must be c_svc or nu_svc. Got {head['svm_type'][:40]!r} instead.")
+    if head["kernel_type"] != "linear":
+        lines.fail(
+            f"kernel_type must be linear (svm-train -t 0). Got {head['kernel_type'][:40]!r} instead."
+        )
+    k = lines.integer(head["nr_class"], least=2, most=10_000)
+    total = lines.integer(head["total_sv"], least=0)
+    counts = [lines.integer(word) for word in head["nr_sv"].split()]
+    rho = lines.floats(head["rho"].split())
+    labels = [lines.float(word) for word in head.get("label", "").split()]
+    if len(labels) != k or len(set(labels)) != k:
+        lines.fail(f"label must name {k} distinct classes. Got {len(labels)} instead.")
+    if len(counts) != k or sum(counts) != total:
+        lines.fail(f"nr_sv must hold {k} numbers that add to {total}. Got {head['nr_sv'][:40]} instead.")
+    if len(rho) != k * (k - 1) // 2:
+        lines.fail(f"rho must hold {k * (k - 1) // 2} numbers. Got {len(rho)} instead.")
+    coefficients, vectors = _vectors(lines, total, k)
+    weights = len(rho) * vectors.shape[1]
+    if not in_proportion(NUMBER_BYTES * weights, len(text)):
+        lines.fail(
+            "a model may have two million weights, or eight for each byte of its file. Got "
+            f"{weights:,} instead. Number the features without gaps, and train again."
+        )
+    starts = np.cumsum([0, *counts])
+    support = [(coefficients[a:b], vectors[a:b]) for a, b in pairwise(starts)]
+    order = np.argsort(labels).tolist()
+    W, b = _pair_planes(support, rho, order)
+    return LinearModel(
+        coef_=W,
+        intercept_=b,
+        classes_=label_vector([labels[p] for p in order]),
+        multi_class="ovo",
+        grows=True,
+        source=f"LIBSVM {head['svm_type']}",
+    )
+
+
+def _pair_planes(
+    support: list[tuple[np.ndarray, sparse.csr_array]], rho: list[float], order: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return w and b of each pair of sorted classes, of which ``order`` has the places in the file."""
+    pairs = list(combinations(range(len(order)), 2))
+    offset = dict(zip(pairs, rho, strict=True))
+    W, b = np.empty((len(pairs), support[0][1].shape[1])), np.empty(len(pairs))
+    for row, (low, high) in enumerate(pairs):
+        i, j = sorted((order[low], order[high]))
+        (ours, x), (theirs, z) = support[i], support[j]
+        sign = 1.0 if i == order[high] else -1.0  # positive on the larger label
+        W[row] = sign * (ours[:, j - 1] @ x + theirs[:, i] @ z)
+        b[row] = -sign * offset[i, j]
+    return W, b
+
+
+def _vectors(lines: Lines, total: int, k: int) -> tuple[np.ndarray, sparse.csr_array]:
+    """Coefficients and support vectors, one per line."""
+    coefficients: list[list[float]] = []
+    data: list[float] = []
+    columns: list[int] = []
+    ends = [0]
+    while (line := lines.next()) is not None:
+        words = line.split()
+        if len(coefficients) == total or len(words) < k - 1:
+            lines.fail(
+                f"there must be {total} vectors with {k - 1} coefficients. Got another line instead."
+            )
+        coefficients.append(lines.floats(words[: k - 1]))
+        last = 0
+        for word in words[k - 1 :]:
+            index, _, value = word.partition(":")
+            place = lines.integer(index, least=1, most=MAX_WEIGHTS)
+            if place <= last:
+                lines.fail(f"indices must ascend from 1. Got {place} after {last} instead.")
+            columns.append(place - 1)
+            data.append(lines.float(value))
+            last = place
+        ends.append(len(data))
+    if len(coefficients) < total:
+        lines.fail(
+            f"there must be {total} vectors. Got {len(coefficients)} instead: the file is cut off."
+        )
+    d = max(columns, default=0) + 1
+    shape = (len(coefficients), d)
+    return np.array(coefficients).reshape(-1, k - 1), sparse.csr_array(
+        (data, columns, ends), shape=shape
     )
 
 
