@@ -42,10 +42,9 @@ class Examples:
         return cls(rows, codes, pad, scale)
 
     @cached_property
-    def sketched(self) -> Dense | Csr:
-        """The rows' arrays, with a sketch beside them where it pays; made once for all machines."""
-        rows = self.rows
-        return with_sketch(rows).arrays if worth_sketching(rows) else rows.arrays
+    def sketch(self) -> Dense | Csr | None:
+        """The rows' arrays with a sketch beside them, where it pays; made once for all machines."""
+        return with_sketch(self.rows).arrays if worth_sketching(self.rows) else None
 
     def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """f_k(x_i) as a (machines, rows) array."""

@@ -287,13 +287,13 @@ class LocalPasses(Passes):
     ) -> None:
         super().__init__(machines, settings)
         self.examples, self.rows = examples, examples.rows
-        self.arrays: Dense | Csr | None = None
-        if self.rows.resident:
-            self.arrays = examples.sketched if sketch else self.rows.arrays
+        self.sketch = examples.sketch if sketch and self.rows.resident else None
+        self.arrays = self.rows.arrays if self.rows.resident and self.sketch is None else self.sketch
         self.positives = np.array([m.positive for m in machines], dtype=np.int64)
         rates = settings.eta * np.array([m.class_weight for m in machines])
         self.rule = Rule(settings.threshold, examples.pad, rates)
         self.tile = self.rows.block_length(TILE_ENTRIES) if len(machines) > 1 else UNLIMITED
+        self.piece = self.rows.block_length()
 
     def epoch(
         self,
@@ -304,13 +304,11 @@ class LocalPasses(Passes):
     ) -> bool:
         """Visit all rows once, in pieces of some 20 ms between which Ctrl-C and the clock are heeded."""
         order = visiting_order(self.settings.order, self.machines[0].members, rng)
-        counts, in_time, length = state.counts.copy(), True, self.rows.block_length()
-        for start in range(0, len(order), length):
-            piece = order[start : start + length]
-            stretches = self.rows.stretches(piece)
-            if self.arrays is not None:
-                stretches = [(np.s_[:], self.arrays, piece, 0)]
-            for _, arrays, local, first in stretches:
+        counts, in_time = state.counts if self.sketch is None else state.counts.copy(), True
+        for start in range(0, len(order), self.piece):
+            piece = order[start : start + self.piece]
+            whole = [(np.s_[:], self.arrays, piece, 0)] if self.arrays is not None else None
+            for _, arrays, local, first in whole or self.rows.stretches(piece):
                 if on_update is None:
                     self._sweep(state, arrays, local, first)
                 else:
@@ -318,9 +316,10 @@ class LocalPasses(Passes):
             in_time = time.perf_counter() < deadline
             if not in_time:
                 break
-        new, own = state.counts - counts, self.rows.arrays if self.arrays is not None else None
-        if self.arrays is not own and 2 * new[:, READ].sum() > new[:, SEEN].sum():
-            self.arrays = own  # the sketch decided too little to pay for itself
+        if self.sketch is not None:
+            new = state.counts - counts
+            if 2 * new[:, READ].sum() > new[:, SEEN].sum():  # it decided too little to pay for itself
+                self.sketch, self.arrays = None, self.rows.arrays
         return in_time
 
     def _sweep(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
