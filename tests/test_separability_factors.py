@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import maxmargin as mm
-from maxmargin.checker import rank_modulo
+from maxmargin.checker import dense_rank, rank_modulo
 from maxmargin.core.parameters import NEVER
 from maxmargin.solvers.exact.linear_algebra import solve_sparse
 from maxmargin.solvers.exact.sparse_rows import basis, least_violations
@@ -108,3 +108,5 @@ def test_the_checker_finds_ranks(seed):
     D = rng.integers(-2, 3, (12, 4)) @ rng.integers(-2, 3, (4, 9)) * (rng.random((12, 9)) < 0.7)
     vectors = [{j: int(v) for j, v in enumerate(row)} for row in D]
     assert rank_modulo(2**61 - 1, vectors) == np.linalg.matrix_rank(D)
+    assert dense_rank(2**61 - 1, vectors) == np.linalg.matrix_rank(D)
+    assert rank_modulo(2**61 - 1, [{j: 1 + j * i for j in range(60)} for i in range(90)]) == 2

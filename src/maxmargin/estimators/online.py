@@ -552,14 +552,13 @@ def verdict_of(
     """Return whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
     from maxmargin.estimators.remote.separability import decide_surveyed
-    from maxmargin.estimators.separability import ask, judge
+    from maxmargin.estimators.separability import Labelled, Options, judge
 
     labels = data.classes.tolist()
     if data.here is None:
         other = None if machine.negative is None else labels[machine.negative]
         sides = labels[machine.positive], other
-        return decide_surveyed(data, features, fit_intercept, sides=sides)
+        return decide_surveyed(data, features, Options(fit_intercept), sides)
     rows, codes, _ = data.here
-    part = rows if len(machine.members) == rows.n else rows.select(machine.members)
-    signs = machine.signs(codes[machine.members])
-    return judge(ask(machine, part, signs, labels, features, fit_intercept, held_out))
+    question = Labelled(rows, data.classes, codes, features).question(machine, Options(fit_intercept))
+    return judge(replace(question, partial=held_out))

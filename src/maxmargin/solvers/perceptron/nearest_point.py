@@ -11,12 +11,12 @@ small set and moves to the nearest point of that set's affine hull, dropping row
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine
 
@@ -34,8 +34,8 @@ class HullPoint(NamedTuple):
     upper: float
 
 
-def nearest_point(examples: Examples, machine: Machine) -> HullPoint:
-    """Approach the nearest point until the bounds agree, or rounding stops it."""
+def nearest_point(examples: Examples, machine: Machine, deadline: Deadline = NEVER) -> HullPoint:
+    """Approach the nearest point until the bounds agree, time ends, or rounding stops it."""
     signs = machine.signs(examples.codes)
     if len(examples.scale):
         signs = signs * examples.scale
@@ -47,11 +47,11 @@ def nearest_point(examples: Examples, machine: Machine) -> HullPoint:
     def rows_at(which: list[int]) -> np.ndarray:
         return examples.signed(machine, np.array(which))
 
-    return _approach(rows_at, margins, AGREEMENT, MAX_ROUNDS)
+    return _approach(rows_at, margins, AGREEMENT, MAX_ROUNDS, deadline)
 
 
 def separating_plane(
-    examples: Examples, machine: Machine, rounds: int, deadline: float
+    examples: Examples, machine: Machine, rounds: int, deadline: Deadline
 ) -> np.ndarray | None:
     """Return z with a_i·z > 0 on all rows, up to rounding, if so many rounds find one.
 
@@ -63,14 +63,12 @@ def separating_plane(
     unit = np.append(np.ldexp(1.0, -np.frexp(np.where(reach > 0.0, reach, 0.5))[1]), 1.0)
 
     def margins(p: np.ndarray) -> np.ndarray:
-        if time.perf_counter() > deadline:
-            return np.full(len(signs), -np.inf)
         return np.asarray(signs * examples.ordered_values((unit * p)[None])[0])
 
     def rows_at(which: list[int]) -> np.ndarray:
         return np.asarray(unit * examples.signed(machine, np.array(which)))
 
-    found = _approach(rows_at, margins, 1.0, rounds)
+    found = _approach(rows_at, margins, 1.0, rounds, deadline)
     return unit * found.point if found.lower > 0.0 else None
 
 
@@ -79,6 +77,7 @@ def _approach(
     margins: Callable[[np.ndarray], np.ndarray],
     tol: float,
     rounds: int,
+    deadline: Deadline,
 ) -> HullPoint:
     """Approach the nearest point of the rows a_i until the bounds are within a share ``tol``."""
     support, lam, A = [0], np.ones(1), rows_at([0])
@@ -86,8 +85,9 @@ def _approach(
     for _ in range(rounds):
         p = lam @ A
         length = float(np.linalg.norm(p))
-        if length >= upper * (1 - 1e-15) and lower > -np.inf:
-            break  # no further progress in double precision
+        stalled = length >= upper * (1 - 1e-15)  # no further progress in double precision
+        if lower > -np.inf and (stalled or deadline.over):
+            break
         upper = length
         if length == 0.0:
             lower, best = 0.0, p

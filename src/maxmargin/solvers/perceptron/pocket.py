@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Trace
-from maxmargin.core.parameters import LARGEST
+from maxmargin.core.parameters import LARGEST, Deadline
 from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
 from maxmargin.rows.free_memory import room
 from maxmargin.solvers.examples import Examples, RemoteExamples
@@ -343,7 +343,8 @@ POLISH = PolishSettings()
 def polish(pocket: Pocket, rng: np.random.Generator, deadline: float = math.inf) -> None:
     """Improve the pocket: look for a plane without errors; descend on the risk; search lines."""
     if pocket.errors > 0:
-        plane = separating_plane(pocket.examples, pocket.machine, POLISH.plane_rounds, deadline)
+        end = Deadline(deadline)
+        plane = separating_plane(pocket.examples, pocket.machine, POLISH.plane_rounds, end)
         if plane is not None:
             pocket.compare(plane)
     risk, z = Risk(pocket.examples, [pocket.machine]), pocket.z[None].copy()
