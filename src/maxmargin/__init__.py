@@ -106,7 +106,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"maxmargin.{name}")
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value  # the next look-up finds it at once
+        return value
     raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
 
 
