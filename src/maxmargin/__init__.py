@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # "as" says that a name is public
     from maxmargin.certificates.verdict import ExactOptimum as ExactOptimum
     from maxmargin.certificates.verdict import MulticlassVerdict as MulticlassVerdict
     from maxmargin.certificates.verdict import Verdict as Verdict
+    from maxmargin.core.errors import BudgetError as BudgetError
     from maxmargin.core.errors import BudgetWarning as BudgetWarning
     from maxmargin.core.errors import ClusterError as ClusterError
     from maxmargin.core.errors import InputError as InputError
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # "as" says that a name is public
 
 _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch_perceptron",
+    "BudgetError": "maxmargin.core.errors",
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
     "ClusterError": "maxmargin.core.errors",

@@ -13,9 +13,11 @@ Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side
 - optimum: the least ‖w‖ with a_i·z ≥ 1. For some α > 0, w = Σ α_i s_i x_i, with intercept also
   Σ α_i s_i = 0, and a_i·z = 1 for the rows of the sum (the conditions of Karush, Kuhn and Tucker).
 
-A double is an integer over a power of two, so that all this is computed in integers (and in a few
-fractions, where a plane has such), without rounding. How long they may be is bounded by the proof's own
-length (:mod:`maxmargin.checker.words`), so that no small file keeps the checker busy for long.
+A double is an integer over a power of two; in a proof about decimals ("numbers": "decimal") it stands
+for the shortest decimal that rounds to it, an integer over a power of ten. All this is computed in
+integers (and in a few fractions, where a plane has such), without rounding. How long they may be is
+bounded by the proof's own length (:mod:`maxmargin.checker.words`), so that no small file keeps the
+checker busy for long.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
     1
     """
     i = -1
-    d, kind = proof["features"], proof["kind"]
+    d, kind, decimal = proof["features"], proof["kind"], "numbers" in proof
     sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
     written: dict[str, int | None] = {}  # the sides of labels as the data write them
     plane = None
@@ -111,7 +113,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
         given = [features[j] for j in columns]
         try:
             values = list(map(float, given))
-            a = signed(side, columns + one_more[0], values + one_more[1])
+            a = signed(side, columns + one_more[0], values + one_more[1], decimal)
         except (TypeError, ValueError, OverflowError):
             raise Rejected(f"row {i} must hold finite numbers") from None
         require(values == given, f"row {i} must hold numbers that doubles hold")
@@ -271,8 +273,10 @@ class Plane(NamedTuple):
         return total
 
 
-def signed(side: int, columns: list[int], values: list[float]) -> Vector:
-    """Return a_i in integers: side · values, times a power of two.
+def signed(side: int, columns: list[int], values: list[float], decimal: bool = False) -> Vector:
+    """Return a_i in integers: side · values, times a power of two, or of ten for decimals.
+
+    A decimal is the shortest one that rounds to the double.
 
     Examples
     --------
@@ -282,7 +286,13 @@ def signed(side: int, columns: list[int], values: list[float]) -> Vector:
     >>> columns, integers, scale = signed(-1, [0, 2], [1.5, 0.25])
     >>> [n / scale for n in integers]
     [-1.5, -0.25]
+    >>> signed(1, [0, 1], [0.1, 2.0], decimal=True)
+    ([0, 1], [1, 20], 10)
     """
+    if decimal:
+        parts = list(map(shortest_decimal, values))
+        places = max((k for _, k in parts), default=0)
+        return columns, [side * n * 10 ** (places - k) for n, k in parts], 10**places
     try:
         # A double is a multiple of the last bit of any smaller one: 2^-53 of the next power of two.
         smallest = min(map(abs, values), default=1.0)
@@ -293,6 +303,15 @@ def signed(side: int, columns: list[int], values: list[float]) -> Vector:
         ratios = [value.as_integer_ratio() for value in values]
         scale = max(denominator for _, denominator in ratios)
         return columns, [side * n * (scale // denominator) for n, denominator in ratios], scale
+
+
+def shortest_decimal(value: float) -> tuple[int, int]:
+    """Return n and k ≥ 0 of the shortest decimal n · 10^-k that rounds to a double."""
+    digits, _, exponent = repr(value).partition("e")
+    front, _, behind = digits.partition(".")
+    behind = behind.rstrip("0")
+    n, k = int(front + behind), len(behind) - int(exponent or 0)
+    return (n, k) if k > 0 else (n * 10**-k, 0)
 
 
 def dot(a: Vector, z: Sequence[int]) -> int:

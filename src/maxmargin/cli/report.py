@@ -124,11 +124,11 @@ def _write_large_report(
     notes: Sequence[str],
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
-    from maxmargin.estimators.separability import decide
+    from maxmargin.estimators.separability import Options, decide
     from maxmargin.plots.report import page, writing
     from maxmargin.rows import Rows, as_rows
 
-    verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
+    verdict = decide(whole.X, whole.y, Options(model.fit_intercept), whole.names)
     drawn: Any = (verdict, None, None)
     if isinstance(verdict, mm.Verdict):
         rows = cli.drawing.draw(whole, *cli.drawing.verdict_rows(verdict, whole))

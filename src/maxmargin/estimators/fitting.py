@@ -166,14 +166,11 @@ class PerceptronBase(LinearClassifier):
 
         def verdict(machine: Machine) -> Verdict:
             # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-            from maxmargin.estimators.separability import ask, judge
+            from maxmargin.estimators.separability import Labelled, Options, judge
 
-            whole = len(machine.members) == rows.n
-            part = rows if whole else rows.select(machine.members)
-            signs = machine.signs(codes[machine.members])
-            names, labels = feature_names(self, rows.d), classes.tolist()
-            partial = len(rows_in) < rows.n  # some rows are held out
-            return judge(ask(machine, part, signs, labels, names, self.fit_intercept, partial))
+            data = Labelled(rows, classes, codes, feature_names(self, rows.d))
+            question = data.question(machine, Options(self.fit_intercept))
+            return judge(replace(question, partial=len(rows_in) < rows.n))  # some rows are held out
 
         problem = replace(problem, verdict=verdict)
         weights = class_weights(self.class_weight, classes, codes)

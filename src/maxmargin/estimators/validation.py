@@ -153,7 +153,7 @@ FORMAT = {
 
 def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     """Check X and wrap it as rows."""
-    _refuse_remote(X)
+    refuse_partitions(X)
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
     _check_kind(X)
@@ -169,7 +169,7 @@ def read_Xy(
 
     Rows that are rows already (of a file) may bring their labels with them.
     """
-    _refuse_remote(X)
+    refuse_partitions(X)
     if isinstance(X, Rows):
         rows, y = _known(estimator, X, reset), _labels(X, y)
         return check_reach(rows, training=True) if check else rows, y
@@ -251,7 +251,7 @@ def remote(part: str) -> Any:
     return import_module(f"maxmargin.estimators.remote.{part}")
 
 
-def _refuse_remote(X: Any) -> None:
+def refuse_partitions(X: Any) -> None:
     """Refuse Dask collections where all rows have to be in one place."""
     if is_parted(X):
         raise InputError(

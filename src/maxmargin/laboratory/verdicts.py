@@ -44,6 +44,7 @@ class Analysis:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the points and sides that the proof is about."""
+        assert self.verdict.proof is not None  # the time was not limited
         return str(self.verdict.proof.to_dict()["data"])
 
     @cached_property

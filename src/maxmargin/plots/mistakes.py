@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
-from maxmargin.estimators.separability import decide
+from maxmargin.estimators.mistake_bound import mistake_bound
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
 from maxmargin.plots.style import COLOURS, count_axis, curve_axes, finish_curves
 
@@ -26,8 +24,13 @@ if TYPE_CHECKING:
 # The bound R²/γ² is Novikoff's (1962); its proof is in :mod:`maxmargin.estimators.mistake_bound`.
 # Whether there is a γ > 0 at all is decided exactly where floating point finds none.
 
-MAX_VERDICT_WORK = 1 << 25  # n d min(n, d) up to which the exact verdict is asked for: about a second
-CLASSES = {"touching": "the classes touch", "overlapping": "the classes overlap"}
+MAX_SECONDS = 10.0  # for the exact verdict
+REASONS = {
+    "separable": "separable (proven), but R²/γ² is beyond doubles",
+    "touching": "not separable, the classes touch (proven)",
+    "overlapping": "not separable, the classes overlap (proven)",
+    "undecided": "no separating plane was found, and there was no time to prove that there is none",
+}
 
 
 def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[float, str]:
@@ -38,41 +41,16 @@ def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[
     if (start is not None and np.any(start)) or (start is None and estimator.warm_start):
         return math.inf, "the start was not zero"
     intercept, name = estimator.fit_intercept, "R²/γ²"
-    found = mistake_bound(X, signs, fit_intercept=intercept, normalize=estimator.normalize)
+    options = {"fit_intercept": intercept, "normalize": estimator.normalize}
+    found = mistake_bound(X, signs, **options, max_seconds=MAX_SECONDS)
     if not math.isfinite(found.bound):
-        n, d = np.shape(X)
-        if n * d * min(n, d) > MAX_VERDICT_WORK:
-            return math.inf, "no separating plane was found (the data is too large to prove it here)"
-        verdict = decide(X, signs, fit_intercept=intercept)
-        assert isinstance(verdict, Verdict)  # of two classes
-        if not verdict.separable:
-            return math.inf, f"not separable, {CLASSES[verdict.kind]} (proven)"
-        proven = _of_plane(verdict, X, signs, intercept)
-        if proven is None:
-            return math.inf, "separable (proven), but R²/γ² is beyond doubles"
-        found, name = proven, f"{name}, γ of a proven plane"
+        return math.inf, REASONS[found.kind]
     threshold = float(getattr(estimator, "threshold", 0.0))
     if threshold == 0.0:
         return found.bound, f"bound {name}"
     # ‖z‖² grows by at most η²R² + 2ηδ with each mistake.
     longest = found.R**2 + 2.0 * threshold / float(estimator.eta0)
     return longest / found.gamma**2, f"bound {name.replace('R²', '(R² + 2δ/η)')}"
-
-
-def _of_plane(verdict: Verdict, X: Any, signs: np.ndarray, intercept: bool) -> MistakeBound | None:
-    """The bound with the margin that the proven plane attains on the padded rows.
-
-    It holds for normalised rows too: there R = 1, and γ is at least γ/R of the rows as they are.
-    """
-    assert verdict.w is not None and verdict.b is not None and verdict.margin is not None
-    length = float(np.linalg.norm(verdict.w))
-    gamma = verdict.margin[0] * (length / math.hypot(length, verdict.b) if length > 0 else 0.0)
-    if not gamma > 0.0:
-        return None
-    try:
-        return mistake_bound(X, signs, gamma=gamma, fit_intercept=intercept)
-    except OverflowError:
-        return None
 
 
 LOG_AXIS_RATIO = 20.0  # times above the mistakes at which the bound needs a logarithmic axis

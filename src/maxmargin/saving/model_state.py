@@ -21,7 +21,7 @@ from sklearn import model_selection
 from maxmargin import checker, stopping
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.proof import Proof
-from maxmargin.certificates.verdict import Verdict
+from maxmargin.certificates.verdict import Verdict, Work
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
@@ -254,6 +254,11 @@ WITNESS = checked(
 VERDICT = checked(
     record(
         Verdict,
+        omit=("directions",),  # they hold the data
+        optional=("precision", "likely_separable"),
+        work=mapped(
+            listed(COUNT), list, lambda values: Work(*[*values, *[0] * 5][:5])
+        ),  # bits came later
         kind=one_of("separable", "touching", "overlapping"),
         w=maybe(NUMBERS),
         witness=maybe(WITNESS),

@@ -1,4 +1,4 @@
-"""``fit`` of the perceptrons on Dask collections; see ``solvers.remote`` for how each of them runs."""
+"""``fit`` of the perceptrons on Dask collections; ``solvers.perceptron`` says how each of them runs."""
 
 from __future__ import annotations
 
@@ -92,6 +92,7 @@ def _verdict(model: PerceptronBase, data: TrainingData, machine: Machine) -> Ver
     """Whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
     from maxmargin.estimators.remote.separability import decide_surveyed
+    from maxmargin.estimators.separability import Options
     from maxmargin.estimators.validation import feature_names
 
     classes = data.rows.classes
@@ -100,6 +101,6 @@ def _verdict(model: PerceptronBase, data: TrainingData, machine: Machine) -> Ver
     other = None if machine.negative is None else labels[machine.negative]
     names = feature_names(model, data.rows.d)
     sides = labels[machine.positive], other
-    verdict = decide_surveyed(data, names, model.fit_intercept, sides=sides)
+    verdict = decide_surveyed(data, names, Options(model.fit_intercept), sides)
     assert isinstance(verdict, Verdict)
     return verdict

@@ -118,6 +118,7 @@ class Proofs:
         )
 
     def _content(self, verdict: Verdict) -> dict[str, Any]:
+        assert verdict.proof is not None  # the time was not limited
         return verdict.proof.with_source(**self.source).to_dict()
 
     def _file(self, name: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import count, unwritable
-from maxmargin.estimators.separability import decide
+from maxmargin.estimators.separability import Options, decide
 from maxmargin.plots.data import read_points
 from maxmargin.plots.machine import machine_name, stand_in
 from maxmargin.plots.report.gallery import (
@@ -92,7 +92,7 @@ def write_report(
     everything = (X, y) if whole is None else whole
     points = read_points(*everything, estimator, names)
     intercept = getattr(estimator, "fit_intercept", True)
-    verdict = decide(*everything, fit_intercept=intercept, names=points.names)
+    verdict = decide(*everything, Options(intercept), points.names)
     proofs, names, trained = Proofs(source), points.names, len(np.asarray(y))
     split = trained < len(points.X)
     of = f"on the {trained:,} training rows" if split else ""

@@ -115,6 +115,10 @@ class ExactRows:
         rows, y = self.given.select(which), self.y[which]
         return ExactRows(rows, y, self.pad, self.exponents, deadline=self.deadline)
 
+    def rescaled(self, exponents: np.ndarray) -> ExactRows:
+        """The same rows with other scales of their columns."""
+        return ExactRows(self.given, self.y, self.pad, exponents, self._used, self.deadline)
+
     def values(self, z: np.ndarray) -> np.ndarray:
         """a_i·z in floating point, for z in these coordinates."""
         f = self.rows.times((z[: self.d] * self.fold)[:, None])[:, 0]

@@ -29,7 +29,7 @@ from scipy.optimize import nnls
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.parameters import Deadline
+from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows
 from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.conditioning import Conditioned, condition
@@ -73,7 +73,6 @@ def guess_plane(
             (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, budget)
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
         return None
-    deadline.check()
     return guess_from(solved)
 
 
@@ -236,9 +235,14 @@ def find_verdict(
     """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved.
 
     What the hard-margin machine said of these rows, if it is ``known``, is not asked for again. Without
-    ``margin`` any plane will do.
+    ``margin`` any plane will do. If the time ends first, the finding is "undecided", with a witness or
+    the first guess if there is one.
     """
-    return _Ladder(rows, tol, _is_small(rows), known, margin).climb()
+    ladder = _Ladder(rows, tol, _is_small(rows), known, margin)
+    try:
+        return ladder.climb()
+    except OutOfTimeError:
+        return Finding("undecided", witness=ladder.witness, guess=ladder.first, work=ladder.work)
 
 
 def find_witness(rows: ExactRows) -> dict[int, int] | None:
@@ -267,6 +271,8 @@ class _Ladder:
         self.margin, self.passes = margin, float("inf")
         self.work = Effort()
         self.guess: Guess | None = None
+        self.first: Guess | None = known  # what floating point said of all rows
+        self.witness: dict[int, int] = {}
         self.signs: Signs | None = None
         self.better: Conditioned | None = None  # other coordinates, where floating point fails in these
 
@@ -278,10 +284,10 @@ class _Ladder:
         witness: dict[int, int] = {}
         pairs = opposites(rows) if rows.given.is_sparse and not self.exact else {}
         if pairs:
-            witness = dict(islice(pairs.items(), 2))
+            witness = self.witness = dict(islice(pairs.items(), 2))
             face, alive = self._wider(face, alive, pairs, {})
         while True:
-            rows.deadline.check()
+            rows.deadline.check(doing=f"{len(alive):,} rows outside a face of rank {face.rank}")
             if not len(alive):
                 alive = self._strays(face)
                 if not len(alive):
@@ -300,7 +306,7 @@ class _Ladder:
                     held = (
                         outcome.weights if short else cancel_few(rows, np.array(list(outcome.weights)))
                     )
-                    witness = held
+                    witness = self.witness = held
                 face, alive = self._wider(face, alive, outcome.weights, outcome.free)
                 more = None
                 if many is None and not self.exact and len(alive):
@@ -390,7 +396,10 @@ class _Ladder:
     def _in_other_coordinates(self, better: Conditioned) -> Finding:
         """The finding there, carried back: the same rows and weights, and the plane of these rows."""
         ladder = _Ladder(better.rows, self.tol, False)
-        found, rows = ladder.climb(), self.rows
+        try:
+            found, rows = ladder.climb(), self.rows
+        finally:
+            self.witness = ladder.witness
         found.work.passes += self.work.passes
         if found.face is not None:
             found.face = Face(rows, found.face.weights)
@@ -434,6 +443,9 @@ class _Ladder:
         hint: list[int] = []
         for guess, planes in self._guesses(face, alive):
             self.work.passes += guess.passes
+            if not face.weights and self.first is None:
+                self.first = guess
+            self.rows.deadline.check()
             hint = [int(i) for i in alive[guess.support]]
             if guess.meets:
                 for least in NEGLIGIBLE_WEIGHTS:  # rows of tiny weight may be rounding

@@ -237,7 +237,8 @@ def not_exceeded(rows: ExactRows, support: Sequence[int], weights: Sequence[floa
     sides = [[(i, w) for i, w in held if rows.y[i] == s] for s in (1.0, -1.0)] if rows.pad else [held]
     if not all(sides):
         return math.inf
-    if len(held) * rows.terms > EXACT_DISTANCE_ENTRIES // 8 and rows.rows is rows.given:
+    many = len(held) * rows.terms > EXACT_DISTANCE_ENTRIES // 8
+    if many and rows.rows is rows.given and not rows.is_rounded:
         return _not_exceeded_rounded(rows, sides)
     sums, scales, totals = zip(*(_weighted_sum(rows, side) for side in sides), strict=True)
     scale = max(scales)

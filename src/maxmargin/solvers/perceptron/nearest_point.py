@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine
 
@@ -32,8 +33,8 @@ class HullPoint(NamedTuple):
     upper: float
 
 
-def nearest_point(examples: Examples, machine: Machine) -> HullPoint:
-    """Approach the nearest point until the bounds agree, or rounding stops it."""
+def nearest_point(examples: Examples, machine: Machine, deadline: Deadline = NEVER) -> HullPoint:
+    """Approach the nearest point until the bounds agree, time ends, or rounding stops it."""
     signs = machine.signs(examples.codes)
     if len(examples.scale):
         signs = signs * examples.scale
@@ -53,8 +54,9 @@ def nearest_point(examples: Examples, machine: Machine) -> HullPoint:
     for _ in range(MOST_ROUNDS):
         p = lam @ A
         length = float(np.linalg.norm(p))
-        if length >= upper * (1 - 1e-15) and lower > -np.inf:
-            break  # no further progress in double precision
+        stalled = length >= upper * (1 - 1e-15)  # no further progress in double precision
+        if lower > -np.inf and (stalled or deadline.over):
+            break
         upper = length
         if length == 0.0:
             lower, best = 0.0, p
