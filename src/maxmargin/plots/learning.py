@@ -111,7 +111,7 @@ class ErrorDisplay:
         display.title = machine_title(machine, estimator)
         if machine.best_error_ is not None:
             display.result = float(machine.best_error_)
-            least = estimator.error_lower_bound_
+            least = getattr(estimator, "error_lower_bound_", 0.0)  # a saved model may not know it
             display.least = float(least[machine.label] if isinstance(least, dict) else least)
         return display.plot(ax)
 

@@ -301,12 +301,7 @@ class _Ladder:
             numbers = [*outcome.weights.values(), *outcome.free.values(), *(outcome.plane or ())]
             work.bits = max([work.bits, outcome.bits, *[v.numerator.bit_length() for v in numbers]])
             if outcome.plane is None:
-                if not witness:
-                    short = len(outcome.weights) <= rows.D + 1
-                    held = (
-                        outcome.weights if short else cancel_few(rows, np.array(list(outcome.weights)))
-                    )
-                    witness = self.witness = held
+                witness = self.witness = witness or self._short_witness(outcome.weights)
                 face, alive = self._wider(face, alive, outcome.weights, outcome.free)
                 more = None
                 if many is None and not self.exact and len(alive):
@@ -321,6 +316,17 @@ class _Ladder:
                 on = np.flatnonzero(found.of == 0)
                 return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
             alive = np.union1d(alive, strays)  # rows outside the face after all
+
+    def _short_witness(self, weights: dict[int, int]) -> dict[int, int]:
+        """Of rows that cancel at most D + 1 that do."""
+        if len(weights) <= self.rows.D + 1:
+            return weights
+        which = np.array(sorted(weights))
+        few = cancel_few(self.rows, which)
+        if few:
+            return few
+        found = find_witness(self.rows.restricted(which)) or {}
+        return {int(which[i]): w for i, w in found.items()}
 
     def _many(self, face: Face, alive: np.ndarray) -> Outcome | None:
         """Of sparse rows as many as can be seen to cancel at once, or a plane through a face."""
