@@ -62,7 +62,7 @@ def test_many_directions_are_not_looked_for_by_printing(monkeypatch):
     X = rng.standard_normal((400, 20))
     verdict = mm.separability(X, X[:, 0] > 0)
     assert not verdict.knows_directions
-    monkeypatch.setattr("maxmargin.estimators.separability.directions", None)
+    monkeypatch.setattr("maxmargin.estimators.precision.directions", None)
     assert "Along this plane the coefficients run to infinity: x0 (+∞)" in " ".join(str(verdict).split())
 
 

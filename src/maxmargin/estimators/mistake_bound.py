@@ -19,10 +19,9 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.parameters import NEVER, Deadline, check_number
 from maxmargin.estimators.exact_optimum import exact_optimum
-from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.proofs import Question
 from maxmargin.estimators.separability import judge
-from maxmargin.estimators.validation import read_Xy
+from maxmargin.estimators.validation import read_Xy, time_limit
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows, with_column
 from maxmargin.solvers.exact.hard_margin import within_reach
@@ -179,5 +178,5 @@ def _exactly(rows: Rows, y: np.ndarray, deadline: Deadline) -> tuple[str, float,
         if best is not None:
             return verdict.kind, best.margin * (1 - 4e-16), best.margin * (1 + 4e-16)
     else:
-        verdict = judge(question, 1.0 - AGREE)
+        verdict, _ = judge(question, 1.0 - AGREE)
     return verdict.kind, *(verdict.margin or (0.0, math.inf))

@@ -27,7 +27,7 @@ from maxmargin.rows.free_memory import room
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
 from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve_sparse
 from maxmargin.solvers.exact.signs import ratio
-from maxmargin.solvers.exact.sparse_rows import basis, is_worthwhile, residues
+from maxmargin.solvers.exact.sparse_rows import basis, residues
 
 ENTRIES_AT_A_TIME = 1 << 19  # numbers of rows taken at a time
 COMMON_DENOMINATOR_BITS = 300  # bits of a common denominator that a plane may have
@@ -58,7 +58,7 @@ class Face:
         Of sparse rows the columns with fewest entries, so that few rows change.
         """
         rows, which = self.rows, sorted(self.weights)
-        if is_worthwhile(rows) and len(which) * rows.D > MAX_DENSE_ENTRIES:
+        if rows.is_very_sparse and len(which) * rows.D > MAX_DENSE_ENTRIES:
             some, columns = basis(rows.sparse_block(np.array(which)), rows.deadline)
             return [which[k] for k in some.tolist()], columns.tolist()
         used, A, _ = rows.compact(which)
@@ -228,7 +228,7 @@ class Face:
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""
-        if is_worthwhile(self.rows):
+        if self.rows.is_very_sparse:
             return self._contains_sparse(which)
         inside = np.zeros(len(which), dtype=bool)
         for start in range(0, len(which), 1_000):

@@ -23,6 +23,7 @@ from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
 PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they are
 CACHED_INTEGERS = 1 << 22  # numbers kept as integers
+MIN_SPARSE_COLUMNS = 200  # beyond which rows of few entries are treated as such
 ROWS_AT_A_TIME = 256  # rows taken at a time
 
 Number = int | Fraction  # of a plane: whole, or a fraction in a few places
@@ -100,6 +101,12 @@ class ExactRows:
             return self.D
         counts = np.diff(self.given.arrays[-1])
         return int(counts.max(initial=0)) + int(self.pad)
+
+    @property
+    def is_very_sparse(self) -> bool:
+        """Whether methods for sparse rows pay off: in memory, of many columns and few entries."""
+        plain = self.given.is_sparse and self.given.resident and not self.is_rounded
+        return plain and self.D > MIN_SPARSE_COLUMNS and self.n > self.D and self.terms * 10 < self.D
 
     @cached_property
     def column_counts(self) -> np.ndarray:

@@ -28,7 +28,6 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, as_in
 from maxmargin.solvers.exact.linear_algebra import cancel, solve_sparse
 
 PRIME = (1 << 21) - 9  # sums of 2^10 products of two residues are exact in doubles
-MIN_COLUMNS = 200  # beyond which rows of few entries are treated as such
 MAX_STEPS = 200  # of Newton's method: rarely more than ten where rows cancel
 RIDGE = 1e-10  # of the diagonal, where columns depend on others
 STATIONARY = 1e-9, 1e-5  # gradient against the largest violation: to end, and where steps are lost
@@ -46,12 +45,6 @@ class Violations(NamedTuple):
 
     z: np.ndarray
     r: np.ndarray
-
-
-def is_worthwhile(rows: ExactRows) -> bool:
-    """Whether rows are sparse enough, in memory, and of many columns."""
-    plain = rows.given.is_sparse and rows.given.resident and not rows.is_rounded
-    return plain and rows.D > MIN_COLUMNS and rows.n > rows.D and rows.terms * 10 < rows.D
 
 
 def least_violations(A: Any, start: np.ndarray, deadline: Deadline) -> Violations | None:
