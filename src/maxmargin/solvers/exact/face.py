@@ -25,9 +25,16 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 from maxmargin.rows.free_memory import room
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
-from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve_sparse
+from maxmargin.solvers.exact.linear_algebra import (
+    PRIMES,
+    basis,
+    cancel,
+    independent,
+    pivots,
+    residues,
+    solve_sparse,
+)
 from maxmargin.solvers.exact.signs import ratio
-from maxmargin.solvers.exact.sparse_rows import basis, residues
 
 ENTRIES_AT_A_TIME = 1 << 19  # numbers of rows taken at a time
 COMMON_DENOMINATOR_BITS = 300  # bits of a common denominator that a plane may have
