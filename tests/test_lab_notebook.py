@@ -14,9 +14,9 @@ from sklearn.datasets import load_digits, load_iris
 from browser import browser  # noqa: F401 (a fixture)
 from commands import run
 from maxmargin import InputError
-from maxmargin.laboratory.messages import respond
 from maxmargin.laboratory.notebook import lab
-from maxmargin.laboratory.opening import opening
+from maxmargin.laboratory.protocol import respond
+from maxmargin.laboratory.tables import opening
 from maxmargin.laboratory.widget import PAGE, Latest, bundle, imports, styles
 from serving import until
 

@@ -9,16 +9,14 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
-from maxmargin.laboratory.film import draw
+from maxmargin.laboratory.exports import draw, write_script, write_trace
 from maxmargin.laboratory.presets import list_presets, make_preset
-from maxmargin.laboratory.problem import Side, read_task
-from maxmargin.laboratory.script import write_script, write_trace
-from maxmargin.laboratory.solving import judge_weights, solve
-from maxmargin.laboratory.spaces import cone, cut_section, risk_grid, weight_space
+from maxmargin.laboratory.problem import Task, read_task
+from maxmargin.laboratory.protocol import plain
+from maxmargin.laboratory.solution import judge_weights, solve
 from maxmargin.laboratory.state import (
     ALGORITHMS,
     LIMITS,
-    State,
     check_keys,
     complain,
     read_bool,
@@ -29,15 +27,17 @@ from maxmargin.laboratory.state import (
     read_vector,
 )
 from maxmargin.laboratory.tables import read_table
+from maxmargin.laboratory.weight_space import cone, cut_section, risk_grid, weight_space
 
 # Hold some points out for validation: a share of each class, the same for the same seed.
 
 
-def split(state: State, given: Mapping[str, Any]) -> dict[str, Any]:
+def split(given: Mapping[str, Any]) -> dict[str, Any]:
     """The role of every point: 1 for a share of each class, drawn anew; 0 for the others.
 
     Each class keeps at least one training point.
     """
+    state = read_state(given.get("state"))
     share = read_number("share", given.get("share", 0.25), least=0.0, most=0.9)
     seed = given.get("seed")
     seed = read_count("seed", 0 if seed is None else seed, least=0, most=LIMITS["seed"])
@@ -47,7 +47,7 @@ def split(state: State, given: Mapping[str, Any]) -> dict[str, Any]:
         mine = np.flatnonzero(state.classes == code)
         many = min(round(share * len(mine)), len(mine) - 1)
         roles[rng.choice(mine, many, replace=False)] = 1
-    return {"roles": roles.tolist()}
+    return {"roles": roles}
 
 
 # What the page says about itself: its limits, its algorithms, and every term in plain words.
@@ -146,15 +146,12 @@ GLOSSARY = {
 
 def hello() -> dict[str, Any]:
     """Version, limits, algorithms and glossary: the page keeps no copy of them."""
-    algorithms = [
-        {"name": name, **ABOUT[name]._asdict(), "options": list(ABOUT[name].options)}
-        for name in ALGORITHMS
-    ]
+    algorithms = [{"name": name, **ABOUT[name]._asdict()} for name in ALGORITHMS]
     return {
         "version": __version__,
-        "limits": dict(LIMITS),
+        "limits": LIMITS,
         "algorithms": algorithms,
-        "glossary": dict(GLOSSARY),
+        "glossary": GLOSSARY,
     }
 
 
@@ -188,7 +185,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     keys, function = ASKS[name]
     check_keys(f"the request {name!r}", request, [*ENVELOPE, *keys])
     try:
-        return function({key: request[key] for key in keys if key in request})
+        return dict(plain(function({key: request[key] for key in keys if key in request})))
     except ArithmeticError as error:  # sizes that leave the range of doubles on the way
         raise InputError(
             "the points must be such that products of them stay within the range of doubles. "
@@ -196,20 +193,17 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         ) from error
 
 
-def _state(given: Given) -> State:
-    return read_state(given.get("state"))
-
-
-def _side(given: Given) -> Side:
-    return read_task(_state(given)).watched
+def _task(given: Given) -> Task:
+    return read_task(read_state(given.get("state")))
 
 
 def _solve(given: Given) -> dict[str, Any]:
-    return solve(_state(given), quick=read_bool("quick", given.get("quick", False)))
+    state = read_state(given.get("state"))
+    return solve(state, quick=read_bool("quick", given.get("quick", False)))
 
 
 def _judge(given: Given) -> dict[str, Any]:
-    task = read_task(_state(given))
+    task = _task(given)
     side = task.watched  # a sentence if there is none
     if given.get("watch") is not None:
         most = len(task.sides) - 1
@@ -221,15 +215,15 @@ ASKS: dict[str, tuple[tuple[str, ...], Callable[[Given], dict[str, Any]]]] = {
     "hello": ((), lambda given: hello()),
     "solve": (("state", "quick"), _solve),
     "judge": (("state", "weights", "watch"), _judge),
-    "risk": (("state", "b", "window", "size"), lambda given: risk_grid(_side(given), given)),
-    "wspace": (("state", "b", "window"), lambda given: cone(_side(given), given)),
-    "section": (("state", "w1", "window"), lambda given: cut_section(_side(given), given)),
-    "weights3d": (("state", "box"), lambda given: weight_space(_side(given), given)),
+    "risk": (("state", "b", "window", "size"), lambda given: risk_grid(_task(given).watched, given)),
+    "wspace": (("state", "b", "window"), lambda given: cone(_task(given).watched, given)),
+    "section": (("state", "w1", "window"), lambda given: cut_section(_task(given).watched, given)),
+    "weights3d": (("state", "box"), lambda given: weight_space(_task(given).watched, given)),
     "presets": ((), lambda given: list_presets()),
     "preset": (("name", "n", "noise", "balance", "margin", "seed"), make_preset),
-    "split": (("state", "share", "seed"), lambda given: split(_state(given), given)),
+    "split": (("state", "share", "seed"), split),
     "table": (("text", "header", "label", "features", "look"), read_table),
-    "script": (("state",), lambda given: write_script(read_task(_state(given)))),
-    "trace": (("state",), lambda given: write_trace(read_task(_state(given)))),
-    "film": (("state", "format"), lambda given: draw(read_task(_state(given)), given)),
+    "script": (("state",), lambda given: write_script(_task(given))),
+    "trace": (("state",), lambda given: write_trace(_task(given))),
+    "film": (("state", "format"), lambda given: draw(_task(given), given)),
 }

@@ -34,7 +34,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from maxmargin.laboratory.messages import MalformedError, channel_of, failed, id_in, parsed, text_of
+from maxmargin.laboratory.protocol import MalformedError, channel_of, failed, id_in, parsed, text_of
 from maxmargin.laboratory.worker import ENGINE
 from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -101,12 +101,10 @@ def read_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def check_list(name: str, value: Any, allowed: str, least: int, most: int) -> Sequence[Any]:
     """Return a list of ``least`` to ``most`` entries."""
-    if not isinstance(value, list | tuple) or not least <= len(value) <= most:
-        given = value
-        if isinstance(value, list | tuple):
-            given = f"a list of {len(value)}"
-            raise InputError(f"{name} must be {allowed}. Got {given} instead.")
-        raise complain(name, allowed, given)
+    if not isinstance(value, list | tuple):
+        raise complain(name, allowed, value)
+    if not least <= len(value) <= most:
+        raise InputError(f"{name} must be {allowed}. Got a list of {len(value)} instead.")
     return value
 
 
@@ -165,37 +163,41 @@ class Options:
     updates: int | None = None
 
 
+def _read_step(name: str, value: Any) -> float | str:
+    least, most = STEPS
+    if not isinstance(value, str):
+        return read_number(name, value, least=least, most=most)
+    if value != "exact":
+        raise complain(name, f"'exact' or a number from {least:g} to {most:g}", value)
+    return value
+
+
+def _read_updates(name: str, value: Any) -> int | None:
+    return None if value is None else read_count(name, value, least=1, most=LIMITS["updates"])
+
+
+_read_size = partial(read_number, least=STEPS[0], most=STEPS[1])
+READ_OPTION: dict[str, Callable[[str, Any], Any]] = {
+    "step": _read_step,
+    "updates": _read_updates,
+    "intercept": read_bool,
+    "threshold": partial(read_number, least=0.0, most=LARGEST),
+    "rate": _read_size,
+    "order": partial(read_choice, choices=ORDERS),
+    "averaged": read_bool,
+    "C": _read_size,
+    "scheme": partial(read_choice, choices=SCHEMES),
+    "epochs": partial(read_count, least=1, most=LIMITS["epochs"]),
+    "seed": partial(read_count, least=0, most=LIMITS["seed"]),
+    "polish": read_bool,
+}
+
+
 def read_options(value: Any) -> Options:
     """Check options and fill in what they leave out."""
     given = check_keys("state.options", value, list(Options.__dataclass_fields__))
-    usual = Options()
-
-    def get(key: str) -> Any:
-        return given.get(key, getattr(usual, key))
-
-    least, most = STEPS
-    step, updates = get("step"), get("updates")
-    if isinstance(step, str):
-        if step != "exact":
-            raise complain("options.step", f"'exact' or a number from {least:g} to {most:g}", step)
-    else:
-        step = read_number("options.step", step, least=least, most=most)
-    if updates is not None:
-        updates = read_count("options.updates", updates, least=1, most=LIMITS["updates"])
-    return Options(
-        intercept=read_bool("options.intercept", get("intercept")),
-        threshold=read_number("options.threshold", get("threshold"), least=0.0, most=LARGEST),
-        rate=read_number("options.rate", get("rate"), least=least, most=most),
-        order=read_choice("options.order", get("order"), ORDERS),
-        averaged=read_bool("options.averaged", get("averaged")),
-        step=step,
-        C=read_number("options.C", get("C"), least=least, most=most),
-        scheme=read_choice("options.scheme", get("scheme"), SCHEMES),
-        epochs=read_count("options.epochs", get("epochs"), least=1, most=LIMITS["epochs"]),
-        seed=read_count("options.seed", get("seed"), least=0, most=LIMITS["seed"]),
-        polish=read_bool("options.polish", get("polish")),
-        updates=updates,
-    )
+    read = {key: read(f"options.{key}", given[key]) for key, read in READ_OPTION.items() if key in given}
+    return Options(**read)
 
 
 ALGORITHMS = ("perceptron", "batch", "pocket", "hard", "soft")
@@ -279,7 +281,7 @@ def _read_points(value: Any, classes: int) -> tuple[np.ndarray, np.ndarray, np.n
         x, y, code, role = check_list(where, point, form, 4, 4)
         X[i] = _coordinate(f"{where}[0]", x), _coordinate(f"{where}[1]", y)
         if type(code) is not int or not 0 <= code < classes:
-            codes[i] = read_count(f"{where}[2], the class,", code, least=0, most=classes - 1)
+            read_count(f"{where}[2], the class,", code, least=0, most=classes - 1)
         codes[i] = code
         if type(role) is not int or role not in (0, 1):
             raise complain(f"{where}[3], the role,", "0 (training) or 1 (validation)", role)

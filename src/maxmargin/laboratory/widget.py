@@ -14,7 +14,7 @@ import numpy as np
 import traitlets
 
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.messages import (
+from maxmargin.laboratory.protocol import (
     Answer,
     MalformedError,
     channel_of,

@@ -18,7 +18,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import BinaryIO
 
-from maxmargin.laboratory.messages import Answer, respond, text_of
+from maxmargin.laboratory.protocol import Answer, respond, text_of
 
 ENGINE = "maxmargin.laboratory.engine"
 HEAD = struct.Struct(">I")

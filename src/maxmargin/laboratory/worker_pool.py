@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from maxmargin.laboratory.messages import dropped, failed, text_of
+from maxmargin.laboratory.protocol import dropped, failed, text_of
 from maxmargin.laboratory.worker import ENGINE, HEAD, frame
 
 # One worker as the server sees it: a process, a pipe to it and a pipe from it.
