@@ -65,20 +65,20 @@ class About(NamedTuple):
 ABOUT = {
     "perceptron": About(
         "Perceptron",
-        "One point after another: if it is on the wrong side, w turns towards it.",
-        "Looks at one point after the other and turns the plane towards each that is on the wrong side. "
+        "One point after another: if it is misclassified, w turns towards it.",
+        "Checks one point after another and adds y·x to w for each that is misclassified. "
         "It ends if, and only if, some plane separates the classes.",
         ("intercept", "threshold", "rate", "order", "averaged", "scheme", "epochs", "seed", "updates"),
     ),
     "batch": About(
         "Batch perceptron",
-        "All misclassified points pull at once, down the slope of the risk.",
-        "Gradient descent on the perceptron risk: in each step all misclassified points pull at once.",
+        "A gradient step on the risk: all misclassified points at once.",
+        "Gradient descent on the perceptron risk: each step adds up all misclassified points.",
         ("intercept", "step", "scheme", "epochs", "updates"),
     ),
     "pocket": About(
         "Pocket",
-        "The perceptron that keeps the best weights it has met.",
+        "The perceptron that keeps the best weights of its run.",
         "Runs the perceptron and keeps the weights with the fewest errors in its pocket: for classes "
         "that overlap.",
         ("intercept", "order", "scheme", "epochs", "seed", "polish", "updates"),
@@ -92,9 +92,9 @@ ABOUT = {
     ),
     "soft": About(
         "Soft margin",
-        "The widest street, where trespassing has the price C.",
-        "Allows points into the slab, or onto the wrong side, at the price C each: a wide slab against "
-        "little slack.",
+        "The widest street; points may step into it, at a price of C per unit.",
+        "Allows points inside the slab or on the wrong side, at a price of C per unit of slack: "
+        "a trade-off between a wide slab and little slack.",
         ("intercept", "C", "scheme"),
     ),
 }
@@ -104,29 +104,29 @@ GLOSSARY = {
     "w": "The normal of the plane: it points to the side of the positive class.",
     "b": "The bias: it moves the plane away from the origin.",
     "w-space": "The space of weights. Every training point is a line in it, every plane a point.",
-    "cone": "All weights that have every training point right.",
-    "separable": "Some plane has every point strictly on its side.",
+    "cone": "All weights that classify every training point correctly.",
+    "separable": "Some plane has every point strictly on its correct side.",
     "touching": "No plane separates strictly, but one has no point on its wrong side.",
     "overlapping": "Every plane has a point on its wrong side.",
-    "witness": "A few points of both classes whose weighted means are the same point: no plane can "
-    "have it on both sides.",
+    "witness": "A proof: a weighted average of points of one class equals one of the other class, "
+    "and no plane can have it on both sides.",
     "hull": "The smallest convex shape around all points of a class.",
     "margin": "The distance from the plane to the nearest point.",
     "slab": "The strip between the two edges f(x) = 1 and f(x) = −1; it is 2/‖w‖ wide.",
-    "support vectors": "The points with α > 0: they hold the plane, and the others could be left out.",
-    "alpha": "α, the multiplier of a point: how hard it pushes the plane.",
+    "support vectors": "Points with α > 0 fix the plane; remove any other point and nothing changes.",
+    "alpha": "α, the multiplier of a point: its weight in w = Σ α y x.",
     "xi": "ξ, the slack of a point: how far it is beyond its edge of the slab, in units of f.",
     "C": "The price of slack. Large: few points in the slab; small: a wide slab.",
     "primal": "½‖w‖² + C Σ ξ, which the machine makes as small as possible.",
-    "dual": "A value that no primal value falls below. When both are equal, both are optimal.",
-    "gap": "Primal minus dual: how far the plane can be from the optimum, at most.",
+    "dual": "A lower bound on every primal value. When both are equal, both are optimal.",
+    "gap": "Primal minus dual: it bounds how far the primal value is above its optimum.",
     "KKT": "The conditions of Karush, Kuhn and Tucker: they hold at the optimum and nowhere else.",
     "E_in": "The training error: points with y·f(x) ≤ 0. A point on the plane is an error.",
     "validation": "Points that are not trained on: their errors say how well new points will do.",
     "risk": "R(w), the sum of −y·f(x) over misclassified points: how wrong they are together.",
     "R": "The length of the longest point, padded with a 1 if the bias is learned.",
     "gamma": "γ, the largest margin of the padded points.",
-    "mistake bound": "R²/γ²: the perceptron makes no more mistakes than this, whatever the order.",
+    "mistake bound": "(R/γ)²: R over γ, squared. No order of the points causes more mistakes.",
     "threshold": "δ: a point counts as a mistake while y·f(x) ≤ δ. With 0, only wrong points do.",
     "rate": "η, the length of a step. From a zero start it changes no decision of the perceptron.",
     "order": "Cyclic: again and again in the order of the list. Shuffled: a new order in each epoch. "
