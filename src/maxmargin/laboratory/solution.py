@@ -15,10 +15,6 @@ from maxmargin.laboratory.protocol import in_lab
 from maxmargin.laboratory.recipe import MARGIN, Fitted, fit
 from maxmargin.laboratory.state import State
 from maxmargin.laboratory.verdicts import describe_bound, describe_verdict, find_verdict
-from maxmargin.rows import as_rows
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.batch import Risk
-from maxmargin.solvers.problem import Machine
 
 
 def solve(state: State, *, quick: bool = False) -> dict[str, Any]:
@@ -86,7 +82,7 @@ def _machines(task: Task, fitted: Fitted) -> list[dict[str, Any]]:
         return lines
     for line, side, machine in zip(lines, task.sides, fitted.model.machines_.values(), strict=True):
         z = np.append(machine.coef_, machine.intercept_)
-        line |= {"weights": z, "errors": errors_and_risk(side, z[None])[0][0]}
+        line |= {"weights": z, "errors": errors_and_risk(side, z[None], side.rows)[0][0]}
         if hasattr(machine, "certificate_"):
             line |= {"margin": machine.margin_, "gap": machine.certificate_.gap}
             line["stop"] = _optimality(machine, fitted)
@@ -287,11 +283,11 @@ def _run(task: Task, fitted: Fitted) -> dict[str, Any]:
     machine = list(model.machines_.values())[task.watch]
     trace, reason = machine.trace_, machine.stop_reason_
     Z = trace.weights
-    errors, risk = errors_and_risk(side, Z)
+    errors, risk = errors_and_risk(side, Z, side.rows)
     final = np.append(machine.coef_, machine.intercept_)
     validation = final_validation = None
     if len(side.validating):
-        counts = _errors(side, np.vstack([Z, final]), side.validating)
+        counts, _ = errors_and_risk(side, np.vstack([Z, final]), side.validating)
         validation, final_validation = counts[:-1], counts[-1]
     rows = np.array([u.row for u in trace], dtype=np.int64)
     return {
@@ -314,37 +310,22 @@ def _run(task: Task, fitted: Fitted) -> dict[str, Any]:
         "finished": bool(reason.solved),
         "cut": "max_updates" in reason.rule,
         "final": final,
-        "final_risk": errors_and_risk(side, final[None])[1][0],
+        "final_risk": errors_and_risk(side, final[None], side.rows)[1][0],
         "final_validation": final_validation,
         "final_note": _note(task, model),
         "words": {"update": "step" if state.algorithm == "batch" else "mistake"},
     }
 
 
-def errors_and_risk(side: Side, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Training errors and R of a machine for each z of Z."""
-    y = side.y
-    machine = Machine("", 1, 0, np.arange(len(y)), np.ones(2))
-    risk = Risk(Examples(as_rows(side.X), y, side.pad), [machine])
-    errors = np.empty(len(Z), dtype=np.int64)
-    values = np.empty(len(Z))
-    for part in _parts(len(Z), len(y)):
-        M = risk.margins(np.ascontiguousarray(Z[part]))
-        errors[part] = np.count_nonzero(M <= 0, axis=1)
-        values[part] = risk.value(M)
-    return errors, values
-
-
-def _errors(side: Side, Z: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    counts = np.empty(len(Z), dtype=np.int64)
-    for part in _parts(len(Z), len(rows)):
-        counts[part] = np.count_nonzero(side.margins(Z[part], rows) <= 0, axis=1)
-    return counts
-
-
-def _parts(many: int, rows: int) -> list[slice]:
-    step = max(1, MAX_MARGINS // max(1, rows))
-    return [slice(k, k + step) for k in range(0, many, step)]
+def errors_and_risk(side: Side, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Errors and R of a machine on some rows for each z of Z."""
+    errors, risk = np.empty(len(Z), dtype=np.int64), np.empty(len(Z))
+    step = max(1, MAX_MARGINS // max(1, len(rows)))
+    for k in range(0, len(Z), step):
+        M = side.margins(Z[k : k + step], rows)
+        errors[k : k + step] = np.count_nonzero(M <= 0, axis=1)
+        risk[k : k + step] = np.maximum(0.0, -M).sum(axis=1)
+    return errors, risk
 
 
 def _note(task: Task, model: Any) -> str:
@@ -385,7 +366,7 @@ def judge_weights(side: Side, weights: list[float]) -> dict[str, Any]:
     z = np.array(weights)
     values = _all_margins(side, z)
     wrong = values <= 0
-    errors, risk = errors_and_risk(side, z[None])
+    errors, risk = errors_and_risk(side, z[None], side.rows)
     return {
         "errors": errors[0],
         "n": len(side.rows),

@@ -230,8 +230,7 @@ def read_columns(text: str, header: bool | None) -> list[Column]:
             "a table must have at least two columns, features and a label, separated by commas, "
             "semicolons or tabs. Got one."
         )
-    first = [field.strip() for field in lines[0][1]]
-    below = lines[1][1] if len(lines) > 1 else []
+    first, below = lines[0][1], lines[1][1] if len(lines) > 1 else []
     if header is None:
         header = _is_header(first, below)
     body = lines[1:] if header else lines
@@ -242,38 +241,33 @@ def read_columns(text: str, header: bool | None) -> list[Column]:
             f"a table must have at most {LIMITS['table_rows']:,} rows. Got {len(body):,}. "
             "Paste a part of it."
         )
-    names = [name or f"column {k + 1}" for k, name in enumerate(first)]
-    if not header:
-        names = [f"column {k + 1}" for k in range(wide)]
+    names = [(header and name) or f"column {k + 1}" for k, name in enumerate(first)]
     numbers = [number for number, _ in body]
     return [
-        Column(names[k][: 4 * NAME], [fields[k].strip() for _, fields in body], numbers)
-        for k in range(wide)
+        Column(name[: 4 * NAME], [fields[k] for _, fields in body], numbers)
+        for k, name in enumerate(names)
     ]
 
 
 def _lines(text: str) -> list[tuple[int, list[str]]]:
-    """The lines that are not blank, with their numbers."""
+    """The lines that are not blank, with their numbers; spaces around fields are left out."""
     first = next((line for line in text.splitlines() if line.strip()), "")
-    counts = {separator: first.count(separator) for separator in SEPARATORS}
-    best = max(SEPARATORS, key=lambda s: counts[s])
+    best = max(SEPARATORS, key=first.count)
     reader = csv.reader(StringIO(text, newline=""), delimiter=best, strict=True)
     try:
-        found = [(reader.line_num, fields) for fields in reader if any(f.strip() for f in fields)]
+        stripped = ((reader.line_num, [field.strip() for field in fields]) for fields in reader)
+        return [(number, fields) for number, fields in stripped if any(fields)]
     except csv.Error as error:
         raise InputError(f"line {reader.line_num}: {error}. Correct the line.") from error
-    return found
 
 
 def _is_header(first: Sequence[str], below: Sequence[str]) -> bool:
     """Whether the first line holds names: a column has a number below something that is none."""
     numbers = [_number(text) is not None for text in first]
     if not any(numbers):
-        return not below or any(_number(text.strip()) is not None for text in below)
+        return not below or any(_number(text) is not None for text in below)
     pairs = zip(numbers, below, strict=False)
-    return not all(numbers) and any(
-        not here and _number(text.strip()) is not None for here, text in pairs
-    )
+    return not all(numbers) and any(not here and _number(text) is not None for here, text in pairs)
 
 
 def _number(text: str) -> float | None:
@@ -290,13 +284,12 @@ def choose_label(columns: Sequence[Column], wanted: Any) -> int:
     """The column of the label: as wanted, or the last of few words, or one of few numbers at an end."""
     if wanted is not None:
         place = find_column("label", columns, wanted)
-        _check_label(columns[place])
-        return place
-    fitting = [k for k, column in enumerate(columns) if _can_be_label(column)]
-    words = [k for k in fitting if not columns[k].numeric]
-    others = [k for k, column in enumerate(columns) if not column.numeric]
-    ends = [k for k in (len(columns) - 1, 0) if k in fitting]
-    place = words[-1] if words else others[-1] if others else ends[0] if ends else len(columns) - 1
+    else:
+        last = len(columns) - 1
+        texts = [k for k, column in enumerate(columns) if not column.numeric]
+        few_words = [k for k in texts if _can_be_label(columns[k])]
+        ends = [k for k in (0, last) if _can_be_label(columns[k])]
+        place = [last, *ends, *texts, *few_words][-1]
     _check_label(columns[place])
     return place
 
