@@ -115,11 +115,6 @@ class Guard:
         by_address = self.any_address and name is not None and _address(name) is not None
         return name in self.names or by_address
 
-    def same_origin(self, origin: str, host: str) -> bool:
-        """Whether a page of this origin is a page of this very lab."""
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
-
     def lets_in(self, query: str) -> bool:
         """Whether the address carries the token; compared in constant time."""
         given = parse_qs(query).get("token", [""])[0]
@@ -133,7 +128,8 @@ class Guard:
             return 421, "The lab answers under its own address only. Use the link it has printed."
         if origin is None and scope["type"] == "websocket":
             return 403, "A connection must say which page it comes from (Origin)."
-        if origin is not None and not self.same_origin(origin, host):
+        own = f"http://{host}".lower(), f"https://{host}".lower()
+        if origin is not None and origin.lower() not in own:
             return 403, "The lab answers its own page only."
         needs_token = scope["type"] == "websocket" or scope["path"] in ("/", "/index.html")
         if needs_token and not self.lets_in(scope["query_string"].decode("latin-1")):
@@ -286,7 +282,7 @@ class Lab:
             with suppress(WebSocketDisconnect, RuntimeError):  # it is gone: nobody is left to tell
                 await websocket.send_text(text)
 
-        desk = self.pool.desk(send)
+        connection = self.pool.connect(send)
         throttle = Throttle()
         try:
             await websocket.accept()
@@ -300,11 +296,11 @@ class Lab:
                 opens = request["ask"] == "hello" and self.start is not None
                 finish = self._with_start if opens else None
                 await self.pool.submit(
-                    desk, Job(request["id"], channel_of(request), message["text"], finish)
+                    connection, Job(request["id"], channel_of(request), message["text"], finish)
                 )
         finally:
             self.connections -= 1
-            self.pool.leave(desk)
+            self.pool.leave(connection)
         return None
 
     def _with_start(self, text: str) -> str:

@@ -23,10 +23,10 @@ from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.state import (
-    LARGEST,
     LIMITS,
-    NAME,
-    SMALLEST,
+    MAX_NAME,
+    MAX_NUMBER,
+    MIN_COORDINATE,
     check_text,
     complain,
     read_bool,
@@ -125,7 +125,7 @@ def _state(
         rows, names = np.column_stack([rows, np.zeros(len(rows))]), [*names, "(nothing)"]
         shown = "There is one feature: the second coordinate is 0."
     points = [[a, b, code, 0] for (a, b), code in zip(rows.tolist(), codes.tolist(), strict=True)]
-    state = {"points": points, "labels": _short(labels), "names": [name[:NAME] for name in names]}
+    state = {"points": points, "labels": _short(labels), "names": [name[:MAX_NAME] for name in names]}
     return state, f"{sampled} {shown}".strip()
 
 
@@ -165,7 +165,9 @@ def _project(
 
 def _short(names: Sequence[str]) -> list[str]:
     """Names of a length that fits the page, still different."""
-    short = [name if len(name) <= NAME else f"{name[: NAME - 4]}… {k}" for k, name in enumerate(names)]
+    short = [
+        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 4]}… {k}" for k, name in enumerate(names)
+    ]
     if len(set(short)) == len(short) and "" not in short:
         return short
     return [f"class {k + 1}" for k in range(len(names))]
@@ -201,11 +203,11 @@ class Column:
         """The numbers; an error names the line of the first text that is none."""
         numbers = [_number(text) for text in self.texts]
         for text, number, line in zip(self.texts, numbers, self.lines, strict=True):
-            if number is None or (number != 0 and not SMALLEST <= abs(number) <= LARGEST):
+            if number is None or (number != 0 and not MIN_COORDINATE <= abs(number) <= MAX_NUMBER):
                 given = "an empty field" if not text else repr(text[:40])
                 raise InputError(
-                    f"line {line}: {self.name} must be 0, or a number from {SMALLEST:g} to "
-                    f"{LARGEST:g} in size. Got {given} instead. Correct the line or leave it out, or "
+                    f"line {line}: {self.name} must be 0, or a number from {MIN_COORDINATE:g} to "
+                    f"{MAX_NUMBER:g} in size. Got {given} instead. Correct the line or leave it out, or "
                     "choose another column."
                 )
         return np.array(numbers, dtype=np.float64) + 0.0
@@ -244,7 +246,7 @@ def read_columns(text: str, header: bool | None) -> list[Column]:
     names = [(header and name) or f"column {k + 1}" for k, name in enumerate(first)]
     numbers = [number for number, _ in body]
     return [
-        Column(name[: 4 * NAME], [fields[k] for _, fields in body], numbers)
+        Column(name[: 4 * MAX_NAME], [fields[k] for _, fields in body], numbers)
         for k, name in enumerate(names)
     ]
 
@@ -380,11 +382,11 @@ def _as_table(X: Any) -> np.ndarray:
         raise InputError(
             f"X must be a table of numbers. Got something else instead: {error}."
         ) from error
-    bad = np.argwhere(~(np.abs(rows) <= LARGEST))
+    bad = np.argwhere(~(np.abs(rows) <= MAX_NUMBER))
     if len(bad):
         row, column = bad[0].tolist()
         raise InputError(
-            f"X must hold numbers up to {LARGEST:g} in size. Got {rows[row, column]} in row {row}, "
+            f"X must hold numbers up to {MAX_NUMBER:g} in size. Got {rows[row, column]} in row {row}, "
             f"column {column} instead. Leave the row out, or fill it in."
         )
     return rows + 0.0

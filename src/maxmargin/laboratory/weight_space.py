@@ -27,10 +27,10 @@ Given = Mapping[str, Any]
 def risk_grid(side: Side, given: Given) -> dict[str, Any]:
     """R(w) of the watched machine at a bias b: rows of w₂, columns of w₁."""
     b = read_number("b", given.get("b", 0.0))
-    window = check_window("window", given.get("window"), 2)
+    box = _window(given)
     least, most = GRID_SIZES
     size = read_count("size", given.get("size", 61), least=least, most=most)
-    w1, w2 = (np.linspace(window[k], window[k + 1], size) for k in (0, 2))
+    w1, w2 = (np.linspace(low, high, size) for low, high in box)
     grid = np.column_stack([np.tile(w1, size), np.repeat(w2, size), np.full(size * size, b)])
     values = perceptron_risk(side.normals(), grid)
     return {"values": values, "max": values.max(initial=0.0), "size": size}
@@ -39,7 +39,7 @@ def risk_grid(side: Side, given: Given) -> dict[str, Any]:
 def cone(side: Side, given: Given) -> dict[str, Any]:
     """The weights (w₁, w₂) that classify every training point correctly at a bias b, in the window."""
     b = read_number("b", given.get("b", 0.0))
-    box = np.array(check_window("window", given.get("window"), 2)).reshape(2, 2)
+    box = _window(given)
     A = side.normals()
     return {"cone": _area(cut_polygon(A[:, :2], A[:, 2] * b, box), box)}
 
@@ -47,7 +47,7 @@ def cone(side: Side, given: Given) -> dict[str, Any]:
 def cut_section(side: Side, given: Given) -> dict[str, Any]:
     """The section at w₁ of the hard margin's constraints: lines and feasible region of (w₂, b)."""
     w1 = read_number("w1", given.get("w1", 0.0))
-    box = np.array(check_window("window", given.get("window"), 2)).reshape(2, 2)
+    box = _window(given)
     A = side.normals()
     c = A[:, 0] * w1 - 1.0  # feasible: A (w₂, b) + c ≥ 0
     lines = [
@@ -74,6 +74,11 @@ def weight_space(side: Side, given: Given) -> dict[str, Any]:
             planes.append({"row": side.rows[k], "polygon": sheet[0]})
     region = {"faces": [corners for _, corners in faces]}
     return {"planes": planes, "region": region, "optimum": optimum}
+
+
+def _window(given: Given) -> np.ndarray:
+    """The ends of both axes, a row each."""
+    return np.array(check_window("window", given.get("window"), 2)).reshape(2, 2)
 
 
 def _rows_that_matter(

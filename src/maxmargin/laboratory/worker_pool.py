@@ -1,6 +1,6 @@
 """A few workers for everybody: no request blocks another, and the latest one wins.
 
-Every connection has a desk with channels. On a channel one request runs and one waits, the newest; a
+Every connection has channels. On a channel one request runs and one waits, the newest; a
 request that a newer one replaces is answered with "dropped". One that has been running for longer than
 ``PATIENCE`` when it is replaced is ended, and its worker with it, as soon as a warm one can take over:
 there is always one to spare, so ending costs nobody a wait.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maxmargin.laboratory.protocol import dropped, failed, text_of
-from maxmargin.laboratory.worker import ENGINE, HEAD, frame
+from maxmargin.laboratory.worker import ENGINE, FRAME_HEAD, frame
 
 # Several workers share the machine: each computes with one thread.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -64,8 +64,8 @@ class Worker:
     async def receive(self) -> bytes:
         """Wait for the next frame: the first says that the worker is warm, the others are replies."""
         try:
-            head = await self.replies.readexactly(HEAD.size)
-            return await self.replies.readexactly(HEAD.unpack(head)[0])
+            head = await self.replies.readexactly(FRAME_HEAD.size)
+            return await self.replies.readexactly(FRAME_HEAD.unpack(head)[0])
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise WorkerEndedError from error
 
@@ -265,7 +265,7 @@ class Job:
 
 
 @dataclass(eq=False)
-class Desk:
+class Connection:
     """The requests of one connection, by channel, and the way back to it."""
 
     send: Callable[[str], Awaitable[None]]
@@ -282,55 +282,57 @@ class Desk:
 
 
 class Pool:
-    """Who is served next: the desks take turns."""
+    """Who is served next: the connections take turns."""
 
     def __init__(self, engine: str = ENGINE, seconds: float = SECONDS) -> None:
         self.seconds = seconds
         self.workers = Workers(engine, self._dispatch, self._give_up)
-        self.desks: list[Desk] = []
+        self.connections: list[Connection] = []
         self.stale: set[Job] = set()  # replaced, and running for too long
         self.ending: set[Job] = set()  # of these, whose worker was told to end
 
-    def desk(self, send: Callable[[str], Awaitable[None]]) -> Desk:
+    def connect(self, send: Callable[[str], Awaitable[None]]) -> Connection:
         """A place for a new connection."""
-        self.desks.append(Desk(send))
-        return self.desks[-1]
+        self.connections.append(Connection(send))
+        return self.connections[-1]
 
-    def leave(self, desk: Desk) -> None:
+    def leave(self, connection: Connection) -> None:
         """A connection is gone: nobody waits for its answers any more."""
-        self.desks.remove(desk)
-        desk.waiting.clear()
-        for job in desk.running.values():
+        self.connections.remove(connection)
+        connection.waiting.clear()
+        for job in connection.running.values():
             self._replace(job)
 
-    async def submit(self, desk: Desk, job: Job) -> None:
+    async def submit(self, connection: Connection, job: Job) -> None:
         """Take a request; reply at once to the one it replaces."""
         channel = job.channel
-        if len({*desk.waiting, *desk.running, channel}) > MAX_CHANNELS:
-            return await desk.send(text_of(failed(job.id, TOO_MANY)))
+        if len({*connection.waiting, *connection.running, channel}) > MAX_CHANNELS:
+            return await connection.send(text_of(failed(job.id, TOO_MANY)))
         if self.workers.hopeless:
-            return await desk.send(text_of(failed(job.id, NO_WORKER)))
-        older = desk.waiting.get(channel)
-        desk.waiting[channel] = job
-        if channel in desk.running:
-            self._replace(desk.running[channel])
+            return await connection.send(text_of(failed(job.id, NO_WORKER)))
+        older = connection.waiting.get(channel)
+        connection.waiting[channel] = job
+        if channel in connection.running:
+            self._replace(connection.running[channel])
         self._dispatch()
         if older is not None:
-            await desk.send(text_of(dropped(older.id)))
+            await connection.send(text_of(dropped(older.id)))
         return None
 
     def _dispatch(self) -> None:
-        """Give idle workers the next requests, the desks in turn; end what is stale for the others."""
+        """Give idle workers the next requests, the connections in turn; end what is stale for the others."""
         # One page may use all workers; of several, none takes the last one.
         most = MAX_RUNNING
-        if len(self.desks) > 1:
+        if len(self.connections) > 1:
             most = min(most, max(1, self.workers.warm - 1))
-        while ready := next((desk for desk in self.desks if desk.ready(most)), None):
+        while ready := next(
+            (connection for connection in self.connections if connection.ready(most)), None
+        ):
             worker = self.workers.take()
             if worker is None:
                 break
-            self.desks.remove(ready)
-            self.desks.append(ready)
+            self.connections.remove(ready)
+            self.connections.append(ready)
             job = ready.next()
             job.worker, job.since = worker, asyncio.get_running_loop().time()
             ready.running[job.channel] = job
@@ -340,7 +342,7 @@ class Pool:
             self.ending.add(job)
             job.worker.end()
 
-    async def _serve(self, desk: Desk, job: Job, worker: Worker) -> None:
+    async def _serve(self, connection: Connection, job: Job, worker: Worker) -> None:
         """Run a request to its end, whichever it is, and send the reply."""
         try:
             reply = await asyncio.wait_for(worker.ask(job.text), self.seconds)
@@ -358,9 +360,9 @@ class Pool:
         self.ending.discard(job)
         self._dispatch()
         try:
-            await desk.send(reply)
+            await connection.send(reply)
         finally:  # the channel is free only when the reply is on its way: a slow reader waits for itself
-            del desk.running[job.channel]
+            del connection.running[job.channel]
         self._dispatch()
 
     def _replace(self, job: Job) -> None:
@@ -376,8 +378,8 @@ class Pool:
 
     async def _give_up(self) -> None:
         """No worker starts: say so to all who wait."""
-        for desk in list(self.desks):
-            jobs = list(desk.waiting.values())
-            desk.waiting.clear()
+        for connection in list(self.connections):
+            jobs = list(connection.waiting.values())
+            connection.waiting.clear()
             for job in jobs:
-                await desk.send(text_of(failed(job.id, NO_WORKER)))
+                await connection.send(text_of(failed(job.id, NO_WORKER)))
