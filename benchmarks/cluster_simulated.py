@@ -13,7 +13,6 @@ from tests.simulated import Costs, Simulated
 
 import maxmargin as mm
 from benchmarks.cluster import block, labels
-from maxmargin.estimators.remote.perceptron import fit_surveyed as learn
 from maxmargin.rows.survey import survey
 
 PARTS, FEATURES, ROWS = 2_000, 100, 200_000
@@ -59,7 +58,7 @@ def main() -> None:
     for kind, rows, workers in LEARNING:
         model = learner(kind)
         cluster = Simulated([noisy(part) for part in range(PARTS)], Costs(workers=workers), rows / ROWS)
-        learn(model, survey(cluster))
+        model._fit_data(survey(cluster))
         cells = f"{rows:.0e}", workers, kind, model.n_passes_, f"{cluster.bytes_moved / 1e6:.0f} MB"
         print("|", *(f"{cell} |" for cell in cells), f"{cluster.clock:,.0f} s |", flush=True)
     print()

@@ -20,9 +20,9 @@ import maxmargin as mm
 from benchmarks.data import noisy, separable
 from benchmarks.timing import Row, at_least, at_most, best_of
 from maxmargin.files import read_data
+from maxmargin.files.cache import read_store, write_store
 from maxmargin.rows import as_rows
 from maxmargin.rows.on_disk import FileRows
-from maxmargin.rows.store import read_store, write_store
 
 BLOCK = 50_000
 GIB = 1 << 30

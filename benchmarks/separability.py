@@ -26,6 +26,17 @@ def highs(X: np.ndarray, y: np.ndarray) -> Any:
     return linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(len(X)), bounds=free, method="highs")
 
 
+def highs_sparse(X: Any, y: np.ndarray) -> Any:
+    """As many rows as can be strictly on their side, and none beyond: this tells the kind of verdict."""
+    n = len(y)
+    A = sparse.diags_array(-y.astype(float)) @ sparse.hstack([X, np.ones((n, 1))])
+    A = sparse.csr_array(sparse.hstack([A, sparse.eye_array(n)]))
+    d = A.shape[1] - n
+    cost = np.append(np.zeros(d), -np.ones(n))
+    bounds = [(None, None)] * d + [(0, 1)] * n
+    return linprog(cost, A_ub=A, b_ub=np.zeros(n), bounds=bounds, method="highs")
+
+
 def nearly(n: int, d: int) -> Problem:
     """A separable Gaussian cloud with one point moved across the plane."""
     rng = np.random.default_rng(7)
@@ -74,8 +85,53 @@ def rows() -> Iterator[Row]:
     yield at_most(f"{len(cases)} small tricky cases together", seconds, "1 s", 1.0, 1.0)
     right = all_tricky(cases)
     yield Row("… of which right", 0.0, "", 0.0, right, f"= {len(cases)}", right == len(cases))
+    yield from _dependent()
+    yield from _factors()
     yield from _wide()
     yield from _real()
+
+
+def _dependent() -> Iterator[Row]:
+    """Columns that are combinations of others but for rounding, against the same data without them."""
+    for d in (30, 60, 100, 300):
+        rng = np.random.default_rng(d)
+        X, y = rng.standard_normal((1_000, d)), rng.integers(0, 2, 1_000)
+        designs = {
+            "one a + b": np.column_stack([X[:, 1:], X[:, 1] + X[:, 2]]),
+            "two units and the row mean": np.column_stack(
+                [X[:, 3:], 1.1 * X[:, 3], 1.8 * X[:, 4] + 32.0, X[:, 3:].mean(axis=1)]
+            ),
+            "proportions": np.exp(X) / np.exp(X).sum(axis=1, keepdims=True),
+        }
+        runs = {name: partial(mm.separability, Z, y) for name, Z in designs.items()}
+        best = best_of({"without": partial(mm.separability, X, y), **runs}, rounds=3)
+        for name, Z in designs.items():
+            work = f"overlapping 1,000×{d}, {name}"
+            yield at_most(work, best[name], "without them", best["without"], 2.0)
+            time = once(partial(highs, Z, np.where(y > 0, 1, -1)))
+            yield at_least(work + " (no target)", best[name], "HiGHS", time, 0.0)
+
+
+def _factors() -> Iterator[Row]:
+    """Sparse dummy columns of factors."""
+    for levels, n in (((1_000,), 7_000), ((1_000, 5), 7_000), ((5_000, 200, 10), 100_000)):
+        rng = np.random.default_rng(n)
+        starts = np.cumsum((0, *levels[:-1]))
+        columns = np.column_stack(
+            [rng.integers(0, k, n) + s for k, s in zip(levels, starts, strict=True)]
+        )
+        where = np.arange(0, columns.size + 1, len(levels))
+        X = sparse.csr_array((np.ones(columns.size), columns.ravel(), where), (n, sum(levels)))
+        f = X @ rng.standard_normal(sum(levels))
+        for noise in (0.0, 0.2, 1.0):
+            y = np.where(f + noise * rng.logistic(size=n) > 0, 1, -1)
+            verdict = mm.separability(X, y)
+            best = best_of({"ours": partial(mm.separability, X, y)}, rounds=2)
+            work = f"{verdict.kind} factors of {', '.join(map(str, levels))} levels, {n:,} rows, proven"
+            if n <= 10_000 or verdict.kind == "separable":
+                yield at_least(work, best["ours"], "HiGHS", once(partial(highs_sparse, X, y)), 1)
+            else:
+                yield at_most(work, best["ours"], "10 s", 10.0, 1)
 
 
 def _wide() -> Iterator[Row]:

@@ -390,3 +390,13 @@ def test_the_C_of_the_model_is_taken_unless_another_is_given():
     model = LogisticRegression(C=0.25).fit(X, Y)
     assert "C = 0.25" in mm.certify(model, X, Y).problem
     assert "C = 2" in mm.certify(model, X, Y, C=2.0).problem
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_swapped_sides_are_called_so(C):
+    X, y = [[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"]
+    right, wrong = (mm.certify(([s * 1.0], -2.0 * s), X, y, C=C).findings for s in (1, -1))
+    assert not any("swapped" in said for said in right)
+    assert wrong[0].startswith("Its sides are swapped: −w and −b make 0 training errors instead of 4.")
+    guess = mm.certify(([0.1], -0.35), X, y, C=C).findings  # one error too many, not the other sides
+    assert not any("swapped" in said for said in guess)

@@ -142,7 +142,10 @@ def test_a_picture_or_one_line_that_says_what_is_needed(name, kind, model, monke
     elif name == "mixed" and kind in ("weights", "section") and model == "hard-margin":
         assert "Got classes that no plane separates instead. --kind separability shows why." in line
     elif kind == "path" and model == "soft-margin":
-        assert "needs at least 2 rows of each. Got 1 row of 'a' instead." in line
+        assert (
+            "needs 2 rows of every class, one to train on and one to hold out. Got 1 row of class 'a'"
+            in line
+        )
     else:
         assert line.startswith(f"Error: --kind {kind} needs ")
 

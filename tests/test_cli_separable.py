@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from commands import fresh_folder as fresh_folder
 from commands import run, write
 from maxmargin.checker import Rejected, parse
 from maxmargin.checker.__main__ import main as checker
+from proofs import seal
 
 APART = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
 XOR = "a,b,kind\n0,0,no\n1,1,no\n0,1,yes\n1,0,yes\n"
@@ -140,11 +142,36 @@ def test_large_files_are_not_loaded(name, monkeypatch):
     assert sum(file.endswith(".rows") for file in os.listdir()) == 1
 
 
-def test_text_can_be_encoded_but_not_proven():
+def test_text_can_be_encoded_and_proven():
     data = write("data.csv", "a,colour,kind\n0,red,no\n1,red,yes\n0.5,blue,yes\n0.7,red,no\n")
     assert "--one-hot" in check_refused(data)
     assert run("separable", data, "--one-hot")[0] == 0
-    assert "--one-hot makes others" in check_refused(data, "--one-hot", "--proof", "p.json")
+    assert run("separable", data, "--one-hot", "--proof", "p.json")[0] == 0
+    assert run("verify", "p.json", data)[0] == 0
+
+
+def test_a_proof_about_categories():
+    data = write("data.csv", "size,colour,y\n1.5,red,n\n2,blue,y\n3, red ,n\n0.1,green,y\n")
+    assert run("separable", data, "--one-hot", "--proof", "p.json")[0] == 0
+    assert run("verify", "p.json", data)[0] == 0
+    entries = json.loads(Path("p.json").read_text())
+    assert entries["categories"] == [[], ["blue", "green", "red"]] and entries["features"] == 4
+    other = write("other.csv", "size,colour,y\n1.5,red,n\n2,blue,y\n3,red,n\n0.1,blue,y\n")
+    code, out, _ = run("verify", "p.json", other)
+    assert code == 1 and "the data must be those of the proof" in out
+    unknown = write("unknown.csv", "size,colour,y\n1.5,black,n\n")
+    code, _, err = run("verify", "p.json", unknown)
+    assert code == 2 and "categories blue, green, red. Got 'black'" in err
+    for categories, words in (
+        ([[], ["blue", "green"]], "categories must make 4 features"),
+        ([[], ["blue", "red", "red"]], "no category must be named twice"),
+        ([["blue", "green", "red", ""]], "categories are of columns"),
+    ):
+        with pytest.raises(Rejected, match=words):
+            parse(seal({**entries, "categories": categories}))
+    swapped = seal({**entries, "categories": [[], ["red", "green", "blue"]]})
+    Path("swapped.json").write_text(swapped)
+    assert run("verify", "swapped.json", data)[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import children
 import maxmargin as mm
 from maxmargin import checker
 from maxmargin.core.errors import InputError
-from maxmargin.rows.store import read_store, write_store
+from maxmargin.files.cache import read_store, write_store
 from thorough import THOROUGH
 
 SEEDS = 2_000 if THOROUGH else 150

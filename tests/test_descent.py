@@ -30,7 +30,7 @@ DENSE, y = X.toarray(), Y.astype(float)
 MANY = text(250, 500, 12, seed=5, flips=0.05, classes=5)
 
 
-def duel(X=X, y=y, C=1.0, pad=1.0):
+def dual_problem(X=X, y=y, C=1.0, pad=1.0):
     rows = as_rows(X)
     bounds = None if C is None else np.broadcast_to(np.asarray(C, dtype=float), len(y)).copy()
     return DualProblem(rows, np.asarray(y, dtype=float), bounds, pad, square_lengths(rows))
@@ -49,10 +49,10 @@ def test_the_bias_is_the_best_of_all_candidates(data):
     )
     C = np.array(data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n)))
     for bounds in (C, np.full(n, 2.0)):
-        b = duel(f[:, None], signs, bounds)._bias(f)
+        b = dual_problem(f[:, None], signs, bounds)._bias(f)
         cost = lambda b: float(bounds @ np.maximum(0.0, 1.0 - signs * (f + b)))  # noqa: E731, B023
         assert cost(b) <= min(map(cost, signs - f)) * (1 + 1e-12)
-    b = duel(f[:, None], signs, None)._bias(f)
+    b = dual_problem(f[:, None], signs, None)._bias(f)
     least = lambda b: float(np.min(signs * (f + b)))  # noqa: E731
     assert all(least(b) >= least(other) - 1e-12 for other in (b - 0.25, b + 0.25, *(signs - f)))
 
@@ -61,7 +61,7 @@ def test_the_bias_is_the_best_of_all_candidates(data):
 @pytest.mark.parametrize("pad", [1.0, 0.0])
 @pytest.mark.parametrize("bounds", [2.0, np.linspace(0.5, 2.0, len(y)), None], ids=["C", "C_i", "hard"])
 def test_values_are_those_of_numpy(form, pad, bounds):
-    one = duel(form, C=bounds, pad=pad)
+    one = dual_problem(form, C=bounds, pad=pad)
     x = np.random.default_rng(0).random(len(y)) * 0.6
     w = (x * y) @ DENSE
     np.testing.assert_allclose(one.weighted_sum(x), w, atol=1e-13)
@@ -94,9 +94,9 @@ def test_rows_that_are_not_finite_are_noticed():
     bad = DENSE.copy()
     bad[3, 5] = np.nan
     with pytest.raises(NotFiniteError):
-        duel(bad)
+        dual_problem(bad)
     with pytest.raises(NotFiniteError):
-        duel().measure(np.full(X.shape[1], 1e308), np.zeros(len(y)))
+        dual_problem().measure(np.full(X.shape[1], 1e308), np.zeros(len(y)))
 
 
 # --- an epoch --------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def plain_epoch(order, alpha, w, bounds, rho, q, balance, b, above, below):
 @pytest.mark.parametrize("C", [0.5, 20.0, None])
 @pytest.mark.parametrize("pad", [1.0, 0.0])
 def test_epochs_are_those_of_the_paper(form, C, pad, monkeypatch):
-    walk = Descent(duel(form, C=C, pad=pad))
+    walk = Descent(dual_problem(form, C=C, pad=pad))
     orders, inner = [], coordinate_descent.descend
     monkeypatch.setattr(
         coordinate_descent, "descend", lambda *a: (orders.append(a[2].copy()), inner(*a))[1]
@@ -159,21 +159,21 @@ def test_epochs_are_those_of_the_paper(form, C, pad, monkeypatch):
 
 
 def test_epochs_in_pieces_visit_every_row_once(monkeypatch):
-    walk = Descent(duel(C=2.0))
-    monkeypatch.setattr(walk.duel.rows, "block_length", lambda entries: 1 + len(y) // 7)
+    walk = Descent(dual_problem(C=2.0))
+    monkeypatch.setattr(walk.dual_problem.rows, "block_length", lambda entries: 1 + len(y) // 7)
     walk.epoch()
     assert walk.left == len(y)  # what one piece saw is no reason to set rows of the next aside
     for _ in range(100):
         walk.epoch()
         np.testing.assert_array_equal(np.sort(walk._order), np.arange(len(y)))
         walk.wake()
-    point, _ = walk.duel.measure(walk.w, walk.alpha)
+    point, _ = walk.dual_problem.measure(walk.w, walk.alpha)
     assert point.gap < 1e-2
-    np.testing.assert_allclose(walk.w, walk.duel.weighted_sum(walk.alpha), atol=1e-12)
+    np.testing.assert_allclose(walk.w, walk.dual_problem.weighted_sum(walk.alpha), atol=1e-12)
 
 
 def test_smaller_bounds_first_keep_the_sum():
-    walk = Descent(duel(C=1e4))
+    walk = Descent(dual_problem(C=1e4))
     walk.begin(lambda passes: False)
     assert walk.epochs > 6
     np.testing.assert_allclose(walk.w, (walk.alpha * y) @ DENSE, rtol=1e-9, atol=1e-9)
@@ -182,12 +182,12 @@ def test_smaller_bounds_first_keep_the_sum():
 
 
 def test_the_estimate_is_near_the_gap_when_nothing_moves():
-    walk = Descent(duel(C=0.3))
+    walk = Descent(dual_problem(C=0.3))
     for _ in range(300):
         walk.epoch()
     walk.wake()
     walk.epoch()
-    point, _ = walk.duel.measure(walk.w, walk.alpha)
+    point, _ = walk.dual_problem.measure(walk.w, walk.alpha)
     assert point.gap <= max(10 * walk.estimate, 1e-9)
 
 
@@ -208,7 +208,7 @@ def test_the_rows_on_the_margin_are_solved_for(pad, solve, monkeypatch):
     monkeypatch.setattr(
         active_set, "SETTINGS", replace(active_set.SETTINGS, residual_share=0.0)
     )  # to the end
-    one = duel(C=5.0, pad=pad)
+    one = dual_problem(C=5.0, pad=pad)
     rng = np.random.default_rng(1)
     x = np.where(rng.random(len(y)) < 0.3, 5.0, 0.0)
     F = np.sort(rng.permutation(len(y))[:12])
@@ -231,7 +231,7 @@ def test_the_rows_on_the_margin_are_solved_for(pad, solve, monkeypatch):
 
 
 def test_the_active_set_reaches_the_last_digits():
-    one = duel(C=3.0)
+    one = dual_problem(C=3.0)
     walk = Descent(one)
     for _ in range(60):
         walk.epoch()
@@ -245,7 +245,7 @@ def test_the_active_set_reaches_the_last_digits():
 
 def test_factors_go_on_where_conjugate_residuals_lead_nowhere(monkeypatch):
     monkeypatch.setattr(active_set, "SETTINGS", replace(active_set.SETTINGS, max_steps=0))
-    one = duel(C=3.0)
+    one = dual_problem(C=3.0)
     walk = Descent(one)
     for _ in range(60):
         walk.epoch()
@@ -277,11 +277,11 @@ def test_inner_products_are_kept_and_forgotten(monkeypatch):
     """Rows come and go; of a matrix that is full only those of the moment stay."""
     few = replace(active_set.SETTINGS, max_factorised_rows=20)
     monkeypatch.setattr(active_set, "SETTINGS", few)
-    kept, rng = active_set.Factorised(duel(C=5.0)), np.random.default_rng(3)
+    kept, rng = active_set.Factorised(dual_problem(C=5.0)), np.random.default_rng(3)
     for size in (8, 12, 20, 5, 19, 20):
         F = np.sort(rng.permutation(len(y))[:size])
         ways = []
-        for system in (kept, active_set.Factorised(kept.duel)):
+        for system in (kept, active_set.Factorised(kept.dual_problem)):
             x, w = np.zeros(len(y)), np.zeros(DENSE.shape[1])
             assert system.solve(x, w, F)
             ways.append(x)
@@ -295,7 +295,7 @@ def test_a_halt_ends_the_work():
     budget = Budget()
     budget.halt.set()
     with pytest.raises(HaltedError):
-        coordinate_descent.large_margin(duel(), 1e-6, budget)
+        coordinate_descent.large_margin(dual_problem(), 1e-6, budget)
 
 
 # --- rows that cancel ------------------------------------------------------------------------------
@@ -307,11 +307,11 @@ def test_growing_rows_of_a_contradictory_pair(pad):
     growth = np.zeros(len(signs))
     growth[[5, -1]] = 10.0
     growth[7] = 1e-3
-    weights = growing_rows(duel(rows, signs, None, pad), growth)
+    weights = growing_rows(dual_problem(rows, signs, None, pad), growth)
     assert np.flatnonzero(weights).tolist() == [5, len(y)]
     assert weights[5] == pytest.approx(weights[-1])
     growth[[5, 6]] = growth[[6, 5]]
-    assert growing_rows(duel(rows, signs, None, pad), growth) is None  # these do not cancel
+    assert growing_rows(dual_problem(rows, signs, None, pad), growth) is None  # these do not cancel
 
 
 # --- checkpoints -----------------------------------------------------------------------------------

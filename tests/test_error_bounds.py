@@ -1,5 +1,6 @@
 """Bounds on the fewest errors of any plane: brute force in fractions lies between them."""
 
+import pickle
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,6 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 import maxmargin as mm
 from exact import in_fractions, meeting_weights
+from maxmargin.saving.model_file import from_dict, to_dict
+from maxmargin.solvers.exact import packing
 from thorough import THOROUGH, further
 
 
@@ -334,3 +337,40 @@ def test_max_witnesses_is_a_parameter_like_others():
     X, y = np.zeros((20, 1)), np.array([1, -1] * 10)
     assert pocket.fit(X, y).error_lower_bound_ == pytest.approx(3 / 20)
     assert pocket.set_params(max_witnesses=5).fit(X, y).error_lower_bound_ == pytest.approx(5 / 20)
+
+
+def test_a_finished_checkpoint_has_the_bound(tmp_path):
+    X, y = noisy(2, 40)
+    known = mm.PocketPerceptron(random_state=0).fit(X, y).error_lower_bound_
+    for _ in range(2):  # the second fit is read from the file
+        pocket = mm.checkpoint(mm.PocketPerceptron(random_state=0), tmp_path / "fit.json").fit(X, y)
+        assert pocket.error_lower_bound_ == known > 0
+
+
+def test_the_bound_is_searched_for_when_it_is_first_asked_for(monkeypatch):
+    X, y = noisy(2, 40)
+    known = mm.PocketPerceptron(random_state=0).fit(X, y).error_lower_bound_
+    searched = []
+    search = packing.unavoidable
+    monkeypatch.setattr(packing, "unavoidable", lambda *given: searched.append(1) or search(*given))
+    pocket = mm.PocketPerceptron(random_state=0).fit(X, y)
+    assert not searched
+    pocket.set_params(max_witnesses=0)  # the fit is over: its own parameters count
+    assert pocket.error_lower_bound_ == pocket.error_lower_bound_ == known > 0
+    assert len(searched) == 1
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda m: pickle.loads(pickle.dumps(m)), lambda m: from_dict(to_dict(m))]
+)
+def test_a_model_that_is_saved_keeps_a_bound_that_was_asked_for_and_no_rows(copied):
+    X, y = noisy(2, 40)
+    pocket = mm.PocketPerceptron(random_state=0).fit(X, y)
+    other = copied(pocket)
+    assert other.best_error_ == pocket.best_error_
+    assert not hasattr(other, "error_lower_bound_")
+    with pytest.raises(AttributeError, match=r"before saving, or use maxmargin\.error_bounds"):
+        _ = other.error_lower_bound_
+    assert copied(pocket).fit(X, y).error_lower_bound_ == pocket.error_lower_bound_ > 0
+    assert copied(pocket).error_lower_bound_ == pocket.error_lower_bound_
+    assert copied(other.partial_fit(X, y)).error_lower_bound_ == 0

@@ -15,9 +15,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
+from maxmargin.files.cache import read_store, write_store
 from maxmargin.kernels.perceptron import decide
 from maxmargin.rows.on_disk import FileRows, Section
-from maxmargin.rows.store import read_store, write_store
 
 X, y = load_iris(return_X_y=True)
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -256,7 +256,7 @@ LIMITED = """
 import resource, sys, warnings
 import numpy as np
 import maxmargin as mm
-from maxmargin.rows.store import read_store
+from maxmargin.files.cache import read_store
 
 def size():
     text = open("/proc/self/status").read()

@@ -135,14 +135,14 @@ def test_no_permission_as_the_system_says_it(tmp_path, monkeypatch):
 
 
 def test_a_full_disk(tmp_path, monkeypatch):
-    from maxmargin.rows import store
+    from maxmargin.files import cache
 
     (tmp_path / "d.csv").write_bytes(CSV)
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store._GrowingFile, "append", full)
+    monkeypatch.setattr(cache._GrowingFile, "append", full)
     with pytest.raises(InputError, match=r"No space left on device.*cache_dir"):
         open_rows(tmp_path / "d.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]

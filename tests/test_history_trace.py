@@ -54,7 +54,7 @@ def test_history_reads_as_sequence_table_and_columns():
 
 
 def test_a_run_without_end_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("maxmargin.core.history.MOST", 10)
+    monkeypatch.setattr("maxmargin.core.history.MAX_LINES", 10)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
     model = mm.Perceptron(max_iter=None, stop=MaxUpdates(2000)).fit(X, y)

@@ -35,7 +35,7 @@ def everything(model):
         state["classes"] = model.classes_.tolist()
         state["history"] = [m.history_["mistakes"].tolist() for m in model.machines_.values()]
         state["traces"] = [len(m.trace_) for m in model.machines_.values()]
-        state["running"] = model._running_weights().tolist()
+        state["running"] = model._state.Z.tolist()
     return state
 
 

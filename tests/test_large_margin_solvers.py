@@ -11,7 +11,7 @@ from scipy import sparse
 import maxmargin as mm
 from largemargins import MANY, SMALL, bits, hard, soft
 from maxmargin.core.errors import BudgetWarning, InputError
-from maxmargin.estimators import margin_classifier
+from maxmargin.estimators import margin_fit
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
 from maxmargin.solvers.margin.solve import choose_solver
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_all_threads_and_changes_nothing(multi_class, jobs, solver, 
         assert len(steps) < 3 or halt.wait(300)
         return step(self, *args)
 
-    monkeypatch.setattr(margin_classifier, "Event", lambda: halt)
+    monkeypatch.setattr(margin_fit, "Event", lambda: halt)
     monkeypatch.setattr(Watch, "step", failing)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

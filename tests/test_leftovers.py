@@ -20,7 +20,7 @@ WRITING = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from maxmargin.rows.store import write_store
+from maxmargin.files.cache import write_store
 
 with write_store(Path(sys.argv[1])) as out:
     out.add(np.ones((5, 2)))

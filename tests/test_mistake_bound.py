@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 
 import maxmargin as mm
 from bank import OVERLAPPING, SEPARABLE, problem
@@ -134,3 +135,34 @@ def test_given_gamma_is_used():
 def test_more_than_two_classes_are_refused():
     with pytest.raises(mm.InputError, match=r"two classes\. Got 3 instead"):
         mm.mistake_bound([[1.0], [2.0], [3.0]], [0, 1, 2])
+
+
+def test_exact_arithmetic_finds_what_floating_point_does_not():
+    """Points one ulp apart, and hills and valleys: separable, so that there is a bound."""
+    ulp = mm.mistake_bound([[1.0], [1.0 + 2.0**-52]], [0, 1])
+    assert ulp.kind == "separable"
+    assert ulp.bound == pytest.approx(2.0 / (2.0**-53 / math.sqrt(2.0)) ** 2, rel=1e-12)
+    rng = np.random.default_rng(0)
+    X = 1000.0 + 1e-3 * rng.standard_normal((60, 8)).cumsum(axis=1)
+    y = np.where(X[:, -1] > X[:, 0], 1, -1)
+    for normalize in (False, True):
+        hill = mm.mistake_bound(X, y, normalize=normalize)
+        assert hill.kind == "separable" and math.isfinite(hill.bound) and hill.gamma > 0
+    best = mm.HardMarginSVC(fit_intercept=False).prove(np.column_stack([X, np.ones(60)]), y)
+    gamma = mm.mistake_bound(X, y).gamma
+    assert Fraction(gamma) ** 2 <= best.squared_margin <= Fraction(gamma * (1 + 1e-12)) ** 2
+
+
+def test_the_bound_is_tight_on_raw_data():
+    X, y = load_breast_cancer(return_X_y=True)
+    bound = mm.mistake_bound(X, y)
+    assert bound.gamma >= bound.gamma_upper * (1 - 1e-9)
+    assert bound.bound == pytest.approx(1.44593e16, rel=1e-5)
+
+
+def test_what_is_proven_not_separable_has_no_bound():
+    touching = mm.mistake_bound([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    assert (touching.kind, touching.bound) == ("touching", math.inf)
+    assert "(touching): the number of mistakes has no bound" in str(touching)
+    far = mm.mistake_bound([[1e120, 0.0], [1e120, 1e-120]], [0, 1])
+    assert far.kind == "separable" and "no bound" not in str(far)

@@ -17,7 +17,7 @@ import children
 import maxmargin as mm
 from maxmargin.core.errors import InputError
 from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, in_proportion
-from maxmargin.rows.store import read_store, write_store
+from maxmargin.files.cache import read_store, write_store
 from maxmargin.saving import LinearModel, from_dict, read_any, seal, to_dict
 from maxmargin.saving.codec import decode_labels, encode_labels
 from maxmargin.stream.learner import Learner

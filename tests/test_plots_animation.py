@@ -102,7 +102,7 @@ def test_the_arithmetic_of_every_step_adds_up(long_run):
         np.testing.assert_allclose([v0, v1], update.weights[:2], rtol=6e-4, atol=1e-12)
         np.testing.assert_allclose([w0 + eta * sign * x0, w1 + eta * sign * x1], [v0, v1], atol=2e-3)
         left = np.count_nonzero(y * (X @ update.weights[:2]) <= 0)
-        assert f"{left} of 60 rows wrong now" in head
+        assert f"{left} of 60 rows misclassified" in head
 
 
 def test_the_bias_has_a_line_of_its_own(marks):

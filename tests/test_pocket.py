@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.linear_model import Perceptron as TheirPerceptron
 from sklearn.preprocessing import StandardScaler
@@ -74,6 +75,19 @@ def test_polish_finds_the_least_error_of_small_problems():
     for name, least in [("xor", 1), ("signed xor", 1), ("touching", 1), ("alternating", 2)]:
         p = problem(name)
         assert mm.PocketPerceptron(100, random_state=0).fit(p.X, p.y).best_error_ == least / len(p.y)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_polish_finds_a_plane_where_there_is_one(form):
+    X, y = load_breast_cancer(return_X_y=True)
+    digits, digit = load_digits(return_X_y=True)
+    for rows, labels in [(X, y), (StandardScaler().fit_transform(X), y), (digits, digit == 1)]:
+        pocket = mm.PocketPerceptron(50, random_state=0).fit(form(rows), labels)
+        assert pocket.unpolished_error_ > pocket.best_error_ == pocket.error_lower_bound_ == 0.0
+        assert np.array_equal(pocket.predict(form(rows)), labels)
+    through_zero = mm.PocketPerceptron(20, fit_intercept=False, normalize=True, random_state=0)
+    signs = np.where(X @ np.linspace(-1, 1, 30) > 0, "a", "b")
+    assert through_zero.fit(form(X), signs).best_error_ == 0.0
 
 
 def test_history_tells_pocket_and_running_error():

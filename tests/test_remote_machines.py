@@ -219,7 +219,9 @@ def test_groups_are_neighbours_and_few_are_left(values, size):
     left = reduced([[v] for v in values], lambda group: list(chain(*group)))
     assert list(chain(*left)) == values and len(left) <= tree.FAN
     assert [v for group in tree.in_groups(values, size) for v in group] == values
-    assert tree.bundle_size(len(values), 1) * tree.BUSY <= max(len(values), tree.BUSY)
+    assert tree.bundle_size(len(values), 1) * tree.TASKS_PER_THREAD <= max(
+        len(values), tree.TASKS_PER_THREAD
+    )
 
 
 def test_partitions_that_cannot_be_used_are_refused():

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.estimators import pocket_perceptron as pocket_estimator
-from maxmargin.estimators.remote.perceptron import fit_surveyed
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
-from maxmargin.solvers.perceptron import batch_partitions
+from maxmargin.solvers.examples import Form, RemoteExamples
+from maxmargin.solvers.perceptron import batch_partitions, pocket_partitions
 from maxmargin.solvers.perceptron.batch import breaks, lowest
 from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk
 from maxmargin.solvers.perceptron.online import visiting_order
-from maxmargin.solvers.perceptron.online_partitions import Form, partitions_in_turn
+from maxmargin.solvers.perceptron.online_partitions import partitions_in_turn
 from maxmargin.solvers.problem import Machine
 from maxmargin.stopping import (
     MaxSeconds,
@@ -35,7 +34,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 
 
 def fitted(model, X, y, cuts, **more):
-    fit_surveyed(model, survey(Serial(blocks(X, y, cuts))), **more)
+    data = survey(Serial(blocks(X, y, cuts)))
+    if model.warm_start and hasattr(model, "classes_"):
+        data = data.among(model.classes_)
+    model._fit_data(data, **more)
     return model
 
 
@@ -58,7 +60,7 @@ def separable(n, d, seed=0, gap=0.2):
 
 def same_run(model, local):
     """All that two runs leave behind, but the seconds."""
-    assert model._running_weights().tobytes() == local._running_weights().tobytes()
+    assert model._state.Z.tobytes() == local._state.Z.tobytes()
     assert model.coef_.tobytes() == local.coef_.tobytes()
     assert model.intercept_.tobytes() == local.intercept_.tobytes()
     assert (model.n_mistakes_, model.n_iter_) == (local.n_mistakes_, local.n_iter_)
@@ -277,7 +279,7 @@ def test_the_line_search_brackets_the_minimum_of_all_partitions(rows, cuts, ties
         parts = blocks(X * signs[:, None], y, [min(cut, len(m)) for cut in cuts])
         data = survey(Serial([*parts, (np.zeros((2, 2)), np.array([0, 1]))]))
         machine = Machine(1, 1, 0, np.empty(0), weight)
-        risk = RemoteRisk(data.rows, Form(0.0), [machine], [len(m)])
+        risk = RemoteRisk(RemoteExamples(data, Form(0.0)), [machine])
         z, d = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0, 0.0]])
         (t,) = risk.lengths(z, d)
     best = lowest(
@@ -311,7 +313,7 @@ def errors(model, X, y):
 @pytest.mark.parametrize("polish", [False, True])
 def test_errors_of_a_pocket_are_those_on_all_rows(polish, monkeypatch):
     X, y = some_rows(5_000, 4, noise=1.5)
-    monkeypatch.setattr(pocket_estimator, "SAMPLED", 4_000)
+    monkeypatch.setattr(pocket_partitions, "SAMPLED_ENTRIES", 4_000)
     options = {"polish": polish, "random_state": 0}
     model = fitted(mm.PocketPerceptron(2_000, **options), X, y, [1_000, 1_000, 2_500])
     assert model.best_error_ == errors(model, X, y)
@@ -348,7 +350,7 @@ def test_a_simulated_cluster_lets_one_worker_learn_at_a_time():
     cuts = np.linspace(0, 4_000, 41).astype(int)[1:-1].tolist()
     executor = Simulated(blocks(X, y, cuts), costs, stand_for=1e6)
     model = mm.Perceptron(max_iter=3, track_error=False)
-    fit_surveyed(model, survey(executor))
+    model._fit_data(survey(executor))
     read = 1e6 * X.nbytes
     rounds = 2 * 0.5 + 5 * read / (10 * 1e8)
     learned = 3 * (4 * 0.5 + read / 1e9)  # four graphs of ten partitions in each epoch

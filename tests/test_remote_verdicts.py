@@ -11,7 +11,9 @@ from scipy import sparse
 
 import maxmargin as mm
 from bank import BANK
+from maxmargin.core.parameters import Deadline
 from maxmargin.estimators.remote import separability as remote
+from maxmargin.estimators.separability import Options
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
@@ -26,14 +28,24 @@ def few_rows_here(monkeypatch):
     monkeypatch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
 
 
-def decided(X, y, cuts, **options):
+def decided(X, y, cuts, names=None, sides=None, **options):
     """The verdict, and the rounds it took."""
     data = survey(Serial(blocks(X, y, cuts)))
-    return remote.decide_surveyed(data, **options), data.rows
+    return remote.decide_surveyed(data, names, Options(**options), sides), data.rows
 
 
 def cut(n, parts):
     return np.linspace(0, n, parts + 1).astype(int)[1:-1].tolist()
+
+
+def test_time_may_end_first(few_rows_here):
+    X, y = noisy(300, 5, seed=3)
+    cuts = cut(len(X), 3)
+    for labels in (y, np.where(X[:, 0] > 0, 1, -1)):
+        verdict, _ = decided(X, labels, cuts, deadline=Deadline(0.0))
+        assert verdict.kind == "undecided" and verdict.proof is None
+    whole, _ = decided(X, y, cuts, deadline=Deadline())
+    assert whole.kind == mm.separability(X, y).kind
 
 
 def assert_alike(verdict, local):

@@ -122,7 +122,7 @@ def proofs(page):
 CERTIFICATE = ["The gap", "Complementary slackness", "The conditions of Karush, Kuhn and Tucker"]
 MODELS = {
     "hard": (mm.HardMarginSVC(), ["The model", *CERTIFICATE]),
-    "soft": (mm.SoftMarginSVC(C=0.5), ["The model", *CERTIFICATE, "Other prices of slack"]),
+    "soft": (mm.SoftMarginSVC(C=0.5), ["The model", *CERTIFICATE, "Other values of C"]),
     "cv": (mm.SoftMarginSVCCV([0.1, 1.0], cv=2), ["The model", *CERTIFICATE, "The choice of C"]),
     "perceptron": (mm.Perceptron(), ["The model", "The error", "The mistakes"]),
     "batch": (mm.BatchPerceptron(), ["The model", "The error"]),
@@ -153,7 +153,7 @@ def test_two_classes(name, tmp_path, request):
 
 
 def test_three_classes_and_validation(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.gallery.SHOWN", 1)
+    monkeypatch.setattr("maxmargin.plots.report.writing.PICTURED_MACHINES", 1)
     A, B, a, b = train_test_split(X, Y, random_state=0)
     model = mm.SoftMarginSVC().fit(A, a)
     path = write_report(tmp_path / "r.html", model, A, a, X_val=B, y_val=b, title="<Iris>")
@@ -225,7 +225,7 @@ def test_the_page_says_which_rows_a_margin_is_about(tmp_path):
 
 @pytest.mark.usefixtures("blank")
 def test_of_many_machines_some_have_pictures_and_the_others_a_table(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.gallery.SHOWN", 2)
+    monkeypatch.setattr("maxmargin.plots.report.writing.PICTURED_MACHINES", 2)
     y = np.repeat(np.arange(4), 5)
     rows = np.c_[np.cos(y), np.sin(y)] * 9 + 0.1 * np.random.default_rng(0).normal(size=(20, 2))
     model = mm.Perceptron(max_iter=1)
@@ -266,11 +266,11 @@ def test_two_features_show_the_spaces_of_weights(model, expected, rendered, tmp_
 
 @pytest.mark.usefixtures("blank")
 def test_the_path_of_C_is_followed_only_if_that_is_cheap(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.gallery.CHEAP", 599)
+    monkeypatch.setattr("maxmargin.plots.report.gallery.MAX_PATH_NUMBERS", 599)
     page = check(
         write_report(tmp_path / "r.html", mm.SoftMarginSVC().fit(X, Y == 0), X, Y == 0), rendered=False
     )
-    assert "Other prices of slack" not in page
+    assert "Other values of C" not in page
 
 
 @pytest.mark.usefixtures("measured")
@@ -298,7 +298,7 @@ def test_names_in_pictures_are_no_formulas(monkeypatch):
     model = mm.Perceptron().fit(FLAT[0], ["$x_$", "_y", "_y"])
     draw = mm.plots.XSpaceDisplay.from_estimator
     given = FLAT[0], np.array(["$x_$", "_y", "_y"])
-    picture(lambda ax: draw(model, *given, names=["$\\frac$", "b"], ax=ax), "n", "s")
+    picture("n", "s", draw, model, *given, names=["$\\frac$", "b"])
     (ax,) = kept[0].axes
     assert ax.get_xlabel() == "$\\frac$" and not ax.xaxis.label.get_parse_math()
     key = [text.get_text().strip() for text in ax.get_legend().get_texts()]
@@ -308,7 +308,7 @@ def test_names_in_pictures_are_no_formulas(monkeypatch):
 
 @pytest.mark.usefixtures("blank")
 def test_a_proof_without_room_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.page.ROOM", 100)
+    monkeypatch.setattr("maxmargin.plots.report.page.MAX_PROOF_BYTES", 100)
     page = check(
         write_report(tmp_path / "r.html", mm.Perceptron().fit(X, Y == 0), X, Y == 0), rendered=False
     )

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 
 import maxmargin as mm
 from maxmargin.core.errors import InputError
-from maxmargin.rows.store import read_store, write_store
+from maxmargin.files.cache import read_store, write_store
 from maxmargin.saving import (
     LinearModel,
     audit,

@@ -3,7 +3,7 @@ The film of a run
 =================
 
 A perceptron that keeps its trace can be watched: the first updates slowly, the others
-fast. The film shows the point in hand, the line before and after the update, and the
+fast. The film shows the current point, the line before and after the update, and the
 arithmetic of the step. It is one page with a player inside that needs no network; it
 can be saved as ``.gif``, ``.mp4`` or ``.html`` too.
 """

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # "as" says that a name is public
     from maxmargin.certificates.verdict import ExactOptimum as ExactOptimum
     from maxmargin.certificates.verdict import MulticlassVerdict as MulticlassVerdict
     from maxmargin.certificates.verdict import Verdict as Verdict
+    from maxmargin.core.errors import BudgetError as BudgetError
     from maxmargin.core.errors import BudgetWarning as BudgetWarning
     from maxmargin.core.errors import ClusterError as ClusterError
     from maxmargin.core.errors import InputError as InputError
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # "as" says that a name is public
 
 _HOME = {
     "BatchPerceptron": "maxmargin.estimators.batch_perceptron",
+    "BudgetError": "maxmargin.core.errors",
     "BudgetWarning": "maxmargin.core.errors",
     "Certificate": "maxmargin.certificates.certificate",
     "ClusterError": "maxmargin.core.errors",
@@ -104,7 +106,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"maxmargin.{name}")
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value  # the next look-up finds it at once
+        return value
     raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
 
 

@@ -13,7 +13,6 @@ watcher that remembers something between epochs is a dataclass, and its fields a
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -100,7 +99,7 @@ def overlap_remedy(p: Progress, condition: str = " if the classes overlap") -> R
     return Remedy(f"use {{}}{condition}", "model", models)
 
 
-class StoppingRule(ABC):
+class StoppingRule:
     """A rule that ends a run; see the module for how rules combine.
 
     Examples
@@ -122,9 +121,13 @@ class StoppingRule(ABC):
     'few'
     """
 
-    @abstractmethod
     def watch(self) -> Check:
-        """Start watching one run."""
+        """Start watching one run; a rule that remembers nothing between epochs is its own watcher."""
+        return self.check
+
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        raise NotImplementedError(f"{type(self).__name__} must have a method watch or check")
 
     def reads_training_error(self) -> bool:
         """Whether ``Progress.training_error`` has to be measured for this rule."""
@@ -157,20 +160,34 @@ class StoppingRule(ABC):
 class _Combined(StoppingRule):
     rules: tuple[StoppingRule, ...]
 
+    sign: ClassVar[str]
+
     def watch(self) -> Check:
-        """Start watching one run."""
         return _Together(self, [rule.watch() for rule in self.rules])
 
-    @abstractmethod
     def join(self, reasons: list[StopReason | None]) -> StopReason | None:
         """Return the reason that follows from those of the rules."""
+        raise NotImplementedError
+
+    def _budget(self, budgets: list[float]) -> float:
+        """Return the budget that follows from those of the rules."""
+        raise NotImplementedError
 
     def reads_training_error(self) -> bool:
         return any(rule.reads_training_error() for rule in self.rules)
 
+    def max_updates(self) -> float:
+        return self._budget([rule.max_updates() for rule in self.rules])
+
+    def max_seconds(self) -> float:
+        return self._budget([rule.max_seconds() for rule in self.rules])
+
     def validation_fraction(self) -> float | None:
         fractions = [rule.validation_fraction() for rule in self.rules]
         return next((f for f in fractions if f is not None), None)
+
+    def __str__(self) -> str:
+        return self.sign.join(map(str, self.rules))
 
 
 def _parts(rule: StoppingRule, kind: type[_Combined]) -> tuple[StoppingRule, ...]:
@@ -180,24 +197,26 @@ def _parts(rule: StoppingRule, kind: type[_Combined]) -> tuple[StoppingRule, ...
 class AnyOf(_Combined):
     """Rules of which any ends the run."""
 
+    sign = " | "
+
+    def _budget(self, budgets: list[float]) -> float:
+        return min(budgets)
+
     def join(self, reasons: list[StopReason | None]) -> StopReason | None:
         """Return the first reason."""
-        return next((reason for reason in reasons if reason is not None), None)
-
-    def max_updates(self) -> float:
-        """Updates after which this rule ends the run even within an epoch."""
-        return min(rule.max_updates() for rule in self.rules)
-
-    def max_seconds(self) -> float:
-        """Seconds after which this rule ends the run even within an epoch."""
-        return min(rule.max_seconds() for rule in self.rules)
-
-    def __str__(self) -> str:
-        return " | ".join(map(str, self.rules))
+        for reason in reasons:
+            if reason is not None:
+                return reason
+        return None
 
 
 class AllOf(_Combined):
     """Rules that end the run together."""
+
+    sign = " & "
+
+    def _budget(self, budgets: list[float]) -> float:
+        return max(budgets)
 
     def join(self, reasons: list[StopReason | None]) -> StopReason | None:
         """Return all reasons as one, if every rule has one."""
@@ -211,16 +230,8 @@ class AllOf(_Combined):
         verdict = next((reason.verdict for reason in given if reason.verdict is not None), None)
         return StopReason(name, sentence, any(reason.solved for reason in given), verdict)
 
-    def max_updates(self) -> float:
-        """Updates after which this rule ends the run even within an epoch."""
-        return max(rule.max_updates() for rule in self.rules)
-
-    def max_seconds(self) -> float:
-        """Seconds after which this rule ends the run even within an epoch."""
-        return max(rule.max_seconds() for rule in self.rules)
-
     def __str__(self) -> str:
-        return "(" + " & ".join(map(str, self.rules)) + ")"
+        return f"({super().__str__()})"
 
 
 @dataclass
@@ -257,20 +268,8 @@ def _memory(watcher: Check) -> list[str]:
     return [f.name for f in fields(watcher) if f.name != "rule"]
 
 
-class _Memoryless(StoppingRule):
-    """A rule that looks at one epoch alone."""
-
-    def watch(self) -> Check:
-        """Start watching one run."""
-        return self.check
-
-    @abstractmethod
-    def check(self, p: Progress) -> StopReason | None:
-        """Return a reason to stop after this epoch, if there is one."""
-
-
 @dataclass(frozen=True)
-class AllCorrect(_Memoryless):
+class AllCorrect(StoppingRule):
     """Every training row has y·f(x) > δ: the perceptron would never change again.
 
     Examples
@@ -394,7 +393,7 @@ class _ProofWatcher:
 
 
 @dataclass(frozen=True)
-class MaxEpochs(_Memoryless):
+class MaxEpochs(StoppingRule):
     """A budget of passes over the training rows.
 
     Examples
@@ -429,7 +428,7 @@ class MaxEpochs(_Memoryless):
 
 
 @dataclass(frozen=True)
-class MaxUpdates(_Memoryless):
+class MaxUpdates(StoppingRule):
     """A budget of updates, kept exactly: the run ends within an epoch if need be.
 
     Examples
@@ -467,7 +466,7 @@ class MaxUpdates(_Memoryless):
 
 
 @dataclass(frozen=True)
-class MaxSeconds(_Memoryless):
+class MaxSeconds(StoppingRule):
     """A budget of wall-clock time, looked at several times a second.
 
     Examples
@@ -599,7 +598,7 @@ class ValidationErrorStalls(_ErrorStalls):
 
 
 @dataclass(frozen=True)
-class WeightsSettle(_Memoryless):
+class WeightsSettle(StoppingRule):
     """An epoch moved the weights by at most ``tol`` times their length: ‖z − z'‖ ≤ tol ‖z‖.
 
     Examples

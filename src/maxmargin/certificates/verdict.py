@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.certificates.proof import Proof
-from maxmargin.core.errors import count, some
+from maxmargin.core.errors import InputError, count, some
 from maxmargin.core.witness import Witness
 
 STATISTICIAN = {
     "separable": "complete separation",
     "touching": "quasi-complete separation",
     "overlapping": "no separation",
+    "undecided": "not known",
 }
 NAMED = 8  # features that are named in a sentence
+WIDE_BOUNDS = 100.0  # bounds on the margin farther apart say nothing
+LAST_DIGITS = 1e-12  # relative distance below which a verdict rests on the last digits of the data
+QUICK_DIRECTIONS = 1 << 16  # n D² up to which the directions of all coefficients are printed
 
 
 class Work(NamedTuple):
@@ -33,6 +38,7 @@ class Work(NamedTuple):
     rows_filtered: int  # rows whose side of the plane the floating-point error bound decides
     rows_exact: int  # rows whose side was decided in integers
     pivots: int  # steps of the simplex method in integers
+    bits: int = 0  # of the longest whole number: a determinant, a weight or a coefficient
 
     def __str__(self) -> str:
         parts = []
@@ -43,8 +49,38 @@ class Work(NamedTuple):
             many = f"{self.rows_exact:,}" if parts else count(self.rows_exact, "row", ",")
             parts.append(f"{many} in integers")
         if self.pivots:
-            parts.append(f"{self.pivots:,} steps of the simplex method in integers")
+            parts.append(f"{count(self.pivots, 'step', ',')} of the simplex method in integers")
+        if self.bits:
+            parts.append(f"numbers of up to {count(self.bits, 'bit', ',')}")
         return ", ".join(parts) or "all in integers"
+
+
+class Precision(NamedTuple):
+    """How far a verdict is from the last digits of its data."""
+
+    distance: float | None  # least |w·x + b| as a share of Σ |w_j x_j| + |b|, of rows not on the plane
+    row: int | None  # the row that has it
+    numerical_rank: int | None  # of the rows (x, 1), to rounding
+    rank: int | None  # exactly
+    dependent: tuple[str, ...]  # columns that depend on others to rounding, but not exactly
+
+    @property
+    def rests_on_last_digits(self) -> bool:
+        """Whether rounding of the data may have made the verdict."""
+        return bool(self.dependent) or (self.distance is not None and self.distance < LAST_DIGITS)
+
+
+@dataclass
+class Directions:
+    """Which coefficients run to infinity, found when they are asked for."""
+
+    find: Callable[[], dict[str, int]]
+    effort: float  # n D²
+
+    @cached_property
+    def found(self) -> dict[str, int]:
+        """1, −1, or 0 where both signs are possible, for each coefficient that is not finite."""
+        return self.find()
 
 
 @dataclass(frozen=True)
@@ -57,7 +93,7 @@ class Verdict:
         "separable": some plane has every row strictly on its side ("complete separation").
         "touching": none has, but one has no row on the wrong side, and not all rows on it
         ("quasi-complete separation"). "overlapping": every plane has a row on the wrong side, or
-        contains all.
+        contains all. "undecided": the time ended before one of these was proven.
     w, b : array and float, or None
         The plane, as doubles: w·x + b > 0 on the class ``positive``. Proven for every row if
         ``plane_is_exact``; otherwise the exact plane, in fractions, is in the proof, and these are the
@@ -68,19 +104,27 @@ class Verdict:
         Certified bounds on the largest margin: what the proven plane attains, rounded down, and what no
         plane exceeds, rounded up. None if the classes are not separable.
     witness : Witness or None
-        If not separable: at most d + 2 rows whose weighted means are the same point, exactly.
+        If not separable: at most d + 2 rows whose weighted means are the same point, exactly. An
+        undecided verdict with a witness is "touching" or "overlapping".
     on_plane : array of int
         If touching: the rows on the plane.
     negative, positive : labels
         The two classes; ``negative`` is None for "all others".
     rank : int
         If overlapping: the dimension of the span of all rows (x, 1), without an intercept of x.
-    proof : Proof
-        To be verified, saved and loaded.
+    proof : Proof or None
+        To be verified, saved and loaded. None if undecided.
     work : Work
-        How much was done in exact arithmetic.
+        How much was done in exact arithmetic: rows, steps of the simplex method (``pivots``), and the
+        ``bits`` of the largest number in them.
     features : tuple of str
         Names of the features.
+    precision : Precision or None
+        How far the verdict is from the last digits of the data: the least relative ``distance`` of a
+        ``row`` that is not on the plane, the ``numerical_rank`` beside the exact ``rank``, and the
+        columns that are ``dependent`` on others to rounding. None if undecided.
+    likely_separable : bool or None
+        If undecided: what floating point says, without proof; None if it had no answer either.
 
     Examples
     --------
@@ -103,9 +147,15 @@ class Verdict:
     negative: Hashable
     positive: Hashable
     rank: int | None
-    proof: Proof
+    proof: Proof | None
     work: Work
     features: tuple[str, ...]
+    precision: Precision | None = None
+    likely_separable: bool | None = None
+    directions: Directions | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "directions": None}  # they hold the data
 
     @property
     def separable(self) -> bool:
@@ -113,26 +163,46 @@ class Verdict:
         return self.kind == "separable"
 
     @property
+    def undecided(self) -> bool:
+        """Whether the time ended before there was a proof."""
+        return self.kind == "undecided"
+
+    @property
+    def knows_directions(self) -> bool:
+        """Whether ``infinite`` is known, or found at once."""
+        known = self.w is None or "infinite" in self.__dict__
+        return known or (self.directions is not None and self.directions.effort <= QUICK_DIRECTIONS)
+
+    @property
     def statistical_name(self) -> str:
         """The word for it in logistic regression (Albert and Anderson 1984)."""
         return STATISTICIAN[self.kind]
 
-    @property
+    @cached_property
     def infinite(self) -> dict[str, int]:
-        """Features whose logistic-regression coefficients run to infinity, with the sign.
+        """Coefficients of a logistic regression that run to infinity: 1, −1, or 0 for either sign.
 
-        They are those with a nonzero weight in the plane; the intercept is called "intercept".
+        The likelihood of separable and touching classes rises without end, in many directions perhaps.
+        A coefficient that is positive in some and negative in none runs to +∞ (1), and so on; if both
+        occur, it may run either way (0). Those that are not named are finite. The intercept is called
+        "intercept", or "(intercept)" beside a feature of that name. This takes one more verdict for each
+        coefficient when it is first asked for, and needs the data in memory: a verdict that was saved,
+        or is about partitions, raises :class:`maxmargin.InputError`.
         """
-        if self.w is None or self.b is None:
+        if self.w is None:
             return {}
-        found = {name: int(np.sign(v)) for name, v in zip(self.features, self.w, strict=True) if v}
-        if self.b:
-            found["intercept"] = int(np.sign(self.b))
-        return found
+        if self.directions is None:
+            raise InputError(
+                "infinite needs the data of the verdict in memory. Got a verdict that was copied or "
+                "loaded, or about rows of a file or in partitions. Ask separability(X, y) about rows in "
+                "memory."
+            )
+        return self.directions.found
 
     def __str__(self) -> str:
         lines = [f"{self.kind.capitalize()} ({self.statistical_name}): {self._what()}"]
-        lines += [f"· {line}" for line in (*self._details(), f"Exactness: {self.work}.")]
+        lines += [f"· {line}" for line in self._details()]
+        lines += [f"· Exactness: {self.work}."] * (self.kind != "undecided")
         filled = (textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
         return "\n".join(filled)
 
@@ -143,13 +213,25 @@ class Verdict:
             return f"a plane has all rows of {pair} strictly on its two sides."
         if self.kind == "touching":
             return f"no plane separates {pair} strictly, but one has no row on the wrong side."
-        return f"no plane separates {pair}, not even with rows on it."
+        if self.kind == "overlapping":
+            return f"no plane separates {pair}, not even with rows on it."
+        if self.witness is not None:
+            return (
+                f"no plane separates {pair} strictly; the time ended before it was clear if they touch."
+            )
+        return f"the time ended before there was a proof about {pair}."
 
     def _details(self) -> list[str]:
         details = []
+        if self.kind == "undecided" and self.likely_separable is not None:
+            seen = "a plane separates them" if self.likely_separable else "they are not separable"
+            details.append(f"In floating point {seen}; the proof is not finished.")
         if self.margin is not None:
             low, high = self.margin
-            details.append(f"The largest margin is at least {low:.9g} and at most {high:.9g}.")
+            if self.kind == "undecided":
+                details.append(f"No plane has a margin of more than {high:.9g}.")
+            elif high <= WIDE_BOUNDS * low:
+                details.append(f"The largest margin is at least {low:.9g} and at most {high:.9g}.")
         if not self.plane_is_exact and self.w is not None:
             details.append("The plane needs more digits than doubles have: w and b are rounded.")
         if self.kind == "touching":
@@ -157,10 +239,41 @@ class Verdict:
             details.append(f"On the plane: {rows} ({some(self.on_plane, NAMED)}).")
         if self.witness is not None:
             details.append(f"Witness: {self.witness}.")
-        details.append(f"Logistic regression: {self._logistic()}")
-        return details
+        if self.kind != "undecided":
+            details.append(f"Logistic regression: {self._logistic()}")
+        return details + self._last_digits()
+
+    def _last_digits(self) -> list[str]:
+        """What is said of rounding in the data."""
+        p, said = self.precision, list[str]()
+        if p is None:
+            return said
+        if p.distance is not None:
+            share = f"|w·x + b| is {p.distance:.2g} of Σ |w_j x_j| + |b|"
+            said.append(f"Nearest row that is not on the plane: {p.row}, where {share}.")
+        if p.dependent:
+            shown = some(p.dependent, NAMED)
+            said.append(f"Numerical rank {p.numerical_rank}, exact rank {p.rank}. To rounding, {shown}.")
+        if not p.rests_on_last_digits or self.proof is None:
+            return said
+        if p.distance is not None and p.distance < LAST_DIGITS:
+            then = "with such rows on the plane the classes would touch at best"
+            if self.kind == "touching":
+                then = "with such rows on the plane fewer would be on the right side, or none"
+        elif self.kind == "overlapping":
+            then = (
+                "if these columns depended on the others exactly, the coefficients would not be unique"
+            )
+        else:
+            then = "if these columns depended on others exactly, it could be another"
+        judged = (
+            "the decimals as written" if "numbers" in self.proof.content else "the doubles as stored"
+        )
+        said.append(f"This verdict rests on the last digits of the data: it holds for {judged}; {then}.")
+        return said
 
     def _logistic(self) -> str:
+        assert self.proof is not None
         if self.kind == "overlapping":
             if self.rank is not None and self.rank < self.proof.dimension:
                 return (
@@ -168,16 +281,26 @@ class Verdict:
                     f"the features are linearly dependent (rank {self.rank} of {self.proof.dimension})."
                 )
             return "the maximum-likelihood coefficients are finite and unique."
-        signs = self.infinite
-        few = [f"{name} ({'+' if sign > 0 else '−'}∞)" for name, sign in list(signs.items())[:NAMED]]
-        more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
-        run = f"run to infinity: {', '.join(few)}{more}."
-        if self.kind == "separable":
-            return f"the likelihood has no maximum. Along this plane the coefficients {run}"
-        return (
-            f"the likelihood has no maximum. Along the plane these coefficients {run} Only the rows on "
-            "the plane tell about the others."
+        none = "the likelihood has no maximum."
+        if self.knows_directions:
+            run = _running(self.infinite, "These coefficients run to infinity")
+            rest = " All others are finite." if len(self.infinite) < self.proof.dimension else ""
+            return f"{none} {run}{rest}"
+        assert self.w is not None and self.b is not None
+        along = dict(
+            zip((*self.features, "intercept"), np.sign([*self.w, self.b]).tolist(), strict=True)
         )
+        signs = {name: int(sign) for name, sign in along.items() if sign}
+        more = "Only the rows on the plane tell about the others." if self.kind == "touching" else ""
+        run = _running(signs, "Along this plane the coefficients run to infinity")
+        return f"{none} {run} {more}".rstrip()
+
+
+def _running(signs: Mapping[str, int], what: str) -> str:
+    words = {1: "+∞", -1: "−∞", 0: "+∞ or −∞"}
+    shown = [f"{name} ({words[sign]})" for name, sign in list(signs.items())[:NAMED]]
+    more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
+    return f"{what}: {', '.join(shown)}{more}."
 
 
 @dataclass(frozen=True)
@@ -209,6 +332,11 @@ class MulticlassVerdict:
     def separable(self) -> bool:
         """Whether every class is separable from the rest."""
         return all(verdict.separable for verdict in self.rest.values())
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the time ended before there was a proof for every class against the rest."""
+        return any(verdict.undecided for verdict in self.rest.values())
 
     @property
     def pairwise_separable(self) -> bool:

@@ -13,9 +13,11 @@ Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side
 - optimum: the least ‖w‖ with a_i·z ≥ 1. For some α > 0, w = Σ α_i s_i x_i, with intercept also
   Σ α_i s_i = 0, and a_i·z = 1 for the rows of the sum (the conditions of Karush, Kuhn and Tucker).
 
-A double is an integer over a power of two, so that all this is computed in integers (and in a few
-fractions, where a plane has such), without rounding. How long they may be is bounded by the proof's own
-length (:mod:`maxmargin.checker.words`), so that no small file keeps the checker busy for long.
+A double is an integer over a power of two; in a proof about decimals ("numbers": "decimal") it stands
+for the shortest decimal that rounds to it, an integer over a power of ten. All this is computed in
+integers (and in a few fractions, where a plane has such), without rounding. How long they may be is
+bounded by the proof's own length (:mod:`maxmargin.checker.words`), so that no small file keeps the
+checker busy for long.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
+from heapq import heapify, heappop, heappush
 from operator import mul
 from struct import pack
 from typing import Any, NamedTuple
@@ -53,6 +56,7 @@ __all__ = [
 
 Vector = tuple[list[int], list[int], int]  # columns, integers and scale: the integers are scale · a_i
 Call = Callable[[], None]
+DENSE_COLUMN = 32  # entries of the emptiest column, beyond which vectors are taken as dense ones
 WAITING_NUMBERS = 4096  # hashed at a time: many small pieces take longer
 
 
@@ -80,7 +84,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
     1
     """
     i = -1
-    d, kind = proof["features"], proof["kind"]
+    d, kind, decimal = proof["features"], proof["kind"], "numbers" in proof
     sides = dict.fromkeys(proof["positive"], 1) | dict.fromkeys(proof["negative"], -1)
     written: dict[str, int | None] = {}  # the sides of labels as the data write them
     plane = None
@@ -109,7 +113,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
         given = [features[j] for j in columns]
         try:
             values = list(map(float, given))
-            a = signed(side, columns + one_more[0], values + one_more[1])
+            a = signed(side, columns + one_more[0], values + one_more[1], decimal)
         except (TypeError, ValueError, OverflowError):
             raise Rejected(f"row {i} must hold finite numbers") from None
         require(values == given, f"row {i} must hold numbers that doubles hold")
@@ -269,8 +273,10 @@ class Plane(NamedTuple):
         return total
 
 
-def signed(side: int, columns: list[int], values: list[float]) -> Vector:
-    """Return a_i in integers: side · values, times a power of two.
+def signed(side: int, columns: list[int], values: list[float], decimal: bool = False) -> Vector:
+    """Return a_i in integers: side · values, times a power of two, or of ten for decimals.
+
+    A decimal is the shortest one that rounds to the double.
 
     Examples
     --------
@@ -280,7 +286,13 @@ def signed(side: int, columns: list[int], values: list[float]) -> Vector:
     >>> columns, integers, scale = signed(-1, [0, 2], [1.5, 0.25])
     >>> [n / scale for n in integers]
     [-1.5, -0.25]
+    >>> signed(1, [0, 1], [0.1, 2.0], decimal=True)
+    ([0, 1], [1, 20], 10)
     """
+    if decimal:
+        parts = list(map(shortest_decimal, values))
+        places = max((k for _, k in parts), default=0)
+        return columns, [side * n * 10 ** (places - k) for n, k in parts], 10**places
     try:
         # A double is a multiple of the last bit of any smaller one: 2^-53 of the next power of two.
         smallest = min(map(abs, values), default=1.0)
@@ -291,6 +303,15 @@ def signed(side: int, columns: list[int], values: list[float]) -> Vector:
         ratios = [value.as_integer_ratio() for value in values]
         scale = max(denominator for _, denominator in ratios)
         return columns, [side * n * (scale // denominator) for n, denominator in ratios], scale
+
+
+def shortest_decimal(value: float) -> tuple[int, int]:
+    """Return n and k ≥ 0 of the shortest decimal n · 10^-k that rounds to a double."""
+    digits, _, exponent = repr(value).partition("e")
+    front, _, behind = digits.partition(".")
+    behind = behind.rstrip("0")
+    n, k = int(front + behind), len(behind) - int(exponent or 0)
+    return (n, k) if k > 0 else (n * 10**-k, 0)
 
 
 def dot(a: Vector, z: Sequence[int]) -> int:
@@ -325,19 +346,69 @@ def rank(vectors: Iterable[Mapping[int, int]], enough: int, before_each: Call = 
 
 
 def rank_modulo(prime: int, vectors: Iterable[Mapping[int, int]], before_each: Call = nothing) -> int:
-    """Return the rank modulo a prime, by elimination."""
-    given = list(vectors)
-    columns = sorted({j for vector in given for j in vector})
-    basis: dict[int, list[int]] = {}  # by the place of the leading 1, from there on
-    for vector in given:
+    """Return the rank modulo a prime, by elimination: columns with few entries first."""
+    rows = [{j: n % prime for j, n in vector.items() if n % prime} for vector in vectors]
+    homes: dict[int, set[int]] = {}  # the rows that have an entry in a column
+    for i, row in enumerate(rows):
+        for j in row:
+            homes.setdefault(j, set()).add(i)
+    found = 0
+    waiting = [(len(here), j) for j, here in homes.items()]
+    heapify(waiting)
+    while waiting:
         before_each()
-        rest = [vector.get(j, 0) % prime for j in columns]
-        for place in sorted(basis):
-            if factor := rest[place]:
-                pairs = zip(rest[place:], basis[place], strict=True)
-                rest[place:] = [(a - factor * b) % prime for a, b in pairs]
-        place = next((k for k, n in enumerate(rest) if n), -1)
-        if place >= 0:
-            inverse = pow(rest[place], -1, prime)
-            basis[place] = [n * inverse % prime for n in rest[place:]]
+        size, j = heappop(waiting)
+        here = homes[j]
+        if len(here) > size:  # it has filled up since
+            heappush(waiting, (len(here), j))
+            continue
+        if not here:
+            continue
+        if size > DENSE_COLUMN:  # and so are all others: go on with dense vectors
+            return found + dense_rank(prime, [row for row in rows if row], before_each)
+        best = min(here, key=lambda i: len(rows[i]))
+        pivot, rows[best] = rows[best], {}
+        inverse = pow(pivot[j], -1, prime)
+        for k in pivot:
+            homes[k].discard(best)
+        for i in list(here):
+            row, factor = rows[i], rows[i][j] * inverse % prime
+            for k, n in pivot.items():
+                value = (row.get(k, 0) - factor * n) % prime
+                if value:
+                    if k not in row:
+                        homes[k].add(i)
+                    row[k] = value
+                elif k in row:
+                    del row[k]
+                    homes[k].discard(i)
+        found += 1
+    return found
+
+
+def dense_rank(prime: int, vectors: Sequence[Mapping[int, int]], before_each: Call = nothing) -> int:
+    """The same for vectors with few zeros, each packed into one long integer.
+
+    A number has room for all that elimination adds to it, and is taken modulo the prime once.
+    """
+    columns = sorted({j for vector in vectors for j in vector})
+    size = -(-(2 * prime.bit_length() + len(vectors).bit_length() + 1) // 8)  # bytes of a number
+    mask, basis = (1 << 8 * size) - 1, list[tuple[int, int]]()
+
+    def packed(numbers: Iterable[int]) -> int:
+        return int.from_bytes(b"".join([n.to_bytes(size, "little") for n in numbers]), "little")
+
+    for vector in vectors:
+        before_each()
+        rest = packed(vector.get(j, 0) for j in columns)
+        for place, reduced in basis:
+            if factor := (rest >> place & mask) % prime:
+                rest += (prime - factor) * reduced
+        data = rest.to_bytes(size * len(columns), "little")
+        starts = range(0, len(data), size)
+        numbers = [int.from_bytes(data[k : k + size], "little") % prime for k in starts]
+        first = next((k for k, n in enumerate(numbers) if n), -1)
+        if first >= 0:
+            inverse = pow(numbers[first], -1, prime)
+            basis.append((8 * size * first, packed(n * inverse % prime for n in numbers)))
     return len(basis)

@@ -49,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     columns = ""
     if "columns" in proof:
         columns = f" (label {proof.get('label', 'as given')}; features {_some(proof['columns'])})"
+    origin += ", numbers as written in decimals" if "numbers" in proof else ""
     left = f", {_count(left_out, 'row')} of other classes left out" if left_out else ""
     return _say(f"The proof holds: {proof['kind']}, {size}, {sides}{origin}{left}{columns}.", 0)
 

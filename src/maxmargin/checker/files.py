@@ -83,7 +83,8 @@ def _read_table(path: str, proof: Mapping[str, Any], label: str | None) -> Itera
                     raise Unreadable(
                         f"{where}: must have {width} fields. Got {len(fields)}. Correct the file."
                     )
-                yield fields[label_at], _features(enumerate(fields[k] for k in features_at), where)
+                texts = _encoded([fields[k] for k in features_at], proof.get("categories"), where)
+                yield fields[label_at], _features(texts, where)
         except csv.Error as error:
             raise Unreadable(f"{path}:{lines.line_num}: {error}. Correct the file.") from None
 
@@ -190,12 +191,34 @@ def _places(
     label_at = width - 1 if label is None else place(label)
     others = [k for k in range(width) if k != label_at]
     features_at = [place(name) for name in proof["columns"]] if "columns" in proof else others
-    if len(features_at) != proof["features"] or label_at in features_at:
+    wanted = len(proof["categories"]) if "categories" in proof else proof["features"]
+    if len(features_at) != wanted or label_at in features_at:
         raise Unreadable(
-            f"{path}: must have {proof['features']} features besides the label. Got {len(others)}. "
+            f"{path}: must have {wanted} features besides the label. Got {len(others)}. "
             "Name the file of the proof, and with --label its column of labels."
         )
     return label_at, features_at
+
+
+def _encoded(
+    texts: list[str], categories: list[list[str]] | None, where: str
+) -> Iterator[tuple[int, str]]:
+    """Yield features and their texts: a column of categories is a feature of zeros and ones for each."""
+    if categories is None:
+        yield from enumerate(texts)
+        return
+    j = 0
+    for text, known in zip(texts, categories, strict=True):
+        if not known:
+            yield j, text
+        elif text.strip() in known:
+            yield j + known.index(text.strip()), "1"
+        else:
+            some = ", ".join(known[:8])
+            raise Unreadable(
+                f"{where}: must be among the categories {some}. Got {text[:40]!r}. Correct the file."
+            )
+        j += max(1, len(known))
 
 
 def _features(entries: Iterable[tuple[int, str]], where: str) -> dict[int, float]:

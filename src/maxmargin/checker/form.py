@@ -44,9 +44,11 @@ OF_KIND: dict[str, dict[str, Any]] = {
     "overlapping": {"witness": SUM, "span": {**SUM, "flat": [[NUMBER]]}},
     "optimum": {"plane": PLANE, "multipliers": {"rows": [COUNT], "weights": [NUMBER]}},
 }
-OF_FILE = {  # optional: where the file holds what
+OPTIONAL = {  # what a double stands for, if not for itself; and where the file holds what
+    "numbers": ('"decimal"', lambda value: value == "decimal"),
     "label": TEXT,
     "columns": [TEXT],
+    "categories": [[TEXT]],
     "header": ("true or false", lambda value: type(value) is bool),
     "first_index": ("0 or 1", lambda value: type(value) is int and value in (0, 1)),
 }
@@ -100,7 +102,7 @@ def parse(text: str) -> dict[str, Any]:
         raise Rejected(f"the proof must be JSON as specified: {what}") from None
     for key in ("format", "version", "kind"):
         require_form(proof.get(key), OF_ALL[key], key)
-    optional = {key: form for key, form in OF_FILE.items() if key in proof}
+    optional = {key: form for key, form in OPTIONAL.items() if key in proof}
     require_form(proof, OF_ALL | OF_KIND[proof["kind"]] | optional, "the proof")
     require(proof["seal"] == sha256(sealed.encode()).hexdigest(), "seal must be the one of the proof")
 
@@ -111,13 +113,23 @@ def parse(text: str) -> dict[str, Any]:
     require("plane" not in proof or len(proof["plane"]["w"]) == d, f"plane.w must hold {d} numbers")
     if "plane" in proof:
         require_length([*proof["plane"]["w"], proof["plane"]["b"]], "plane")
-    require("columns" not in proof or len(proof["columns"]) == d, f"columns must name {d} columns")
+    known = proof.get("categories")
+    if known is not None:
+        require("columns" in proof and len(known) == len(proof["columns"]), "categories are of columns")
+        require(all(len(set(c)) == len(c) for c in known), "no category must be named twice")
+        require(sum(max(1, len(c)) for c in known) == d, f"categories must make {d} features")
+    named = len(proof.get("columns", ())) == (d if known is None else len(known))
+    require("columns" not in proof or named, f"columns must name {d} columns")
     for u in proof["span"]["flat"] if "span" in proof else []:
         require(len(u) == D, f"every list in span.flat must hold {D} numbers")
         require_length(u, "span.flat")
     on_plane = proof.get("on_plane", [])
     require(on_plane == sorted(set(on_plane)), "on_plane must be sorted, without repetition")
-    for name, least, most in (("witness", 1, D + 1), ("span", 0, 2 * D), ("multipliers", 0, math.inf)):
+    for name, least, most in (
+        ("witness", 1, D + 1),
+        ("span", 0, proof["rows"]),
+        ("multipliers", 0, math.inf),
+    ):
         if name in proof:
             rows, weights = proof[name]["rows"], proof[name]["weights"]
             require(least <= len(rows) <= most, f"{name} must have {least} to {most} rows")

@@ -106,7 +106,7 @@ def _verdicts(console: Console, iris: Any, cancer: Any) -> None:
             assert verdict.witness is not None
             because = f"{len(verdict.witness.rows)} rows meet"
         rows.append((name, verdict.kind, verdict.statistical_name, because))
-        confirmed += verdict.proof.verify(X, y)
+        confirmed += verdict.proof is not None and verdict.proof.verify(X, y)
     _show(console, ("data", "verdict", "to a statistician", "because"), rows, gap=2)
     _say(console, "(The two signs: a worst perimeter over 130, and the worst texture.)")
     _say(console, f"The independent checker confirms {confirmed} of {len(cases)} proofs, in integers.")

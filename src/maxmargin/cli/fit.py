@@ -146,6 +146,7 @@ def fit(
     if table.named:
         fitted.feature_names_in_ = _as_objects(table.names)
     fitted.encoding_ = table.reading
+    getattr(fitted, "error_lower_bound_", None)  # computed now, so that the model file has it
     if out is not None:
         mm.save(fitted, out)
     if onnx is not None:

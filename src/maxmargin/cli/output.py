@@ -191,11 +191,17 @@ def verdict_content(verdict: Verdict) -> dict[str, Any]:
         "plane_is_exact": verdict.plane_is_exact,
         "margin": None if verdict.margin is None else list(verdict.margin),
         "on_plane": verdict.on_plane.tolist(),
-        "runs_to_infinity": {name: "+" if sign > 0 else "-" for name, sign in verdict.infinite.items()},
+        "runs_to_infinity": None,
+        "precision": None if verdict.precision is None else verdict.precision._asdict(),
         "work": verdict.work._asdict(),
     }
+    if verdict.knows_directions:  # else it takes many more verdicts
+        signs = {1: "+", -1: "-", 0: "either"}
+        content["runs_to_infinity"] = {name: signs[sign] for name, sign in verdict.infinite.items()}
+    if verdict.undecided:
+        content["likely_separable"] = verdict.likely_separable
     for part in ("witness", "span"):
-        if part in verdict.proof.content:
+        if verdict.proof is not None and part in verdict.proof.content:
             content[part] = verdict.proof.content[part]
     return content
 

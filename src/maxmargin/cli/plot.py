@@ -311,11 +311,11 @@ class Picture:
         return picture(*self.fit(kind), **given)
 
     def _separability(self) -> Any:
-        from maxmargin.estimators.separability import decide
+        from maxmargin.estimators.separability import Options, decide
 
         X, y, names = self.table.X, self.table.y, self.table.names
         sides = None if self.label is None else (self.label, None)
-        verdict: Any = decide(X, y, fit_intercept=self.intercept, names=names, sides=sides)
+        verdict: Any = decide(X, y, Options(self.intercept), names, sides)
         if not cli.drawing.is_drawable(self.table):
             sample = cli.drawing.draw(self.table, *cli.drawing.verdict_rows(verdict, self.table))
             verdict, X, y = cli.drawing.verdict_among(verdict, sample.rows), sample.X, sample.y

@@ -124,24 +124,27 @@ def _write_large_report(
     notes: Sequence[str],
 ) -> Path:
     """Write a page about a model of the rows ``trained``, which are some or all of ``whole``."""
-    from maxmargin.estimators.separability import decide
-    from maxmargin.plots.report import writing
+    from maxmargin.estimators.separability import Options, decide
+    from maxmargin.plots.report import page, writing
     from maxmargin.rows import Rows, as_rows
 
-    verdict = decide(whole.X, whole.y, fit_intercept=model.fit_intercept, names=whole.names)
+    verdict = decide(whole.X, whole.y, Options(model.fit_intercept), whole.names)
+    drawn: Any = (verdict, None, None)
+    if isinstance(verdict, mm.Verdict):
+        rows = cli.drawing.draw(whole, *cli.drawing.verdict_rows(verdict, whole))
+        drawn = cli.drawing.verdict_among(verdict, rows.rows), rows.X, rows.y
     sample = cli.drawing.draw(trained, wanted=cli.drawing.model_rows(model))
     click.echo(sample.note, err=True)
     X, y = (trained.X, trained.y) if y_val is None else (X_val, y_val)
     predicted = model.predict(X if isinstance(X, Rows) else as_rows(X))
-    classes = model.classes_.tolist()
+    classes, proofs = model.classes_.tolist(), page.Proofs(whole.source)
     sections = [
         ("The data", writing.data_section(whole.y, whole.names, *_ranges(whole), len(trained.y))),
-        ("Is it separable?", _verdict(verdict, whole)),
+        ("Is it separable?", writing.verdict_section(verdict, proofs, drawn)),
         ("The model", _model(model, trained, sample, [*notes, sample.note])),
         ("How good is it?", writing.errors_section(predicted, y, classes, held_out=y_val is not None)),
-        ("Make it again", f"<pre>{html.escape(recipe)}</pre>"),
     ]
-    return writing.write_page(path, title, sections)
+    return writing.write_page(path, title, sections, recipe)
 
 
 def _ranges(table: cli.inputs.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -160,28 +163,13 @@ def _ranges(table: cli.inputs.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return low, total / n, high
 
 
-def _verdict(verdict: mm.Verdict | mm.MulticlassVerdict, whole: cli.inputs.Table) -> str:
-    from maxmargin.plots.report import gallery, page
-
-    if isinstance(verdict, mm.MulticlassVerdict):
-        rest = {str(label): v.kind for label, v in verdict.rest.items()}
-        pairs = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
-        return "\n".join([page.sentences(str(verdict)), page.chips(rest), page.chips(pairs)])
-    sample = cli.drawing.draw(whole, *cli.drawing.verdict_rows(verdict, whole))
-    drawn = cli.drawing.verdict_among(verdict, sample.rows)
-    shown = page.gallery([gallery.verdict_picture(drawn, sample.X, sample.y)])
-    proof = page.Proofs(whole.source).block(verdict)
-    text = f"<p>{page.badge(verdict.kind)}</p>\n{page.sentences(str(verdict))}\n{proof}"
-    return f'<div class="beside"><div>\n{text}\n</div>\n{shown}\n</div>'
-
-
 def _model(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample, notes: list[str]) -> str:
-    from maxmargin.plots.report import gallery, page
+    from maxmargin.plots.report import page, writing
 
     parts = [page.sentences("\n".join(notes)) + f"<pre>{html.escape(repr(model))}</pre>"]
     for label, machine in list(model.machines_.items())[:MAX_MACHINES]:
         alone = len(model.machines_) == 1
-        text = gallery.machine_text(machine)
+        text = writing.machine_text(machine)
         summary = f"<summary>{html.escape(str(label))}</summary>"
         parts.append(text if alone else f"<details>\n{summary}\n{text}\n</details>")
     return "\n".join([*parts, page.gallery(_pictures(model, trained, sample))])
@@ -190,16 +178,14 @@ def _model(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample, no
 def _pictures(model: Any, trained: cli.inputs.Table, sample: cli.drawing.Sample) -> list[str]:
     from maxmargin.plots.report import gallery, page
 
-    drawn = cli.drawing.model_among(model, sample.rows)
-    shown = page.picture(
-        lambda ax: mm.plots.XSpaceDisplay.from_estimator(
-            drawn, sample.X, sample.y, names=trained.names, ax=ax
-        ),
-        "The model",
-        "What it says where, and a sample of the rows it was trained on.",
+    data = cli.drawing.model_among(model, sample.rows), sample.X, sample.y
+    seen, draw = (
+        "The predicted classes, and a sample of its rows.",
+        mm.plots.XSpaceDisplay.from_estimator,
     )
+    shown = page.picture("The model", seen, draw, *data, names=trained.names)
     if len(model.machines_) > 1:
         return [shown]
     if hasattr(model, "certificate_"):
-        return [shown, *gallery.certificate_pictures(drawn, sample.X, sample.y)]
+        return [shown, *gallery.certificate_pictures(*data)]
     return [shown, *gallery.learning_pictures(model, trained.X, trained.y)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -16,6 +17,9 @@ from maxmargin.cli import options
 @click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
 @click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
 @options.no_intercept
+@click.option("--decimal", is_flag=True, help="Judge numbers as they are written, not as doubles.")
+@click.option("--no-margin", is_flag=True, help="Any plane will do: do not look for a large margin.")
+@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time.")
 @click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
 @options.as_json
 def separable(
@@ -23,30 +27,29 @@ def separable(
     one: str | None,
     other: str | None,
     no_intercept: bool,
+    decimal: bool,
+    no_margin: bool,
+    max_seconds: float | None,
     proof: str | None,
     as_json: bool,
 ) -> int:
     """Is the data linearly separable? A verdict with an exact proof.
 
-    Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used.
+    Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used; 3: --max-seconds
+    ended first, and what is known is printed.
     """
     if other is not None and one is None:
         raise click.UsageError("--against needs --class.")
-    if proof is not None and file.one_hot:
-        raise click.UsageError(
-            "--proof is about the numbers in the file, --one-hot makes others. Leave one of them out."
-        )
-    from maxmargin.estimators.separability import decide
+    from maxmargin.estimators.progress import time_limit
+    from maxmargin.estimators.separability import Options, decide
 
     cli.inputs.check_target(proof, "--proof")
     table, labels = cli.inputs.open_labelled(file)
-    verdict = decide(
-        table.X,
-        table.y,
-        fit_intercept=not no_intercept,
-        names=table.names,
-        sides=None if one is None else _sides(labels, one, other),
-    )
+    sides = None if one is None else _sides(labels, one, other)
+    numbers = "decimal" if decimal else "binary"
+    with time_limit("separable", max_seconds, verbose=int(sys.stderr.isatty())) as deadline:
+        asked = Options(not no_intercept, margin=not no_margin, numbers=numbers, deadline=deadline)
+        verdict = decide(table.X, table.y, asked, table.names, sides)
     if isinstance(verdict, mm.MulticlassVerdict):
         if proof is not None:
             raise mm.InputError(
@@ -60,12 +63,19 @@ def separable(
         }
     else:
         content = cli.output.verdict_content(verdict)
-        if proof is not None:
-            verdict.proof.with_source(**table.source).save(proof)
+        if proof is not None and verdict.proof is not None:
+            verdict.proof.with_source(**table.source, **_categories(table)).save(proof)
     click.echo(cli.output.as_json(content) if as_json else str(verdict))
     if cli.inputs.columns_used(table) and not as_json:
         click.echo(cli.inputs.columns_used(table))
-    return 0 if verdict.separable else 1
+    return 0 if verdict.separable else 3 if verdict.undecided else 1
+
+
+def _categories(table: Any) -> dict[str, Any]:
+    """Return the categories of encoded columns, for the proof; none of the others."""
+    columns = table.about.get("columns") or []
+    encoded = [list(table.encoding.get(name, [])) for name in columns]
+    return {"categories": encoded} if table.encoding else {}
 
 
 def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:

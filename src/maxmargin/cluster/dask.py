@@ -36,7 +36,7 @@ from maxmargin.core.errors import ClusterError, MaxMarginError
 from maxmargin.rows.partitions import Source, Sources, Weighted, joined
 
 FAN = 16  # values that are combined at a time
-BUSY = 4  # tasks for each thread of the cluster, at least
+TASKS_PER_THREAD = 4  # tasks for each thread of the cluster, at least
 SHARED = -1
 T = TypeVar("T")
 Combine = Callable[[list[Any]], Any]
@@ -58,7 +58,7 @@ def in_groups(values: Sequence[T], size: int = FAN) -> Iterator[Sequence[T]]:
 def bundle_size(parts: int, threads: int) -> int:
     """How many partitions one task computes: a power of two, and all threads stay busy."""
     size = 1
-    while size < FAN and parts >= 2 * size * BUSY * threads:
+    while size < FAN and parts >= 2 * size * TASKS_PER_THREAD * threads:
         size *= 2
     return size
 
@@ -123,9 +123,9 @@ def _combined(hidden: _Hidden, *lists: list[Any]) -> list[Any]:
 
 
 RETRIES = 2  # of a task that raises: a file may be out of reach for a moment
-LOOK = 0.25  # seconds between looks at the cluster
-PATIENCE = "maxmargin.no-workers-timeout"  # in Dask's configuration: seconds, default
-SECONDS = 20.0
+POLL_SECONDS = 0.25  # seconds between looks at the cluster
+TIMEOUT_OPTION = "maxmargin.no-workers-timeout"  # in Dask's configuration: seconds, default
+TIMEOUT_SECONDS = 20.0
 
 
 class DaskExecutor:
@@ -251,11 +251,11 @@ class DaskExecutor:
 
     def _awaited(self, answers: Future[list[Any]]) -> list[Any]:
         """Wait for answers as long as there is hope for them."""
-        patience = float(config.get(PATIENCE, SECONDS))
+        patience = float(config.get(TIMEOUT_OPTION, TIMEOUT_SECONDS))
         alone_since = None
         while True:
             try:
-                return answers.result(LOOK)
+                return answers.result(POLL_SECONDS)
             except NotYetError as error:
                 if answers.done():
                     raise _failed(error) from error

@@ -3,6 +3,7 @@
 MaxMarginError
 ├── InputError (also a ValueError)          a parameter or the data is not usable as given
 ├── NotSeparableError (also a ValueError)   no plane separates the classes; carries the verdict
+├── BudgetError (also a RuntimeError)       the time ended before there was an answer; likewise
 └── ClusterError (also a RuntimeError)      partitions of the data could not be reached or computed
 ConvergenceWarning (scikit-learn's)
 └── BudgetWarning                           a budget ended before the work was done
@@ -186,6 +187,36 @@ class NotSeparableError(MaxMarginError, ValueError):
     def witnesses(self) -> dict[Hashable, Witness]:
         """The witness of every verdict."""
         return {label: verdict.witness for label, verdict in self.verdicts.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.verdicts)
+
+
+class BudgetError(MaxMarginError, RuntimeError):
+    """The time ended before there was an exact answer.
+
+    Attributes
+    ----------
+    verdicts : dict
+        What is known, for every class (one-vs-rest) or pair of classes (one-vs-one) without an answer:
+        a verdict that the classes are separable, with bounds on the margin, or an undecided one.
+    verdict : Verdict
+        The first of them.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> try:
+    ...     mm.HardMarginSVC(max_seconds=1e-9).prove([[0.0], [1.0], [2.0]], [0, 1, 1])
+    ... except mm.BudgetError as error:
+    ...     print(error.verdict.kind)
+    undecided
+    """
+
+    def __init__(self, facts: str, verdicts: Mapping[Hashable, Any], *remedies: Remedy) -> None:
+        super().__init__(facts, *remedies)
+        self.verdicts = dict(verdicts)
+        self.verdict = next(iter(self.verdicts.values()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.args[0], self.verdicts)

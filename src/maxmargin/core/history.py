@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError
 
-MOST = 100_000  # lines of a history
+MAX_LINES = 100_000
 
 
 class Epoch(NamedTuple):
@@ -81,7 +81,7 @@ class History(Sequence[Epoch]):
 
     def append(self, epoch: Epoch) -> None:
         """Add one epoch."""
-        if len(self._epochs) >= MOST:
+        if len(self._epochs) >= MAX_LINES:
             pairs = zip(self._epochs[::2], self._epochs[1::2], strict=False)
             odd = self._epochs[-1:] if len(self._epochs) % 2 else []
             self._epochs = [b._replace(mistakes=a.mistakes + b.mistakes) for a, b in pairs] + odd

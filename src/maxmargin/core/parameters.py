@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -101,14 +101,22 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Deadline:
-    """When to end, on ``time.perf_counter``."""
+    """When to end, on ``time.perf_counter``, and who is told how the work goes."""
 
     end: float = math.inf
+    tell: Callable[[str], None] | None = None
 
-    def check(self, expected: float = 0.0) -> None:
+    def check(self, expected: float = 0.0, doing: str = "") -> None:
         """End the work if the time is over, or if what comes next is expected to take longer."""
+        if self.tell is not None:
+            self.tell(doing)
         if time.perf_counter() + expected > self.end:
             raise OutOfTimeError
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return time.perf_counter() > self.end
 
 
 NEVER = Deadline()

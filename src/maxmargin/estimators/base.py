@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.cluster.collections import is_remote
 from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.multiclass import chosen, combined
+from maxmargin.estimators.prediction import Planes, choose, decide, share_right
 from maxmargin.estimators.progress import CallbackSupportMixin
-from maxmargin.estimators.validation import read_X, remote
-from maxmargin.solvers.examples import Examples
+from maxmargin.estimators.validation import Features, names_of
+from maxmargin.rows.partitions import is_parted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,25 +88,24 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         collections give a Dask array, computed block by block when it is.
         """
         check_is_fitted(self)
-        if is_remote(X):
-            return remote("blocks").decide_blocks(self, X)
-        rows = read_X(self, X)
-        return self._combined(Examples(rows, np.empty(0), 1.0).decisions(self._weights()))
+        return decide(self, self._planes(), X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows that are predicted right; rows of a file bring their labels."""
-        if is_remote(X):
+        if is_parted(X):
             check_is_fitted(self)
-            return float(remote("blocks").score_blocks(self, X, y, sample_weight))
+            return share_right(self, self._planes(), X, y, sample_weight)
         given = getattr(X, "labels", None) if y is None else y
         return float(super().score(X, plain_labels(given), sample_weight))
 
     def predict(self, X: Any) -> Any:
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""
-        if is_remote(X):
-            check_is_fitted(self)
-            return remote("blocks").predict_blocks(self, X)
-        return self._chosen(self.decision_function(X))
+        return choose(self.decision_function(X), self.classes_)
+
+    def _planes(self) -> Planes:
+        """What predicts."""
+        known = Features(type(self).__name__, self.n_features_in_, names_of(self))
+        return Planes(self._weights(), self.classes_, self._fitted_scheme["multi_class"], known)
 
     def _combined(self, F: np.ndarray) -> np.ndarray:
         """Decision values for the user from those of the machines, one row each."""
@@ -123,7 +122,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
 
 LIBLINEAR = "liblinear"
-ONLY = {
+ONLY_LOSS = {
     "LogisticRegression": "log_loss",
     "LogisticRegressionCV": "log_loss",
     "Perceptron": "perceptron",
@@ -141,7 +140,7 @@ def loss_of(model: Any) -> str:
     if isinstance(loss, str):
         return loss
     name = type(model).__name__
-    return ONLY.get(name, f"that of {name}") if _of_scikit_learn(model) else "hinge"
+    return ONLY_LOSS.get(name, f"that of {name}") if _of_scikit_learn(model) else "hinge"
 
 
 def scaling_of(model: Any) -> float | None:

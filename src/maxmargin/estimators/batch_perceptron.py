@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.history import Update
 from maxmargin.core.parameters import check_number
-from maxmargin.estimators.online import StreamPerceptron
+from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
+from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
-
-if TYPE_CHECKING:
-    from maxmargin.rows.survey import TrainingData
-    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
 LARGEST_STEP = 2.0**90
 
 
-class BatchPerceptron(StreamPerceptron):
+class BatchPerceptron(OnlineClassifier):
     """Gradient descent on the perceptron risk: all misclassified rows pull at once.
 
     R(w, b) = Σ_{i∈V} −y_i (w·x_i + b) with V = {i : y_i (w·x_i + b) ≤ 0}, and one step is
@@ -143,60 +139,20 @@ class BatchPerceptron(StreamPerceptron):
 
     def _solve(
         self,
-        problem: Problem[Examples],
+        problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        part = replace(problem, training=problem.training.restricted(machines[0].members))
-        if start is None:
-            first = np.array([0])
-            start = np.array([part.training.signed(machine, first)[0] for machine in machines])
-        risk, stop = Risk(part.training, machines), self._stopping_rule()
-        return batch_perceptron(part, risk, start, self.step, stop, observer, self.record)
-
-    def _solve_remote(
-        self,
-        problem: Problem[RemoteExamples],
-        data: TrainingData,
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
-        from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk, first_rows
-        from maxmargin.solvers.perceptron.online_partitions import sizes
-
-        rows, form, many = data.rows, problem.training.form, sizes(machines, data.counts)
-        if start is None:
-            start = first_rows(rows, form, machines, many)
-        risk, stop = RemoteRisk(rows, form, machines, many.sum(axis=1)), self._stopping_rule()
-        return batch_perceptron(problem, risk, start, self.step, stop, observer, record=False)
-
-    def _keep(self, solutions: list[Solution]) -> None:
-        self._Z = np.array([s.z for s in solutions])
-
-    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
-        return {"_Z": Z}
-
-    def _running_weights(self) -> np.ndarray:
-        return self._Z
-
-    def _wide(self) -> np.ndarray:
-        return self._Z
-
-    def _per_machine(self) -> list[np.ndarray]:
-        return [self._Z]
-
-    def _replace(self, arrays: list[np.ndarray]) -> None:
-        (self._Z,) = arrays
+        stop = self._stopping_rule()
+        return batch_perceptron(problem, machines, start, self.step, stop, observer, self.record)
 
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
         mistakes = np.zeros(len(machines), dtype=np.int64)
-        Z = self._Z.copy()
+        Z = self._state.Z.copy()
         for k, machine in enumerate(machines):
             if not len(machine.members):
                 continue
@@ -207,5 +163,5 @@ class BatchPerceptron(StreamPerceptron):
             trace = self._logs[k].trace
             if trace is not None and mistakes[k]:
                 trace.append(Update(len(trace) + 1, -1, -float(risk.risk[0]), Z[k].copy()))
-        self._Z = Z
+        self._state = State(Z, self._state.U, self._state.counts)
         return mistakes

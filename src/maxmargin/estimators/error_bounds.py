@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from maxmargin.core.errors import InputError, count
-from maxmargin.core.parameters import NEVER, check_bool, check_count
+from maxmargin.core.parameters import NEVER, OutOfTimeError, check_count
 from maxmargin.core.witness import Witness
 from maxmargin.estimators.multiclass import build_machines
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.separability import Question, ask, judge, read_labelled, witness_of
+from maxmargin.estimators.progress import time_limit
+from maxmargin.estimators.proofs import Question
+from maxmargin.estimators.separability import Options, judge, read_labelled, witness_of
 from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.packing import pack
 from maxmargin.solvers.exact.separability import guess_plane
-from maxmargin.solvers.exact.signs import from_doubles, signs
+from maxmargin.stopping import MaxSeconds
 
+LEAST_SECONDS = 0.1  # that the pocket algorithm has in any case
 EVEN = 300  # bits between the scales of columns that the pocket algorithm takes as they are
 
 
@@ -36,7 +41,9 @@ class ErrorBounds:
     witnesses : tuple of Witness
         Disjoint sets of rows, each of which no plane has right.
     limited : bool
-        Whether ``max_witnesses`` ended the packing, and ``lower`` might be larger.
+        Whether ``max_witnesses`` or ``max_seconds`` ended the packing, and ``lower`` might be larger.
+    late : bool
+        Whether it was ``max_seconds``.
 
     Examples
     --------
@@ -52,12 +59,14 @@ class ErrorBounds:
     b: float
     witnesses: tuple[Witness, ...]
     limited: bool
+    late: bool = False
 
     def __str__(self) -> str:
         found = f"{count(self.upper, 'error')} found"
         if self.lower == self.upper:
             return f"{found}; no plane makes fewer."
-        more = " (packing stopped at max_witnesses)" if self.limited else ""
+        ended = "the time was over first" if self.late else "packing stopped at max_witnesses"
+        more = f" ({ended})" if self.limited else ""
         return f"{found}; no plane makes fewer than {self.lower}{more}."
 
 
@@ -67,7 +76,10 @@ def error_bounds(
     *,
     fit_intercept: bool = True,
     max_witnesses: int = 1_000,
+    numbers: str = "binary",
     random_state: Any = 0,
+    max_seconds: float | None = None,
+    verbose: int = 0,
 ) -> ErrorBounds:
     """Bound the fewest training errors of any plane from both sides, for two classes.
 
@@ -82,8 +94,15 @@ def error_bounds(
         Allow for any plane; otherwise only planes through the origin.
     max_witnesses : int, default 1,000
         Stop packing at this lower bound.
+    numbers : "binary" or "decimal", default "binary"
+        The doubles as they are stored, or the numbers as they are written: see
+        :func:`maxmargin.separability`.
     random_state : int, RandomState or None, default 0
         Seed of the pocket algorithm.
+    max_seconds : float, optional
+        Budget of time. If it ends first, the bounds are those found so far.
+    verbose : int, default 0
+        1 shows how it is going after half a second.
 
     Returns
     -------
@@ -95,46 +114,66 @@ def error_bounds(
     >>> print(mm.error_bounds([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
     1 error found; no plane makes fewer.
     """
-    check_bool("fit_intercept", fit_intercept)
     check_count("max_witnesses", max_witnesses, least=0)
-    rows, classes, codes, features = read_labelled(X, y)
-    if len(classes) > 2:
-        raise InputError(
-            f"y must hold two classes. Got {len(classes)} instead. Bound each machine by itself: "
-            "error_bounds(X, y == label)."
-        )
-    (machine,) = build_machines(classes, codes, "ovr", np.arange(rows.n), np.ones(2))
-    question = ask(machine, rows, machine.signs(codes), classes.tolist(), features, fit_intercept)
+    with time_limit("error_bounds", max_seconds, verbose) as deadline:
+        options = Options(fit_intercept, numbers=numbers, deadline=deadline)
+        data = read_labelled(X, y, numbers)
+        if len(data.classes) > 2:
+            raise InputError(
+                f"y must hold two classes. Got {len(data.classes)} instead. Bound each machine by "
+                "itself: error_bounds(X, y == label)."
+            )
+        (machine,) = build_machines(data.classes, data.codes, "ovr", np.arange(data.rows.n), np.ones(2))
+        return _bounded(data.question(machine, options), max_witnesses, random_state)
+
+
+def _bounded(question: Question, max_witnesses: int, random_state: Any) -> ErrorBounds:
+    """Bound the errors of a question, as tightly as there is time for."""
     verdict = judge(question)
     exact = question.exact_rows()
+    whole = replace(
+        question, deadline=NEVER
+    ).exact_rows()  # the errors of planes are counted in any case
     if verdict.separable and verdict.w is not None and verdict.b is not None:
-        wrong = _errors(exact, verdict.w, verdict.b)
+        wrong = _errors(question, whole, verdict.w, verdict.b)
         return ErrorBounds(0, len(wrong), verdict.w, verdict.b, (), limited=False)
-    w, b = _pocket(exact, fit_intercept, random_state)
-    wrong = _errors(exact, w, b)
+    w, b = _pocket(question, exact, random_state)
+    wrong = _errors(question, whole, w, b)
     limit = min(max_witnesses, len(wrong))
-    found = list(pack(exact, wrong, limit))
-    left = np.setdiff1d(np.arange(rows.n), [i for weights in found for i in weights])
-    other = _separating(question, left) if len(found) < limit else None
-    if other is not None:  # a plane that is right on all rows outside the witnesses
-        errors = _errors(exact, *other)
-        if len(errors) < len(wrong):
-            (w, b), wrong = other, errors
+    found, late = list[dict[int, int]](), False
+    try:
+        for witness in pack(exact, wrong, limit):
+            found += [witness]
+        left = np.setdiff1d(np.arange(exact.n), [i for weights in found for i in weights])
+        other = _separating(question, left) if len(found) < limit else None
+        if other is not None:  # a plane that is right on all rows outside the witnesses
+            errors = _errors(question, whole, *other)
+            if len(errors) < len(wrong):
+                (w, b), wrong = other, errors
+    except OutOfTimeError:
+        late = True
     return ErrorBounds(
         lower=len(found),
         upper=len(wrong),
         w=w,
         b=b,
-        witnesses=tuple(witness_of(question, exact, weights) for weights in found),
-        limited=len(found) == max_witnesses < len(wrong),
+        witnesses=tuple(witness_of(question, whole, weights) for weights in found),
+        limited=len(found) < len(wrong) and (late or len(found) == max_witnesses),
+        late=late,
     )
 
 
-def _pocket(rows: ExactRows, fit_intercept: bool, random_state: Any) -> tuple[np.ndarray, float]:
+def _pocket(question: Question, rows: ExactRows, random_state: Any) -> tuple[np.ndarray, float]:
     """A plane with few errors, found with all columns scaled to the size of one where they are not."""
-    even = np.ptp(rows.exponents) <= EVEN and rows.rows is rows.given
-    scaled = rows.given if even else rows.even()
-    pocket = PocketPerceptron(fit_intercept=fit_intercept, max_witnesses=0, random_state=random_state)
+    even = question.decimal or (np.ptp(rows.exponents) <= EVEN and rows.rows is rows.given)
+    scaled = question.rows if even else rows.even()
+    left = question.deadline.end - time.perf_counter()
+    pocket = PocketPerceptron(
+        fit_intercept=question.fit_intercept,
+        max_witnesses=0,
+        stop=MaxSeconds(max(left, LEAST_SECONDS)) if math.isfinite(left) else None,
+        random_state=random_state,
+    )
     with np.errstate(all="ignore"):
         pocket.fit(scaled, rows.y)
         back = np.zeros(rows.d) if even else -rows.exponents
@@ -142,11 +181,11 @@ def _pocket(rows: ExactRows, fit_intercept: bool, random_state: Any) -> tuple[np
     return np.where(np.isfinite(w), w, 0.0), float(pocket.intercept_[0])
 
 
-def _errors(rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:
+def _errors(question: Question, rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:
     """The rows that a plane has on the wrong side, or on it; decided exactly."""
     if not np.any(w) and not b:
         return np.arange(rows.n)
-    return np.flatnonzero(signs(rows, from_doubles(rows, w, b)).of <= 0)
+    return np.flatnonzero(question.signs_of(rows, w, b) <= 0)
 
 
 def _separating(question: Question, rows: np.ndarray) -> tuple[np.ndarray, float] | None:
@@ -154,5 +193,6 @@ def _separating(question: Question, rows: np.ndarray) -> tuple[np.ndarray, float
     y = question.y[rows]
     if len(np.unique(y)) < 2:
         return None
-    guess = guess_plane(question.rows.select(rows), y, float(question.fit_intercept), 0.1, NEVER)
+    pad = float(question.fit_intercept)
+    guess = guess_plane(question.rows.select(rows), y, pad, 0.1, question.deadline)
     return None if guess is None or guess.meets else (guess.w, guess.b)

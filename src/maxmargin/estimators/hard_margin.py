@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificates.verdict import ExactOptimum, Verdict
+from maxmargin.certificates.verdict import ExactOptimum
+from maxmargin.core.errors import BudgetError, Remedy
+from maxmargin.estimators.exact_optimum import exact_optimum
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.separability import ask, exact_optimum, read_labelled
+from maxmargin.estimators.progress import time_limit
+from maxmargin.estimators.separability import Options, read_labelled
 
 
 class HardMarginSVC(MarginClassifier):
@@ -106,18 +109,24 @@ class HardMarginSVC(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def prove(self, X: Any, y: Any = None) -> ExactOptimum | dict[Hashable, ExactOptimum]:
+    def prove(
+        self, X: Any, y: Any = None, *, numbers: str = "binary"
+    ) -> ExactOptimum | dict[Hashable, ExactOptimum]:
         """Return the exact optimum for training rows X with labels y, in rational numbers.
 
         The conditions of Karush, Kuhn and Tucker on the support are solved in rational numbers, and
         every other row is checked by floating point within its error bound, or in integers. X may hold
         finite numbers of any size. The estimator itself stays as it is; of its parameters
-        ``fit_intercept`` and ``multi_class`` count.
+        ``fit_intercept``, ``multi_class``, ``max_seconds`` and ``verbose`` count. If the time ends
+        first, :class:`maxmargin.BudgetError` tells what is known.
 
         Parameters
         ----------
         X, y : array-like
             Training rows, dense or sparse, and their labels.
+        numbers : "binary" or "decimal", default "binary"
+            The doubles as they are stored, or the numbers as they are written, the shortest decimal of
+            each double.
 
         Returns
         -------
@@ -132,21 +141,21 @@ class HardMarginSVC(MarginClassifier):
         (Fraction(5, 2), (Fraction(3, 5), Fraction(1, 5)), Fraction(-2, 1))
         """
         self._check_params()
-        rows, classes, codes, names = read_labelled(X, y)
-        labels = classes.tolist()
-        machines = build_machines(
-            classes, codes, self.multi_class, np.arange(rows.n), np.ones(len(labels))
-        )
-        verdicts: list[Verdict | None] = []
-        found: dict[Hashable, ExactOptimum] = {}
-        for machine in machines:
-            whole = len(machine.members) == rows.n
-            part = rows if whole else rows.select(machine.members)
-            signs = machine.signs(codes[machine.members])
-            question = ask(machine, part, signs, labels, names, self.fit_intercept, whole=rows)
-            verdict, optimum = exact_optimum(question)
-            verdicts.append(verdict)
-            if optimum is not None:
-                found[machine.label] = optimum
-        self._refuse(machines, verdicts)
-        return next(iter(found.values())) if len(machines) == 1 else found
+        with time_limit("HardMarginSVC.prove", self.max_seconds, self.verbose) as deadline:
+            options = Options(self.fit_intercept, numbers=numbers, deadline=deadline)
+            data = read_labelled(X, y, numbers)
+            members, ones = np.arange(data.rows.n), np.ones(len(data.classes))
+            machines = build_machines(data.classes, data.codes, self.multi_class, members, ones)
+            pairs = [exact_optimum(data.question(machine, options)) for machine in machines]
+        self._refuse(machines, [verdict for verdict, _ in pairs])
+        late = {m.label: v for m, (v, best) in zip(machines, pairs, strict=True) if best is None}
+        if late:
+            raise BudgetError(
+                f"max_seconds={self.max_seconds:g} ended before the largest margin was found exactly.",
+                late,
+                Remedy("raise {}", "max_seconds"),
+            )
+        optima = [best for _, best in pairs if best is not None]
+        if len(optima) == 1:
+            return optima[0]
+        return {machine.label: best for machine, best in zip(machines, optima, strict=True)}

@@ -27,7 +27,7 @@ from maxmargin.estimators.margin_fit import Before, Options, solve_machines
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.validation import check_reach, feature_names, names_of, read_training
+from maxmargin.estimators.validation import check_reach, names_of, read_training
 from maxmargin.rows.survey import TrainingData
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
@@ -58,7 +58,7 @@ class MarginClassifier(LinearClassifier):
         return Options(
             C=getattr(self, "C", None),
             labels=self.classes_.tolist(),
-            features=feature_names(self, self.n_features_in_),
+            names=names_of(self),
             before=self._before(),
             **asked,
         )
@@ -140,7 +140,7 @@ class MarginClassifier(LinearClassifier):
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
         """Raise if some machine has no solution."""
         pairs = zip(machines, verdicts, strict=True)
-        bad = {m.label: v for m, v in pairs if v is not None and not v.separable}
+        bad = {m.label: v for m, v in pairs if v is not None and v.kind in ("touching", "overlapping")}
         if not bad:
             return
         if len(machines) == 1:

@@ -22,6 +22,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import NEVER, Deadline, OutOfTimeError
 from maxmargin.core.stages import is_kept, next_stage
+from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.margin_machine import (
     MarginMachine,
     Problem,
@@ -29,7 +30,7 @@ from maxmargin.estimators.margin_machine import (
     certified_on_partitions,
     closing_round,
 )
-from maxmargin.estimators.separability import ask, second_opinion
+from maxmargin.estimators.proofs import ask
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Part
 from maxmargin.rows.survey import TrainingData
@@ -74,7 +75,7 @@ class Options:
     solver: str
     n_jobs: int | None
     labels: list[Hashable]  # the classes
-    features: tuple[str, ...]
+    names: Sequence[str] | None  # of the features, if the rows came with some
     before: Before
 
     def problem(self, n: int) -> Problem:
@@ -82,6 +83,11 @@ class Options:
         through = "" if self.fit_intercept else " through the origin"
         kind = f"hard margin{through}" if self.C is None else f"soft margin{through}, C = {self.C:g}"
         return Problem(kind, self.fit_intercept, n)
+
+    def words(self, d: int) -> tuple[list[Hashable], tuple[str, ...], bool]:
+        """What a verdict is put into words with: labels, features, and whether there is a bias."""
+        names = [f"x{j}" for j in range(d)] if self.names is None else self.names
+        return self.labels, tuple(map(str, names)), self.fit_intercept
 
     def bounds(self, machine: Machine, codes: np.ndarray, weight: Any = 1.0) -> np.ndarray | None:
         """C_i for each row of a machine, or None for a hard margin."""
@@ -223,7 +229,7 @@ def _found(
     limited = options.max_passes is not None
     if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
         return None, fitted
-    words = options.labels, options.features, options.fit_intercept
+    words = options.words(rows.d)
     partial = data.weight is not None and not data.weight.all()
     question = ask(machine, rows, task.y, *words, partial, deadline=deadline)
     try:
@@ -265,11 +271,12 @@ def solve_elsewhere(
     budgets = [Budget(most, deadline, after_round)] * len(tasks)
     solved = solve_on_partitions(data, tasks, options.tol, budgets, closing_round(problem))
     verdicts: list[Verdict | None] = [None] * len(machines)
-    words = options.labels, options.features, options.fit_intercept
     for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
         if found.point.meets:
             with suppress(OutOfTimeError):  # then its certificate says that it separates nothing
-                verdicts[k], solved[k] = exactly(data, machine, *words, found, Deadline(deadline))
+                verdicts[k], solved[k] = exactly(
+                    data, machine, *options.words(rows.d), found, Deadline(deadline)
+                )
     if [verdict for verdict in verdicts if verdict is not None and not verdict.separable]:
         return [(verdict, None) for verdict in verdicts]
     fitted = certified_on_partitions(problem, rows, machines, solved)

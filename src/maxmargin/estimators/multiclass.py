@@ -8,9 +8,8 @@ binary machine.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -46,23 +45,26 @@ class BinaryMachine:
         return np.asarray(X @ self.coef_) + self.intercept_
 
 
+@dataclass
 class Log:
     """What a machine remembers beside its weights."""
 
-    def __init__(self, label: Hashable, solution: Solution) -> None:
-        self.label = label
-        self.reason = solution.reason
-        self.history = solution.history
-        self.trace = solution.trace
-        self.mistakes = solution.mistakes
-        self.best_error = solution.best_error
+    label: Hashable
+    reason: StopReason
+    history: History
+    mistakes: int
+    trace: Trace | None = None
+    best_error: float = float("nan")
+
+    @classmethod
+    def of(cls, label: Hashable, s: Solution) -> Log:
+        """Return the log of a run."""
+        return cls(label, s.reason, s.history, s.mistakes, s.trace, s.best_error)
 
     def copy(self) -> Log:
         """Return a log that can be written on without changing this one."""
-        other = copy.copy(self)
-        other.history = self.history[:]
-        other.trace = None if self.trace is None else self.trace[:]
-        return other
+        trace = None if self.trace is None else self.trace[:]
+        return replace(self, history=self.history[:], trace=trace)
 
     def machine(self, z: np.ndarray) -> BinaryMachine:
         """Return the machine with its present weights."""

@@ -1,4 +1,4 @@
-"""Learning as examples arrive: the online protocol "receive x, predict, see y, suffer a mistake".
+"""What the perceptrons share: ``fit``, and learning as examples arrive.
 
 ``partial_fit`` takes some rows, ``learn_one`` a single example, as a vector or as a dict from feature
 name to value; with dicts, new features may appear at any time and start with weight zero.
@@ -6,150 +6,294 @@ name to value; with dicts, new features may appear at any time and start with we
 Two classes need not be announced: until the second label is seen, the first counts as −1, and if it
 turns out to be the larger of the two the weights change sign. Since the update rule treats both
 classes alike, the model is then exactly the one that knew both labels from the start.
-
-One example as a row, and weights with room for features that appear later.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import BudgetWarning, InputError, warn
 from maxmargin.core.history import Epoch, History, Trace
 from maxmargin.core.labels import class_weights, encode, find_classes
-from maxmargin.core.parameters import LARGEST, random_generator
-from maxmargin.estimators.base import unchanged_on_error
-from maxmargin.estimators.fitting import PerceptronBase
-from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.validation import check_reach, read_Xy
+from maxmargin.core.parameters import (
+    LARGEST,
+    check_bool,
+    check_choice,
+    check_count,
+    random_generator,
+)
+from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
+from maxmargin.estimators.multiclass import (
+    BinaryMachine,
+    Log,
+    build_machines,
+    machines_of,
+    summarise,
+)
+from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.estimators.validation import (
+    check_reach,
+    feature_names,
+    read_start,
+    read_training,
+    read_validation,
+    read_Xy,
+)
+from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.problem import Machine, Solution
-from maxmargin.stopping import StopReason
+from maxmargin.rows.survey import TrainingData
+from maxmargin.solvers.examples import Examples, HeldOut, RemoteExamples, examples_of
+from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution
+from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
-LEAST_ROOM = 8  # features that weights have room for; then twice as many as there are
-
-
-class GrowingPerceptron(PerceptronBase):
-    """Weights that are widened when an example, given as a dict, brings a new feature."""
-
-    feature_index_: dict[Any, int]
-
-    @abstractmethod
-    def _per_machine(self) -> list[np.ndarray]:
-        """All arrays with one row (w, b) per machine, to be widened or turned round in place."""
-
-    @abstractmethod
-    def _replace(self, arrays: list[np.ndarray]) -> None:
-        """Put new arrays in the place of those of ``_per_machine``."""
-
-    @abstractmethod
-    def _wide(self) -> np.ndarray:
-        """Return z of each machine, with room for features to come."""
-
-    def _weights(self) -> np.ndarray:
-        Z = self._wide()
-        d = self.n_features_in_
-        return Z if Z.shape[1] == d + 1 else np.column_stack([Z[:, :d], Z[:, -1]])
-
-    def _one_row(self, x: Any, grow: bool) -> Rows:
-        """Return one example as rows."""
-        if not isinstance(x, Mapping):
-            v = vector(x)
-            if len(v) != self.n_features_in_:
-                raise InputError(
-                    f"x must hold {self.n_features_in_} features, as before. Got {len(v)} instead."
-                )
-            return check_reach(DenseRows(v[None]))
-        if self.record:
-            raise InputError(
-                "record must be False when features come by name, since their number may grow. "
-                "Got True instead. Learn from vectors, or set record=False."
-            )
-        if "feature_index_" not in vars(self):
-            if not hasattr(self, "feature_names_in_"):
-                raise InputError(
-                    "x must be a vector, since this model was fitted on data without feature names. "
-                    "Got a dict instead. Fit on a data frame, or learn from dicts from the start."
-                )
-            self.feature_index_ = {name: j for j, name in enumerate(self.feature_names_in_)}
-        return self._row_from_dict(x, grow)
-
-    def _row_from_dict(self, x: Mapping[Any, Any], grow: bool) -> Rows:
-        names = self.feature_index_
-        known = dict(x) if grow else {k: v for k, v in x.items() if k in names}
-        values = _numbers(known)
-        new = [name for name in known if name not in names]
-        if new:
-            names.update({name: len(names) + j for j, name in enumerate(new)})
-            self.n_features_in_ = len(names)
-            self.__dict__.pop("feature_names_in_", None)  # they no longer name all features
-        room = self._per_machine()[0].shape[1] - 1
-        if len(names) > room:
-            room = max(LEAST_ROOM, 2 * len(names))
-            self._resize(room)
-        columns = np.array([names[name] for name in known], dtype=np.int64)
-        order = np.argsort(columns)
-        ends = np.array([0, len(columns)], dtype=np.int64)
-        return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
-
-    def _resize(self, width: int) -> None:
-        """Make room for more features, which start at weight zero, or give back room not needed."""
-        resized = []
-        for array in self._per_machine():
-            new = np.zeros((len(array), width + 1 if array.shape[1] else 0))
-            shared = min(width, array.shape[1] - 1)
-            if array.shape[1]:  # without averaging there is nothing to keep for it
-                new[:, :shared], new[:, -1] = array[:, :shared], array[:, -1]
-            resized.append(new)
-        self._replace(resized)
-
-
-def vector(x: Any) -> np.ndarray:
-    """One example as a vector of doubles."""
-    try:
-        v = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        v = np.empty((0, 0))
-    if v.ndim != 1 or not len(v):
-        raise InputError(f"x must be a vector of numbers or a dict of features. Got {x!r} instead.")
-    return np.ascontiguousarray(v)
-
-
-def _numbers(features: Mapping[Any, Any]) -> np.ndarray:
-    """The values of named features as doubles; every one must be a finite number."""
-    values = np.array(list(features.values()))
-    if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST):
-        return values.astype(np.float64)
-    for name, value in features.items():
-        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
-            raise InputError(
-                f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
-                f"Got {value!r} for {name!r} instead."
-            )
-    return np.array([float(v) for v in features.values()])
-
-
+MIN_ROOM = 8  # features that weights have room for; then twice as many as there are
+NAN = float("nan")
 ONLINE = StopReason(
     "online", "Learning as examples arrive: each was seen once, and no stopping rule applies."
 )
+T = TypeVar("T")
 
 
-class StreamPerceptron(GrowingPerceptron):
-    """``partial_fit``, ``learn_one`` and ``predict_one``, for perceptrons that can advance."""
+class OnlineClassifier(LinearClassifier):
+    """A perceptron: ``fit``, ``partial_fit``, ``learn_one`` and ``predict_one``.
+
+    A final class says how its machines are solved on given rows, and how they advance over new ones.
+    """
+
+    normalize: bool
+    class_weight: Any
+    stop: StoppingRule | None
+    warm_start: bool
+    random_state: Any
+    record: bool
+    verbose: int
+
+    feature_index_: dict[Any, int]
+    n_iter_: int
+    n_mistakes_: int
+    n_passes_: int  # over the partitions of a Dask collection
+    bytes_moved_: int
+    stop_reason_: StopReason
+    history_: Any  # History of the only machine, or a dict of them by label
+    trace_: Any  # Trace of the only machine, or a dict of them by label
+    _state: State
+    _logs: list[Log]
+
+    @abstractmethod
+    def _solve(
+        self,
+        problem: Problem[Any],
+        machines: Sequence[Machine],
+        start: np.ndarray | None,
+        rng: np.random.Generator,
+        observer: Observer,
+    ) -> list[Solution]:
+        """Run machines that share their rows."""
 
     @abstractmethod
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
         """Learn from some examples; return the mistakes of each machine in them."""
+
+    @property
+    def _max_epochs(self) -> int | None:
+        """Budget of epochs, for estimators that have one."""
+        return getattr(self, "max_iter", None)
+
+    @property
+    def _averages(self) -> bool:
+        """Whether averaged weights predict, for estimators that can."""
+        return bool(getattr(self, "average", False))
+
+    def _tracks_error(self, entries: int) -> bool:
+        """Whether the training error is to be measured after every epoch, where that costs a pass."""
+        return False
+
+    def _check_params(self) -> None:
+        for name in ("fit_intercept", "normalize", "warm_start", "record"):
+            check_bool(name, getattr(self, name))
+        check_choice("multi_class", self.multi_class, ("ovr", "ovo"))
+        check_count("max_iter", self._max_epochs, none="no limit")
+        check_count("verbose", self.verbose, least=0)
+        if self.stop is not None and not isinstance(self.stop, StoppingRule):
+            raise InputError(
+                "stop must be None or a rule from maxmargin.stopping, such as MaxSeconds(60). "
+                f"Got {self.stop!r} instead."
+            )
+
+    def _stopping_rule(self) -> StoppingRule:
+        """Nothing left to learn, a proven cycle, the user's rules, the budget: in this order."""
+        rule: StoppingRule = AllCorrect() | Cycle()
+        if self.stop is not None:
+            rule = rule | self.stop
+        if self._max_epochs is not None:
+            rule = rule | MaxEpochs(self._max_epochs)
+        return rule
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Fit to training rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or rows of a file, of shape (n, d)
+            Training rows; float32 and float64 are used as they are, CSR without a copy. See
+            :func:`maxmargin.open_rows` for files. A Dask array or data frame stays where it is.
+        y : array-like of shape (n,)
+            Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
+            Dask array or series with the same partitions.
+        coef_init, intercept_init : array-like, optional
+            Where to start: one row and one number per machine.
+        X_val, y_val : array-like, optional
+            Validation rows, here or in a Dask collection: their error is kept in ``history_`` and read
+            by :class:`~maxmargin.stopping.ValidationErrorStalls`.
+
+        Returns
+        -------
+        self
+            Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+        """
+        self._check_params()
+        going_on = self.warm_start and "classes_" in vars(self)
+        data = read_training(self, X, y, classes=self.classes_ if going_on else None)
+        self._fit_data(data, (X, y), (coef_init, intercept_init), (X_val, y_val))
+        if "max_epochs" in self.stop_reason_.rule.split(" + "):
+            warn(str(self.stop_reason_), BudgetWarning)
+        return self
+
+    def _fit_data(
+        self,
+        data: TrainingData,
+        given: tuple[Any, Any] = (None, None),
+        begin: tuple[Any, Any] = (None, None),
+        held_out: tuple[Any, Any] = (None, None),
+    ) -> None:
+        """Solve, report how it is going, and hold what was learned."""
+        rule, classes, d = self._stopping_rule(), data.classes, data.rows.d
+        self.n_features_in_ = d
+        rng = random_generator("random_state", self.random_state)
+        training = examples_of(data, self._pad, self.normalize)
+        validation = self._validation(*held_out, classes)
+        fraction = rule.validation_fraction() if validation is None else None
+        counts = data.counts.sum(axis=0)
+        factors = class_weights(self.class_weight, classes, np.arange(len(classes)), counts)
+        machines = machines_of(data, self.multi_class, factors)
+        if isinstance(training, RemoteExamples):
+            self._check_elsewhere(fraction)
+        elif fraction is not None:
+            train, validation = hold_out(training, fraction, rng)
+            machines = build_machines(classes, training.codes, self.multi_class, train, factors)
+
+        def verdict(machine: Machine) -> Any:
+            features = feature_names(self, d)
+            return verdict_of(data, machine, features, self.fit_intercept, fraction is not None)
+
+        problem = Problem(training, validation, self._tracks_error(data.entries), verdict=verdict)
+        start = read_start(*begin, (len(machines), d), self.fit_intercept)
+        if start is None and self.warm_start and "classes_" in vars(self):
+            start = self._state.Z.copy()
+        together = machines[0].members is machines[-1].members and not self.record
+        alone = [np.s_[k : k + 1] for k in range(len(machines))]
+        fitted = {"classes_": classes, "n_features_in_": d, "_fitted_scheme": self._scheme()}
+
+        def attributes(Z: np.ndarray) -> dict[str, Any] | None:
+            some = len(Z) < len(machines)  # the others have stopped, or run on their own
+            return None if some else {**fitted, "_state": State.begin(Z)}
+
+        solutions: list[Solution] = []
+        with Watch(self, *given, self._max_epochs, attributes) as watch:
+            for group in [np.s_[:]] if together or data.here is None else alone:
+                part = None if start is None else start[group]
+                solutions += self._solve(problem, machines[group], part, rng, watch.epoch)
+        for name in ("feature_index_", "_rng", "_machines_key", "n_passes_", "bytes_moved_"):
+            self.__dict__.pop(name, None)  # what a stream or partitions left behind
+        self.classes_ = classes
+        self._finish(machines, solutions)
+        if data.here is None:
+            self.n_passes_, self.bytes_moved_ = data.rows.rounds, data.rows.bytes_moved
+            if isinstance(validation, RemoteExamples):
+                self.bytes_moved_ += validation.rows.bytes_moved
+
+    def _check_elsewhere(self, fraction: float | None) -> None:
+        """Refuse what rows in partitions cannot do."""
+        if self.record:
+            raise InputError(
+                "record must be False for Dask collections, whose updates are not kept. Got True "
+                "instead. Fit to some of the rows in memory to see every update."
+            )
+        if fraction is not None:
+            raise InputError(
+                "a rule that watches the validation error needs X_val and y_val for Dask collections, "
+                f"of which no rows are held out. Got {self.stop} without them instead."
+            )
+
+    def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray) -> Measured | None:
+        """Return the user's own validation rows."""
+        if (X_val is None) != (y_val is None):
+            raise InputError("X_val and y_val must be given together. Got only one of them.")
+        if X_val is None:
+            return None
+        data = read_validation(self, X_val, y_val, classes)
+        examples = examples_of(data, self._pad)
+        return HeldOut(examples, np.arange(data.n)) if isinstance(examples, Examples) else examples
+
+    def _finish(self, machines: list[Machine], solutions: list[Solution]) -> None:
+        self._logs = [Log.of(m.label, s) for m, s in zip(machines, solutions, strict=True)]
+        self._fitted_scheme = self._scheme()
+        self._keep(solutions)
+        self.n_iter_ = max([s.history.passed for s in solutions])
+        self.n_mistakes_ = sum([s.mistakes for s in solutions])
+        self.stop_reason_ = summarise([(log.label, log.reason) for log in self._logs])
+        self._publish()
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        """Hold the weights, and whatever else is needed to go on."""
+        self._state = State.begin(np.array([s.state for s in solutions]), self._averages)
+        for k, s in enumerate(solutions):
+            self._state.U[k] = s.average
+            if s.steps:  # where rows are counted
+                self._state.counts[k, [SEEN, MADE]] = s.steps, s.mistakes
+
+    def _publish(self) -> None:
+        """Show histories and traces as they stand in the logs."""
+        self.history_ = self._by_label([log.history for log in self._logs])
+        self.__dict__.pop("trace_", None)
+        if self._logs[0].trace is not None:
+            self.trace_ = self._by_label([log.trace for log in self._logs])
+
+    def _by_label(self, values: Sequence[T]) -> T | dict[Hashable, T]:
+        """Return the only value of a binary problem, or those of all machines by label."""
+        labels = [log.label for log in self._logs]
+        return values[0] if len(values) == 1 else dict(zip(labels, values, strict=True))
+
+    def _weights(self) -> np.ndarray:
+        Z, d = self._state.predictors(), self.n_features_in_
+        return Z if Z.shape[1] == d + 1 else np.column_stack([Z[:, :d], Z[:, -1]])
+
+    @property
+    def machines_(self) -> dict[Hashable, BinaryMachine]:
+        """The binary machines by label (ovr), pair (ovo) or positive label (binary)."""
+        weights = self._fitted_weights()
+        return {log.label: log.machine(z) for log, z in zip(self._logs, weights, strict=True)}
 
     @unchanged_on_error
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -226,8 +370,8 @@ class StreamPerceptron(GrowingPerceptron):
         """Return the label of one example (vector or dict); None before any label is known."""
         if "classes_" not in vars(self):
             return None
-        F = Examples(self._one_row(x, grow=False), np.empty(0), 1.0).decisions(self._wide())
-        return self._chosen(self._combined(F)).tolist()[0]
+        examples = Examples(self._one_row(x, grow=False), np.empty(0), 1.0)
+        return self._chosen(self._combined(examples.decisions(self._state.predictors()))).tolist()[0]
 
     def _check_scheme(self) -> None:
         """Refuse to go on with parameters under which the weights at hand mean something else."""
@@ -239,20 +383,15 @@ class StreamPerceptron(GrowingPerceptron):
                     f"Got {now[name]!r} instead. Set it back, or fit anew."
                 )
 
-    def _begin(self, classes: np.ndarray, width: int) -> None:
+    def _begin(self, classes: np.ndarray, d: int) -> None:
         """Start from zero weights."""
-        self.classes_ = classes
-        self.n_features_in_ = width
-        self.n_iter_ = 0
-        self.n_mistakes_ = 0
+        self.classes_, self.n_features_in_ = classes, d
+        zero = np.zeros(d + 1)
         machines = self._machines_on(np.empty(0, dtype=np.int64))
-        zero = np.zeros(width + 1)
-        self._finish(machines, [self._blank(zero) for _ in machines])
-        self.n_iter_ = 0
-
-    def _blank(self, zero: np.ndarray) -> Solution:
-        trace = Trace(zero.copy()) if self.record else None
-        return Solution(zero, ONLINE, History(), zero, 0, trace)
+        average = zero if self._averages else zero[:0]
+        traces = [Trace(zero.copy()) if self.record else None for _ in machines]
+        blank = [Solution(zero, ONLINE, History(), zero, 0, trace, average) for trace in traces]
+        self._finish(machines, blank)
 
     def _meet(self, y: Any) -> None:
         """Take note of the second class of a stream."""
@@ -270,7 +409,7 @@ class StreamPerceptron(GrowingPerceptron):
         log = self._logs[0]
         log.label = pair[1]
         if pair[1] == first:  # it counted as −1 so far, and is the larger one
-            for array in self._per_machine():
+            for array in self._state.weights():
                 np.subtract(0.0, array, out=array)
             log.trace = None if log.trace is None else log.trace.negated()
             self._publish()
@@ -278,49 +417,148 @@ class StreamPerceptron(GrowingPerceptron):
     def _learn(self, rows: Rows, codes: np.ndarray, passes: int) -> None:
         if "_rng" not in vars(self):
             self._rng = random_generator("random_state", self.random_state)
-        if self._per_machine()[0].shape[1] != rows.d + 1:
-            self._resize(rows.d)
-        examples = self._examples(rows, codes)
+        if self._state.Z.shape[1] != rows.d + 1:
+            self._state = self._state.widened(rows.d)
+        examples = Examples.of(rows, codes, self._pad, self.normalize)
         mistakes = self._advance(examples, self._machines_on(codes), self._rng)
         self.n_iter_ += passes
         self.n_mistakes_ += int(mistakes.sum())
         self.stop_reason_ = ONLINE
-        nan = float("nan")
         for k, log in enumerate(self._logs):
             log.mistakes += int(mistakes[k])
             log.reason = ONLINE
             if passes:
-                norm = float(np.linalg.norm(self._wide()[k, :-1]))
-                epoch = Epoch(log.history.passed + 1, int(mistakes[k]), nan, nan, norm, nan)
+                norm = float(np.linalg.norm(self._state.predictors()[k, :-1]))
+                epoch = Epoch(log.history.passed + 1, int(mistakes[k]), NAN, NAN, norm, NAN)
                 log.history.append(epoch)
 
     def _machines_on(self, codes: np.ndarray) -> list[Machine]:
         """Return the machines with these rows as members; what does not depend on them is kept."""
         key = (self.class_weight, self.multi_class, tuple(self.classes_.tolist()))
         if getattr(self, "_machines_key", None) != key:
-            none = np.empty(0, dtype=np.int64)
-            classes = _at_least_two(self.classes_)
-            weights = class_weights(self.class_weight, self.classes_)
-            weights = weights if len(weights) > 1 else np.append(weights, 1.0)
+            none, classes = np.empty(0, dtype=np.int64), self.classes_
+            weights = class_weights(self.class_weight, classes)
+            if len(classes) == 1:  # a stand-in for the opposite of a stream's only class so far
+                classes, weights = np.append(classes, classes), np.append(weights, 1.0)
             self._machines_kept = build_machines(classes, none, self.multi_class, none, weights)
             self._machines_key = key
-        everything = np.arange(len(codes))
         if len(self.classes_) <= 2 or self.multi_class == "ovr":
-            return [replace(m, members=everything) for m in self._machines_kept]
-        return [
-            replace(m, members=np.flatnonzero((codes == m.positive) | (codes == m.negative)))
-            for m in self._machines_kept
-        ]
+            everything = np.arange(len(codes))
+            return [replace(machine, members=everything) for machine in self._machines_kept]
+        return [machine.on(codes) for machine in self._machines_kept]
 
     def _detach(self) -> None:
         """Go on with copies, so that a pass that is interrupted leaves the old state behind."""
-        self._replace([array.copy() for array in self._per_machine()])
+        self._state = self._state.copy()
         self._logs = [log.copy() for log in self._logs]
         self._publish()
         if "_rng" in vars(self):
             self._rng = copy.deepcopy(self._rng)
 
+    def _one_row(self, x: Any, grow: bool) -> Rows:
+        """Return one example as rows."""
+        if not isinstance(x, Mapping):
+            v = vector(x)
+            if len(v) != self.n_features_in_:
+                raise InputError(
+                    f"x must hold {self.n_features_in_} features, as before. Got {len(v)} instead."
+                )
+            return check_reach(DenseRows(v[None]))
+        if self.record:
+            raise InputError(
+                "record must be False when features come by name, since their number may grow. "
+                "Got True instead. Learn from vectors, or set record=False."
+            )
+        if "feature_index_" not in vars(self):
+            if not hasattr(self, "feature_names_in_"):
+                raise InputError(
+                    "x must be a vector, since this model was fitted on data without feature names. "
+                    "Got a dict instead. Fit on a data frame, or learn from dicts from the start."
+                )
+            self.feature_index_ = {name: j for j, name in enumerate(self.feature_names_in_)}
+        return self._row_from_dict(x, grow)
 
-def _at_least_two(classes: np.ndarray) -> np.ndarray:
-    """Return the classes; a stream's only class so far is given a stand-in for its opposite."""
-    return classes if len(classes) > 1 else np.append(classes, classes)
+    def _row_from_dict(self, x: Mapping[Any, Any], grow: bool) -> Rows:
+        names = self.feature_index_
+        known = dict(x) if grow else {k: v for k, v in x.items() if k in names}
+        values = _numbers(known)
+        new = [name for name in known if name not in names]
+        if new:
+            names.update({name: len(names) + j for j, name in enumerate(new)})
+            self.n_features_in_ = len(names)
+            self.__dict__.pop("feature_names_in_", None)  # they no longer name all features
+        room = self._state.Z.shape[1] - 1
+        if len(names) > room:
+            room = max(MIN_ROOM, 2 * len(names))
+            self._state = self._state.widened(room)
+        columns = np.array([names[name] for name in known], dtype=np.int64)
+        order = np.argsort(columns)
+        ends = np.array([0, len(columns)], dtype=np.int64)
+        return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
+
+
+def vector(x: Any) -> np.ndarray:
+    """Return one example as a vector of doubles."""
+    try:
+        v = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        v = np.empty((0, 0))
+    if v.ndim != 1 or not len(v):
+        raise InputError(f"x must be a vector of numbers or a dict of features. Got {x!r} instead.")
+    return np.ascontiguousarray(v)
+
+
+def _numbers(features: Mapping[Any, Any]) -> np.ndarray:
+    """Return the values of named features as doubles; every one must be a finite number."""
+    values = np.array(list(features.values()))
+    if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST):
+        return values.astype(np.float64)
+    for name, value in features.items():
+        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
+            raise InputError(
+                f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
+                f"Got {value!r} for {name!r} instead."
+            )
+    return np.array([float(v) for v in features.values()])
+
+
+def hold_out(
+    examples: Examples, fraction: float, rng: np.random.Generator
+) -> tuple[np.ndarray, HeldOut]:
+    """Return the rows to train on, and a stratified fraction of all rows that is held out."""
+    n = examples.rows.n
+    try:
+        train, held_out = train_test_split(
+            np.arange(n),
+            test_size=fraction,
+            stratify=examples.codes,
+            random_state=int(rng.integers(2**31)),
+        )
+    except ValueError as error:
+        raise InputError(
+            f"the validation split needs enough rows of every class. Got {n} rows: {error} "
+            "Pass X_val and y_val, or choose another fraction."
+        ) from error
+    return np.sort(train), HeldOut(examples, np.sort(held_out))
+
+
+def verdict_of(
+    data: TrainingData,
+    machine: Machine,
+    features: tuple[str, ...],
+    fit_intercept: bool,
+    held_out: bool,
+) -> Any:
+    """Return whether the rows of a machine are separable, with the proof."""
+    # Imported on use: a perceptron that is not asked for a proof does not wait for it.
+    from maxmargin.estimators.remote.separability import decide_surveyed
+    from maxmargin.estimators.separability import Labelled, Options, judge
+
+    labels = data.classes.tolist()
+    if data.here is None:
+        other = None if machine.negative is None else labels[machine.negative]
+        sides = labels[machine.positive], other
+        return decide_surveyed(data, features, Options(fit_intercept), sides)
+    rows, codes, _ = data.here
+    question = Labelled(rows, data.classes, codes, features).question(machine, Options(fit_intercept))
+    return judge(replace(question, partial=held_out))

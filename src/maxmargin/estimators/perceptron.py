@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_choice, check_number
-from maxmargin.estimators.online import StreamPerceptron
+from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.online import (
     ORDERS,
-    LocalPasses,
     Settings,
     State,
     grouped,
     online_perceptron,
+    passes_over,
     vote,
 )
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
-if TYPE_CHECKING:
-    from maxmargin.rows.survey import TrainingData
-    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
-
 LARGEST_STEP = 2.0**90
 CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
 
 
-class Perceptron(StreamPerceptron):
+class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron: learn from mistakes, one row at a time.
 
     For t = 1, 2, …: take row i; if y_i (w·x_i + b) ≤ δ, then w ← w + η y_i x_i and b ← b + η y_i.
@@ -190,11 +186,18 @@ class Perceptron(StreamPerceptron):
         return {**super()._scheme(), "average": self.average}
 
     def _settings(self) -> Settings:
-        return Settings(float(self.threshold), float(self.eta0), self.order, self.average, self.record)
+        return Settings(
+            float(self.threshold),
+            float(self.eta0),
+            self.order,
+            self.average,
+            self.record,
+            mixing=self.partitions == "mixing",
+        )
 
     def _solve(
         self,
-        problem: Problem[Examples],
+        problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
@@ -204,34 +207,7 @@ class Perceptron(StreamPerceptron):
             start = np.zeros((len(machines), problem.training.rows.d + 1))
         stop = self._stopping_rule()
         state = State.begin(start, self.average, stop.max_updates())
-        passes = LocalPasses(problem.training, machines, self._settings(), sketch=True)
-        return online_perceptron(problem, passes, state, stop, rng, observer)
-
-    def _solve_remote(
-        self,
-        problem: Problem[RemoteExamples],
-        data: TrainingData,
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
-        from maxmargin.solvers.perceptron.online_partitions import (
-            Mixing,
-            PartitionPasses,
-            Sequential,
-            sizes,
-        )
-
-        if start is None:
-            start = np.zeros((len(machines), data.rows.d + 1))
-        stop, form = self._stopping_rule(), problem.training.form
-        state = State.begin(start, self.average, stop.max_updates())
-        given = data.rows, form, machines, self._settings()
-        passes: PartitionPasses = Sequential(*given)
-        if self.partitions == "mixing" and data.rows.parts > 1:
-            many = np.count_nonzero(sizes(machines, data.counts), axis=1)
-            passes = Mixing(*given, many)
+        passes = passes_over(problem.training, machines, self._settings())
         return online_perceptron(problem, passes, state, stop, rng, observer)
 
     def predict_voted(self, X: Any) -> np.ndarray:
@@ -255,29 +231,6 @@ class Perceptron(StreamPerceptron):
             if trace is not None
         ]
         return self._chosen(self._combined(np.array(shares)))
-
-    def _keep(self, solutions: list[Solution]) -> None:
-        state = State.begin(np.array([s.state for s in solutions]), self.average)
-        for k, s in enumerate(solutions):
-            state.counts[k, [SEEN, MADE]] = s.steps, s.mistakes
-            if self.average and s.average is not None:
-                state.U[k] = s.average
-        self._state = state
-
-    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
-        return {"_state": State.begin(Z, average=False)}
-
-    def _running_weights(self) -> np.ndarray:
-        return self._state.Z
-
-    def _wide(self) -> np.ndarray:
-        return self._state.predictors()
-
-    def _per_machine(self) -> list[np.ndarray]:
-        return [self._state.Z, self._state.U]
-
-    def _replace(self, arrays: list[np.ndarray]) -> None:
-        self._state = State(arrays[0], arrays[1], self._state.counts.copy())
 
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator

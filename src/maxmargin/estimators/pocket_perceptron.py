@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin.core.parameters import check_bool, check_choice, check_count
-from maxmargin.estimators.online import StreamPerceptron
+from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.perceptron.online import ORDERS, Settings, State
-from maxmargin.solvers.perceptron.pocket import Carried, LocalSearch, learn_rows, pocket_perceptron
+from maxmargin.solvers.perceptron.online import ORDERS, Settings
+from maxmargin.solvers.perceptron.pocket import (
+    Carried,
+    learn_rows,
+    lower_bound,
+    pocket_perceptron,
+    searches,
+)
 from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
 
-if TYPE_CHECKING:
-    from maxmargin.rows.survey import TrainingData
-    from maxmargin.solvers.perceptron.online_partitions import RemoteExamples
 
-SAMPLED = 1 << 20  # numbers of a Dask collection that are brought here to polish on
-
-
-class PocketPerceptron(StreamPerceptron):
+class PocketPerceptron(OnlineClassifier):
     """Run the perceptron, keep the weights with the fewest training errors: for overlapping classes.
 
     The perceptron makes up to ``max_updates`` updates. After every one the training error E_in counts,
@@ -76,8 +75,11 @@ class PocketPerceptron(StreamPerceptron):
         E_in of the pocket before polishing (multiclass: by label).
     error_lower_bound_ : float
         A proven lower bound on the training error of any plane, from disjoint witnesses in exact
-        arithmetic (multiclass: by label). After ``partial_fit`` and ``learn_one`` it is 0, which holds
-        for any data. See also :func:`maxmargin.error_bounds`.
+        arithmetic (multiclass: by label). It is computed when it is first asked for, within the seconds
+        of ``stop``, counted anew; until then the model refers to the training rows, which should not be
+        changed. A model that is saved or pickled keeps the bound if it has been computed. After
+        ``partial_fit`` and ``learn_one`` it is 0, which holds for any data. See also
+        :func:`maxmargin.error_bounds`.
     coef_, intercept_ : ndarray
         Weights and biases in the pocket, one row per machine (one row for two classes).
     classes_ : ndarray
@@ -127,6 +129,12 @@ class PocketPerceptron(StreamPerceptron):
         "1000; the least weighted 0-1 error leaves the plane close around that class's training rows",
     }
 
+    best_error_: Any
+    best_update_: Any
+    unpolished_error_: Any
+    # Of each machine: known, or a search that holds the training rows until it is asked for.
+    _lower_bounds: list[float | Callable[[], float]]
+
     def __init__(
         self,
         max_updates: int = 10_000,
@@ -173,123 +181,68 @@ class PocketPerceptron(StreamPerceptron):
 
     def _solve(
         self,
-        problem: Problem[Examples],
+        problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        training = problem.training.restricted(machines[0].members)
-        part = replace(problem, training=training)
         if start is None:
-            start = np.zeros((len(machines), training.rows.d + 1))
+            start = np.zeros((len(machines), problem.training.rows.d + 1))
+        stop, settings, limit = self._stopping_rule(), self._settings(), self.max_witnesses
         solutions = []
-        for machine, z in zip(machines, start, strict=True):
-            search, stop = LocalSearch(training, machine, z, self._settings()), self._stopping_rule()
-            (solution,) = pocket_perceptron(part, search, z[None], stop, rng, observer, self.polish)
-            deadline = part.began + stop.max_seconds()
-            total = float(machine.class_weight[training.codes].sum())
-            solution.least_error = self._least_error(training, machine, solution, total, deadline)
-            solutions.append(solution)
+        for search in searches(problem.training, machines, start, settings):
+            part = replace(problem, training=search.examples)
+            solutions += pocket_perceptron(part, search, stop, rng, observer, self.polish)
+        for machine, solution in zip(machines, solutions, strict=True):
+            if limit and solution.best_error > 0:
+                asked = problem.training, machine, solution.z, solution.best_error
+                solution.lower_bound = partial(lower_bound, *asked, limit, stop.max_seconds())
         return solutions
 
-    def _solve_remote(
-        self,
-        problem: Problem[RemoteExamples],
-        data: TrainingData,
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
-        from maxmargin.rows.survey import sample
-        from maxmargin.solvers.perceptron.pocket_partitions import PartitionSearch, Sample
+    @property
+    def error_lower_bound_(self) -> Any:
+        """A proven lower bound on the training error of any plane; see the class."""
+        bounds = self.__dict__.get("_lower_bounds")
+        if bounds is None:
+            raise AttributeError(
+                "error_lower_bound_ is computed when it is first asked for, after fit, and this model "
+                "was not fitted here, or was saved before that. Ask for it before saving, or use "
+                "maxmargin.error_bounds(X, y)."
+            )
+        self._lower_bounds = [bound() if callable(bound) else bound for bound in bounds]
+        return self._by_label(self._lower_bounds)
 
-        if start is None:
-            start = np.zeros((len(machines), data.rows.d + 1))
-        stop, rows, form = self._stopping_rule(), data.rows, problem.training.form
-        counts = data.counts.sum(axis=0)
-        everyone = [machine.among(np.arange(len(counts))) for machine in machines]
-        totals = [float(m.class_weight[c] @ counts[c]) for m, c in zip(machines, everyone, strict=True)]
-
-        @cache
-        def some_rows() -> Sample:
-            drawn = sample(data, max(4 * (rows.d + 1), SAMPLED * rows.n // data.entries))
-            return Examples.of(drawn.rows, drawn.codes, form.pad, form.normalize), drawn.stands_for
-
-        given = problem.training, machines, start, self._settings(), totals, some_rows
-        search = PartitionSearch(*given)
-        solutions = pocket_perceptron(problem, search, start, stop, rng, observer, self.polish)
-        if not self.max_witnesses or not any(s.best_error > 0 for s in solutions):
-            return solutions
-        deadline, (some, _) = problem.began + stop.max_seconds(), some_rows()
-        for machine, solution, total in zip(machines, solutions, totals, strict=True):
-            mine = some.restricted(machine.among(some.codes))
-            solution.least_error = self._least_error(mine, machine, solution, total, deadline)
-        return solutions
-
-    def _least_error(
-        self,
-        training: Examples,
-        machine: Machine,
-        solution: Solution,
-        total: float,
-        deadline: float,
-    ) -> float:
-        """What no plane falls below; ``total`` is the weight of all rows, ``training`` may be some."""
-        late = time.perf_counter() > deadline
-        if late or not self.max_witnesses or not solution.best_error > 0:
-            return 0.0
-        # Imported on use, like all exact arithmetic.
-        from maxmargin.solvers.exact.packing import unavoidable
-
-        least = unavoidable(training, machine, solution.z, self.max_witnesses, deadline)
-        return min(least / total, solution.best_error)
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what would take the training rows along."""
+        state = dict(super().__getstate__())
+        if any(map(callable, state.get("_lower_bounds", []))):
+            del state["_lower_bounds"]
+        return state
 
     def _keep(self, solutions: list[Solution]) -> None:
-        self._state = State.begin(np.array([s.state for s in solutions]), average=False)
-        self._pocket = np.array([s.z for s in solutions])
-        self._runs = np.zeros((len(solutions), 2), dtype=np.int64)  # current and longest
-        labels = [log.label for log in self._logs]
-
-        def by_label(values: list[Any]) -> Any:
-            return self._by_label(dict(zip(labels, values, strict=True)))
-
-        self.best_error_ = by_label([s.best_error for s in solutions])
-        self.best_update_ = by_label([s.best_update for s in solutions])
-        self.unpolished_error_ = by_label([s.unpolished_error for s in solutions])
-        self.error_lower_bound_ = by_label([s.least_error for s in solutions])
-
-    def _attributes(self, Z: np.ndarray) -> dict[str, Any]:
-        return {"_pocket": Z}
-
-    def _running_weights(self) -> np.ndarray:
-        return self._state.Z
-
-    def _wide(self) -> np.ndarray:
-        return self._pocket
-
-    def _per_machine(self) -> list[np.ndarray]:
-        return [self._pocket, self._state.Z]
-
-    def _replace(self, arrays: list[np.ndarray]) -> None:
-        self._pocket = arrays[0]
-        self._state = State(arrays[1], self._state.U, self._state.counts.copy())
-        self._runs = self._runs.copy()
+        super()._keep(solutions)
+        self._state.pocket = np.array([s.z for s in solutions])
+        self._state.runs = np.zeros((len(solutions), 2), dtype=np.int64)
+        self.best_error_ = self._by_label([s.best_error for s in solutions])
+        self.best_update_ = self._by_label([s.best_update for s in solutions])
+        self.unpolished_error_ = self._by_label([s.unpolished_error for s in solutions])
+        self._lower_bounds = [s.lower_bound for s in solutions]
 
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
     ) -> np.ndarray:
-        before = self._state.counts[:, MADE].copy()
+        state = self._state
+        assert state.pocket is not None and state.runs is not None
+        before = state.counts[:, MADE].copy()
         judged = np.full(len(machines), np.nan)
         for k, machine in enumerate(machines):
             if not len(machine.members):
                 continue
-            state, log = self._state.part(np.s_[k : k + 1]), self._logs[k]
-            carried = Carried(state, self._pocket[k], self._runs[k], log.trace)
+            log = self._logs[k]
+            carried = Carried(state.part(np.s_[k : k + 1]), state.pocket[k], state.runs[k], log.trace)
             judged[k] = learn_rows(examples, machine, carried, self._settings(), rng)
             log.trace = carried.trace
-        errors = dict(zip([log.label for log in self._logs], judged.tolist(), strict=True))
-        self.best_error_ = self.unpolished_error_ = self._by_label(errors)
-        self.error_lower_bound_ = self._by_label(dict.fromkeys(errors, 0.0))
-        return np.asarray(self._state.counts[:, MADE] - before)
+        self.best_error_ = self.unpolished_error_ = self._by_label(judged.tolist())
+        self._lower_bounds = [0.0] * len(machines)
+        return np.asarray(state.counts[:, MADE] - before)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
+
+from maxmargin.core.errors import Remedy
+from maxmargin.core.parameters import Deadline, check_count, check_number
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -34,6 +39,63 @@ def with_callbacks(method: F) -> F:
 
 
 PATIENCE = 0.5  # seconds before a progress bar appears
+OFTEN = 0.1  # seconds between two notes beside it
+
+
+class Bar:
+    """A progress bar on standard error, shown from its first note on."""
+
+    def __init__(self, name: str, total: int | None) -> None:
+        self.name, self.total = name, total
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def show(self, note: str, completed: int = 0) -> None:
+        """Show how far the work is."""
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[note]}"),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self.name, total=self.total, note="")
+        assert self._task is not None
+        self._bar.update(self._task, completed=completed, note=note)
+
+    def stop(self) -> None:
+        """Leave it as it stands."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextmanager
+def time_limit(name: str, max_seconds: float | None, verbose: int = 0) -> Iterator[Deadline]:
+    """Check both options, and yield the deadline of some work; the bar of long work has its name."""
+    check_count("verbose", verbose, least=0)
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, above=0, remedy=Remedy("None means no limit"))
+    began, bar = time.perf_counter(), Bar(name, None)
+    shown = began + PATIENCE
+
+    def tell(doing: str) -> None:
+        nonlocal shown
+        now = time.perf_counter()
+        if doing and now > shown:
+            shown = now + OFTEN
+            bar.show(doing)
+
+    try:
+        yield Deadline(
+            began + (math.inf if max_seconds is None else max_seconds), tell if verbose else None
+        )
+    finally:
+        bar.stop()
 
 
 class Watch:
@@ -52,10 +114,8 @@ class Watch:
         attributes: Callable[[np.ndarray], dict[str, Any] | None],
     ) -> None:
         self.estimator, self.X, self.y = estimator, X, y
-        self.total = total
         self.attributes = attributes
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._bar = Bar(type(estimator).__name__, total)
         self._context: Any = None
 
     def __enter__(self) -> Watch:
@@ -71,8 +131,7 @@ class Watch:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
         if self._context is not None and kind is None:
             self._context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)
 
@@ -83,7 +142,7 @@ class Watch:
     def step(self, unit: str, number: int, note: str, weights: Callable[[], np.ndarray]) -> bool:
         """Report the end of an epoch or a pass; True if a callback asks to stop."""
         if self.estimator.verbose and time.perf_counter() - self._began > PATIENCE:
-            self._show(number, f"{unit} {number}, {note}")
+            self._bar.show(f"{unit} {number}, {note}", number)
         if self._context is None:
             return False
         given: dict[str, Any] = {"estimator": self.estimator, "X": self.X, "y": self.y}
@@ -91,21 +150,3 @@ class Watch:
         task.call_on_fit_task_begin(**given)
         attributes = self.attributes(weights())
         return bool(task.call_on_fit_task_end(**given, reconstruction_attributes=attributes))
-
-    def _show(self, number: int, note: str) -> None:
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[note]}"),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
-            )
-            self._bar.start()
-            name = type(self.estimator).__name__
-            self._task = self._bar.add_task(name, total=self.total, note="")
-        assert self._task is not None
-        self._bar.update(self._task, completed=number, note=note)

@@ -11,7 +11,7 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_number
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.margin_fit import Before
-from maxmargin.estimators.validation import read_training
+from maxmargin.estimators.validation import read_training, refuse_partitions
 
 
 class SoftMarginSVC(MarginClassifier):
@@ -155,6 +155,7 @@ class SoftMarginSVC(MarginClassifier):
         values = read_Cs(Cs)
         model = clone(self)
         model._check_params()
+        refuse_partitions(X)
         data = read_training(model, X, y, sample_weight, check=False)
         found: dict[float, SoftMarginSVC] = {}
         for C in sorted(set(values)):

@@ -153,7 +153,7 @@ FORMAT = {
 
 def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     """Check X and wrap it as rows."""
-    _refuse_remote(X)
+    refuse_partitions(X)
     if isinstance(X, Rows):
         return check_reach(_known(estimator, X, reset))
     _check_kind(X)
@@ -169,7 +169,7 @@ def read_Xy(
 
     Rows that are rows already (of a file) may bring their labels with them.
     """
-    _refuse_remote(X)
+    refuse_partitions(X)
     if isinstance(X, Rows):
         rows, y = _known(estimator, X, reset), _labels(X, y)
         return check_reach(rows, training=True) if check else rows, y
@@ -206,9 +206,26 @@ def read_training(
     return in_memory(rows, y, weight, classes)
 
 
+def read_validation(estimator: Any, X: Any, y: Any, classes: np.ndarray) -> TrainingData:
+    """Check validation rows, whose labels must be among the classes of the fit."""
+    if is_parted(X):
+        data = check_survey(survey(labelled(X, y), labelled=False))
+        known_features(estimator, data.rows.d, data.names or column_names(X), reset=False)
+        data.rows.classes = classes
+        return data
+    rows, labels = read_X(estimator, X), np.asarray(y)
+    if labels.shape != (rows.n,):
+        raise InputError(
+            f"y_val must hold one label per row of X_val, {rows.n} in all. "
+            f"Got shape {labels.shape} instead."
+        )
+    return in_memory(rows, labels, classes=classes)
+
+
 def _check_kind(X: Any, y: Any = None) -> None:
     """Refuse what readers would take without a word for something else."""
-    check_structure(X)
+    if sparse.issparse(X):
+        check_structure(X)
     for name, part in (("X", X), ("y", y)):
         if np.ma.is_masked(part):
             masked = np.argwhere(np.ma.getmaskarray(part))[0]
@@ -251,7 +268,7 @@ def remote(part: str) -> Any:
     return import_module(f"maxmargin.estimators.remote.{part}")
 
 
-def _refuse_remote(X: Any) -> None:
+def refuse_partitions(X: Any) -> None:
     """Refuse Dask collections where all rows have to be in one place."""
     if is_parted(X):
         raise InputError(

@@ -1,32 +1,298 @@
 """Files that cannot be mapped are converted once, to a folder of rows beside them, and used again.
 
-A conversion knows which file its source was (its place on the disk, its size and its times) and
-what was read of it; if any of these has changed, or it is broken, it is made anew. It gets its
-name when it is whole, so that processes that convert the same file at once do no harm: the last one
-wins, and all are right. Each user has conversions of their own: what somebody else left is not believed.
+``NAME.rows`` holds one .npy file for each array: X of dense rows, or the values, columns and row ends of
+sparse ones, and the labels. ``about.json`` says of which types and shapes they are, where the rows come
+from, and has a checksum of every array and of itself. It is written last, and the folder has its name
+only once it is whole.
+
+A conversion knows which file its source was (its place on the disk, its size and its times) and what
+was read of it; if any of these has changed, or it is broken, it is made anew. Processes that convert the
+same file at once do no harm: the last one wins, and all are right. Each user has conversions of their
+own: what somebody else left is not believed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
 import os
+import re
 import shutil
 import stat
 import tempfile
 import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from maxmargin.core.atomic_write import sweep, temporary_folder
-from maxmargin.core.errors import InputError
-from maxmargin.files.reader import Reader, ReadOptions, check_length
-from maxmargin.rows.on_disk import FileRows
-from maxmargin.rows.store import read_store, write_store
+import numpy as np
+from scipy import sparse
 
-LOOKS = 3  # at a conversion that was just made
-FORMAT = 2  # to be raised when the same file and options are read in another way
+from maxmargin.core.atomic_write import put_in_place, sweep, temporary_folder
+from maxmargin.core.errors import InputError
+from maxmargin.core.size_limits import check_width
+from maxmargin.files.reader import Reader, ReadOptions, check_length
+from maxmargin.rows.on_disk import FileRows, Section, map_section
+from maxmargin.rows.sparse import ends_fault
+
+FORMAT = "maxmargin rows 2"
+ABOUT_NAME = "about.json"
+CHUNK_BYTES = 1 << 24  # bytes at a time
+MAX_FEATURES = np.iinfo(np.int32).max  # columns are 32-bit numbers; row ends are 64-bit ones
+NATIVE = np.dtype(np.int32).str[0]  # the order of bytes
+DENSE = {"X": f"{NATIVE}f[48]"}  # the arrays of a folder, and their types as regular expressions
+SPARSE = {"data": f"{NATIVE}f[48]", "indices": f"{NATIVE}i4", "indptr": f"{NATIVE}i8"}
+LABELS = {"labels": rf"\|[biu]1|{NATIVE}[iuf]\d{{1,2}}|{NATIVE}U[1-9]\d{{0,7}}"}
+MAX_COUNTS = {"n": np.iinfo(np.int64).max - 1, "d": MAX_FEATURES}
+MAX_WORDS = {"b": (np.uint8, 1), "U": (np.uint32, 0x10FFFF)}  # of labels: truth values, characters
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(type(text) is str for text in value)
+
+
+SOURCE: dict[str, Callable[[Any], bool]] = {  # how rows came from their source
+    "names": _is_texts,
+    "columns": _is_texts,
+    "label": lambda value: type(value) is str,
+    "header": lambda value: type(value) is bool,
+    "first_index": lambda value: type(value) is int,
+    "encoding": lambda value: type(value) is dict and all(map(_is_texts, value.values())),
+}
+
+
+@contextmanager
+def write_store(path: Path, about: dict[str, Any] | None = None) -> Iterator[StoreWriter]:
+    """Write rows block by block; a folder of this name is replaced at the end, if all went well.
+
+    ``about`` is what else to keep, as plain JSON values: names of the features, the source.
+    """
+    with temporary_folder(path) as folder:
+        made = folder / path.name
+        made.mkdir()
+        writer = StoreWriter(made, dict(about or {}))
+        try:
+            yield writer
+            writer.finish()
+        finally:
+            writer.close()
+        put_in_place(made, path)
+
+
+class StoreWriter:
+    """Adds blocks of rows to a folder."""
+
+    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
+        self.folder, self.about = folder, about
+        self._arrays: dict[str, _GrowingFile] = {}
+        self._n = self._d = self._nonzeros = 0
+
+    def add(self, X: Any, labels: np.ndarray | None = None) -> None:
+        """Add a block: a dense matrix, or a CSR matrix; always of the same kind."""
+        self._n += X.shape[0]
+        self._d = max(self._d, X.shape[1])
+        if labels is not None:
+            self.add_labels(labels)
+        if not sparse.issparse(X):
+            self._append("X", X)
+            return
+        if self._d > MAX_FEATURES:
+            raise InputError(
+                f"{self.folder.name}: sparse rows must have at most {MAX_FEATURES:,} features. Got "
+                f"{self._d:,} instead. Number them without gaps, or hash them."
+            )
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        if not self._arrays.get("indptr"):
+            self._append("indptr", np.zeros(1, np.int64))
+        self._append("data", X.data)
+        self._append("indices", X.indices.astype(np.int32, copy=False))
+        self._append("indptr", X.indptr[1:].astype(np.int64) + self._nonzeros)
+        self._nonzeros += X.nnz
+
+    def add_labels(self, labels: np.ndarray) -> None:
+        """Add labels of the next rows, all of one type."""
+        self._append("labels", np.asarray(labels))
+
+    def _append(self, name: str, values: np.ndarray) -> None:
+        if name not in self._arrays:
+            self._arrays[name] = _GrowingFile(self.folder / f"{name}.npy", values)
+        self._arrays[name].append(values)
+
+    def finish(self) -> None:
+        """Write the shapes, now that they are known, and what the folder says of itself."""
+        arrays = {name: array.finish() for name, array in self._arrays.items()}
+        head = {"format": FORMAT, "n": self._n, "d": self._d, "source": self.about, "arrays": arrays}
+        text = json.dumps({**head, "sum": _text_sum(head)}, ensure_ascii=False, allow_nan=False)
+        (self.folder / ABOUT_NAME).write_text(text, "utf-8")
+
+    def close(self) -> None:
+        """Close all files."""
+        for array in self._arrays.values():
+            array.file.close()
+
+
+class _GrowingFile:
+    """A .npy file to which rows are added; they have the type and the form of ``values``."""
+
+    def __init__(self, path: Path, values: np.ndarray) -> None:
+        self.path, self.file = path, path.open("wb")
+        self.dtype, self.row = values.dtype.newbyteorder("=").str, values.shape[1:]
+        self.length = self.sum = 0
+        self.file.write(_npy_header(self.dtype, (0, *self.row)))
+
+    def append(self, values: np.ndarray) -> None:
+        values = np.ascontiguousarray(values, dtype=self.dtype)
+        self.length += len(values)
+        self.sum += _sum(values)
+        values.tofile(self.file)
+
+    def finish(self) -> dict[str, Any]:
+        shape = self.length, *self.row
+        self.file.seek(0)
+        self.file.write(_npy_header(self.dtype, shape))  # NumPy leaves room for a length of any size
+        return {"dtype": self.dtype, "shape": shape, "sum": self.sum % (1 << 64)}
+
+
+def _npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
+    out = io.BytesIO()
+    about = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, about)
+    return out.getvalue()
+
+
+def _sum(values: np.ndarray) -> int:
+    """The checksum: all words of four bytes (or all bytes) added up. No byte can change alone."""
+    word = "<u4" if values.dtype.itemsize % 4 == 0 else "u1"
+    return int(np.add.reduce(values.reshape(-1).view(word), dtype=np.uint64))
+
+
+def _text_sum(head: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(head, sort_keys=True).encode())
+
+
+def read_store(path: Path, largest: int | None = None, features: int | None = None) -> FileRows:
+    """Open a folder that :func:`write_store` made; everything it says of itself is checked.
+
+    Columns, row ends and labels too: compiled code goes where they point. ``features`` announces how
+    many there are, where they are many more than the numbers of the file.
+    """
+    path = Path(path)
+    if path.is_file():
+        raise InputError(
+            f"{path}: must be a folder of rows. Got a file instead, written by an earlier version. "
+            "Convert its source again."
+        )
+    try:
+        head = _read_about(path)
+        n, d, source = head["n"], head["d"], head["source"]
+        arrays = _arrays(path, head)
+        stored = math.prod(arrays["X" if "X" in arrays else "data"].shape)
+        check_width(path, d, stored, features)
+        for name, section in arrays.items():
+            _check(section, name, head["arrays"][name]["sum"], d)
+        labels = np.load(path / "labels.npy", allow_pickle=False) if "labels" in arrays else None
+        if "indptr" in arrays:
+            ends = np.load(path / "indptr.npy", mmap_mode="r", allow_pickle=False)
+            _require(not ends_fault(ends, n, stored), "its row ends do not rise")
+    except InputError:
+        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not path.is_dir():
+            raise InputError(f"{path}: {error.strerror}.") from error
+        raise _broken(path, f"there is no {Path(error.filename).name}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}.") from error
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise _broken(path, str(error)) from error
+    chosen = [section for name, section in arrays.items() if name != "labels"]
+    return FileRows(path, d, chosen, labels, source.get("names"), largest, source)
+
+
+def _require(holds: bool, why: str) -> None:
+    if not holds:
+        raise ValueError(why)
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    """What a folder says of itself."""
+    head: dict[str, Any] = json.loads((path / ABOUT_NAME).read_text("utf-8"))
+    whole = type(head) is dict and head.keys() == {"format", "n", "d", "source", "arrays", "sum"}
+    _require(whole and head["format"] == FORMAT, "its description has another form")
+    _require(head.pop("sum") == _text_sum(head), "the checksum of its description does not match")
+    counts = all(type(head[key]) is int and 1 <= head[key] <= MAX_COUNTS[key] for key in MAX_COUNTS)
+    parts = all(type(head[key]) is dict for key in ("source", "arrays"))
+    _require(counts and parts, "its description has another form")
+    source = head["source"]
+    for key, right in SOURCE.items():
+        _require(source.get(key) is None or right(source[key]), f"it says of {key} what cannot be")
+    named = source.get("names") is None or len(source["names"]) == head["d"]
+    _require(named, "it must name every feature")
+    return head
+
+
+def _arrays(path: Path, head: dict[str, Any]) -> dict[str, Section]:
+    """Where its arrays lie: of one of two kinds of rows, and of the types that the kernels read."""
+    n, arrays = head["n"], head["arrays"]
+    wanted = {**(DENSE if "X" in arrays else SPARSE), **(LABELS if "labels" in arrays else {})}
+    _require(arrays.keys() == wanted.keys(), f"its arrays must be {', '.join(wanted)}")
+    sections = {}
+    for name, dtypes in wanted.items():
+        said = arrays[name]
+        known = type(said) is dict and said.keys() == {"dtype", "shape", "sum"}
+        _require(known and type(said["dtype"]) is str, f"its array {name} must have a type and a shape")
+        _require(re.fullmatch(dtypes, said["dtype"]) is not None, f"its array {name} has another type")
+        shape = said["shape"]
+        counts = type(shape) is list and all(type(v) is int and v >= 0 for v in shape)
+        _require(counts, f"its array {name} must have a shape")
+        header = _npy_header(said["dtype"], tuple(shape))
+        sections[name] = Section(path / f"{name}.npy", len(header), said["dtype"], tuple(shape))
+        with sections[name].path.open("rb") as file:
+            same = file.read(len(header)) == header
+            _require(same, f"its array {name} is another than it says")
+            _require(
+                file.seek(0, 2) == len(header) + sections[name].nbytes, f"its array {name} is cut off"
+            )
+    stored = sections["data"].shape[:1] if "data" in sections else ()
+    shapes = {"X": (n, head["d"]), "data": stored, "indices": stored, "indptr": (n + 1,), "labels": (n,)}
+    for name, section in sections.items():
+        _require(section.shape == shapes[name], f"its array {name} must have the shape {shapes[name]}")
+    return sections
+
+
+def _check(section: Section, name: str, expected: int, d: int) -> None:
+    """Compare an array with its checksum, piece by piece; columns and labels must be possible ones."""
+    count, total, dtype = math.prod(section.shape), 0, np.dtype(section.dtype)
+    flat = section._replace(shape=(count,))
+    with section.path.open("rb") as file:
+        step = CHUNK_BYTES // dtype.itemsize + 1
+        for start in range(0, count, step):
+            place = flat.between(start, min(start + step, count))
+            values = map_section(file.fileno(), place)
+            total += _sum(values)
+            if name == "indices":
+                _require(0 <= int(values.min()) <= int(values.max()) < d, "a column is beyond the last")
+            if dtype.kind in MAX_WORDS:
+                word, most = MAX_WORDS[dtype.kind]
+                _require(int(values.view(word).max()) <= most, "its labels are no texts")
+    _require(total % (1 << 64) == expected, f"the checksum of its array {name} does not match")
+
+
+def _broken(path: Path, why: str) -> InputError:
+    return InputError(
+        f"{path}: not a whole folder of rows: {why}. Delete it; it is made again from its source."
+    )
+
+
+MAX_READS = 3  # of a conversion that was just made
+READING = 2  # to be raised when the same file and options are read in another way
 CLOCK_TICK = 0.02  # seconds in which a file may change twice without a new time
 
 
@@ -34,7 +300,7 @@ def cached(reader: Reader, folder: Path | None) -> FileRows:
     """Open the conversion of a source, or convert it now."""
     path, options = reader.path, reader.options
     before = _identity(path)
-    key = {"format": FORMAT, "source": before, "options": _plain(options)}
+    key = {"format": READING, "source": before, "options": _plain(options)}
     home = path.absolute().parent if folder is None else folder
     target = home / _name(path, options, beside=folder is None)
     sweep(home, f"{_stem(path)}.")
@@ -52,7 +318,7 @@ def cached(reader: Reader, folder: Path | None) -> FileRows:
         raise InputError(
             f"{reader.shown}: changed while it was read. Wait until it is whole, and open it again."
         )
-    for _ in range(LOOKS):  # another process may be putting the same rows there, at this moment
+    for _ in range(MAX_READS):  # another process may be putting the same rows there, at this moment
         rows = _reuse(target, key)
         if rows is not None:
             return rows

@@ -25,7 +25,7 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import MAX_EXPANSION, NUMBER_BYTES
-from maxmargin.files.cache import cached, convert
+from maxmargin.files.cache import cached, convert, read_store
 from maxmargin.files.numpy_files import map_npy, read_array
 from maxmargin.files.reader import (
     Labels,
@@ -38,7 +38,6 @@ from maxmargin.files.reader import (
     read_options,
 )
 from maxmargin.rows.on_disk import FileRows
-from maxmargin.rows.store import read_store
 
 FILE_SIGNATURES = {
     b"\x93NUMPY": "npy",

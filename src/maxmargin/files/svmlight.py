@@ -2,9 +2,7 @@
 
 Features count from 1, as the format has it, and an index 0 is refused: ``first_index=0`` reads the files
 that count from 0, as scikit-learn writes them. Nothing is guessed from the indices that occur, since the
-rows of a file may leave out the first feature.
-
-Write svmlight text that gives the same numbers when it is read.
+rows of a file may leave out the first feature. What is written gives the same numbers when it is read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compile with Numba: cached on disk where a directory is writable, in memory where none is.
 
-Single instructions of the processor that Python has no word for, and addresses in place of arrays.
+Also single instructions of the processor that Python has no word for, and addresses in place of arrays.
 """
 
 from __future__ import annotations

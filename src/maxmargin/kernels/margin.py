@@ -1,4 +1,6 @@
-"""One epoch of dual coordinate descent for the margin machines (Hsieh et al. 2008), with a free bias.
+"""The loops of the margin machines: coordinate descent, the method of multipliers, the certificate.
+
+``descend`` is an epoch of dual coordinate descent (Hsieh et al. 2008), with a free bias.
 
 Row by row, α_i is moved to where the dual is largest along its axis. The bias is free by a moving
 centre: within an epoch b = b_k + ρ Σ α_i y_i, and after it b_k ← b_k + ρ Σ α_i y_i, which is the method
@@ -9,12 +11,11 @@ The gap between primal and dual value is a sum over the rows, of α_i (m_i − 1
 than 1 and of (C_i − α_i)(1 − m_i) where it is smaller. Added up as the rows are visited, each before it
 is moved, it tells at no cost when a look at all of them is worth while.
 
-The loops of the method of multipliers: clip, and walk along a line.
+``clip_multipliers`` and ``slope`` are those of the method of multipliers: clip, and search along a line.
 
-What a block of rows contributes to a certificate, in one sweep, with bounds on all rounding.
-
-Row i falls short of the margin e that is asked for by s_i = e − y_i (w·x_i + b). Where that matters and
-the rounding of a plain sum could be felt, it is summed once more in two doubles.
+``measure`` sums what a block of rows contributes to a certificate, in one sweep, with bounds on all
+rounding. Row i falls short of the margin e that is asked for by s_i = e − y_i (w·x_i + b). Where that
+matters and the rounding of a plain sum could be felt, it is summed once more in two doubles.
 
 With u = 2⁻⁵³, a sum of t products in any order is off by t u Σ|w_j x_ij| at most, to first order, and
 one in two doubles by t² u² Σ|w_j x_ij|. The factors below are somewhat larger, for terms of higher order
@@ -178,8 +179,8 @@ def hinge_slope(t: float, m: Any, u: Any, C: Any) -> float:
     return pull
 
 
-FINE = 2.0**-40  # share of a slack that may be rounding: 1e-12 of the primal value in all
-NEAR = 2.0**-16  # slacks up to this are gone if w is that much longer: they may be rounding alone
+ROUNDING_SHARE = 2.0**-40  # share of a slack that may be rounding: 1e-12 of the primal value in all
+NEAR_SLACK = 2.0**-16  # slacks up to this are gone if w is that much longer: they may be rounding alone
 
 
 class Tally(NamedTuple):
@@ -192,7 +193,7 @@ class Tally(NamedTuple):
     complementarity: float  # max α_i |s_i| or (C_i − α_i) ξ_i
     outside: float  # max(−α_i, α_i − C_i) in proportion, or 0
     support: int  # rows with α_i > 0
-    near: float  # Σ C_i ξ_i over rows with ξ_i ≤ NEAR
+    near: float  # Σ C_i ξ_i over rows with ξ_i ≤ NEAR_SLACK
     stretch: float  # by which share w has to be longer for these to have none, rounding included
 
 
@@ -215,7 +216,7 @@ def measure(
         f = total + b
         s, low = edge - y[i] * f, 0.0
         error = 1.01 * UNIT_ROUNDOFF * (terms * size + abs(f) + abs(s)) + UNDERFLOW
-        if not (s + error <= 0.0 or error <= FINE * s):
+        if not (s + error <= 0.0 or error <= ROUNDING_SHARE * s):
             f, low = dot_in_two(rows, i, w, b)
             s, lost = two_sum(edge, -y[i] * f)
             s, low = two_sum(s, lost - y[i] * low)
@@ -234,7 +235,7 @@ def measure(
                     cost, lost = two_sum(cost, product)
                     rest += lost + (off + C[i] * low)
             moved = 4.0 * UNIT_ROUNDOFF * (size + abs(b))  # by rounding, if w and b are scaled
-            if -moved < s <= NEAR:
+            if -moved < s <= NEAR_SLACK:
                 near += C[i] * max(s, 0.0)
                 stretch = max(stretch, s + moved)
             outside = max(outside, (alpha[i] - C[i]) / max(C[i], UNDERFLOW))

@@ -60,7 +60,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 UNIT_ROUNDOFF = 2.0**-53
 SINGLE_ROUNDOFF = 2.0**-24
-LINE = 64  # bytes in a cache line
+CACHE_LINE_BYTES = 64
 AHEAD = 4  # rows between asking for a row and using it
 UNDERFLOW = 1e-305  # more than all products that underflow can add up to, and itself a normal number
 
@@ -261,16 +261,16 @@ def _prefetch_row(rows: Any, i: int) -> Any:
     def dense(rows: Any, i: int) -> None:
         d = rows.X.shape[1]
         if rows.sketch.shape[1] > 0:
-            for j in range(i * d, (i + 1) * d, LINE // 2):
+            for j in range(i * d, (i + 1) * d, CACHE_LINE_BYTES // 2):
                 prefetch(rows.sketch, j)
         else:
-            for j in range(i * d, (i + 1) * d, LINE // 8):
+            for j in range(i * d, (i + 1) * d, CACHE_LINE_BYTES // 8):
                 prefetch(rows.X, j)
 
     def csr(rows: Any, i: int) -> None:
-        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 8):
+        for p in range(rows.indptr[i], rows.indptr[i + 1], CACHE_LINE_BYTES // 8):
             prefetch(rows.data, p)
-        for p in range(rows.indptr[i], rows.indptr[i + 1], LINE // 4):
+        for p in range(rows.indptr[i], rows.indptr[i + 1], CACHE_LINE_BYTES // 4):
             prefetch(rows.indices, p)
 
     return dense if _is_dense(rows) else csr
@@ -340,8 +340,8 @@ def combine(rows: Any, C: Any, out: Any) -> None:
                 add_row(rows, i, C[i, k], out[k])
 
 
-LEVELS = 32767
-NOTHING = 1e-290  # smaller columns are zero to the sketch, whose unit of 1/32767 covers them
+SKETCH_LEVELS = 32767
+MIN_COLUMN_REACH = 1e-290  # smaller columns are zero to the sketch, whose unit of 1/32767 covers them
 MIN_SKETCH_ENTRIES = 1 << 22  # entries; smaller data lives in the processor's caches anyway
 
 
@@ -363,7 +363,7 @@ def worth_sketching(rows: Rows) -> TypeGuard[DenseRows]:
 def with_sketch(rows: DenseRows) -> DenseRows:
     """Return the same rows with a sketch beside them."""
     reach = rows.column_reach
-    unit = np.where(reach > NOTHING, reach, 1.0) / LEVELS
+    unit = np.where(reach > MIN_COLUMN_REACH, reach, 1.0) / SKETCH_LEVELS
     sketch = np.empty(rows.X.shape, dtype=np.int16)
     for where, _ in rows.blocks():
         fill(rows.X[where], 1.0 / unit, sketch[where])

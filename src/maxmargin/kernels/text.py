@@ -1,13 +1,8 @@
-"""Bytes of text: the ends of lines, and equal texts.
+"""Text to numbers: lines of svmlight to sparse rows, lines of a table to numbers and places of texts.
 
-The kernels that read lines, ``svmlight`` and ``table``, fill arrays row by row and stop at the first
-line that they do not understand: a mistake, a number that needs care, a quoted field with something
-special in it. The caller reads that line by slow and thorough means, and lets the kernel go on behind
-it.
-
-Lines of svmlight text to sparse rows, as long as they are plain; see ``text``.
-
-Lines of a table to numbers and the places of texts, as long as they are plain; see ``text``.
+The kernels fill arrays row by row and stop at the first line that they do not understand: a mistake, a
+number that needs care, a quoted field with something special in it. The caller reads that line by slow
+and thorough means, and lets the kernel go on behind it.
 """
 
 from __future__ import annotations

@@ -93,6 +93,7 @@ def describe_verdict(side: Side) -> dict[str, Any]:
     """The verdict as the page draws it; rows are those of the state."""
     found = find_verdict(side)
     verdict, rows = found.verdict, side.rows
+    assert verdict.proof is not None  # the time was not limited
     plane, margin, nearest = None, None, None
     if verdict.w is not None and verdict.b is not None:
         plane = _finite([*verdict.w, verdict.b])

@@ -22,13 +22,7 @@ from maxmargin.laboratory.protocol import Answer, respond, text_of
 
 ENGINE = "maxmargin.laboratory.engine"
 FRAME_HEAD = struct.Struct(">I")
-WARM_UP_POINTS = [
-    [0.0, 0.0, 0, 0],
-    [1.0, 0.0, 0, 0],
-    [0.0, 2.0, 1, 0],
-    [1.0, 2.0, 1, 0],
-    [0.5, 2.5, 1, 1],
-]
+EXAMPLE = [[0.0, 0.0, 0, 0], [1.0, 0.0, 0, 0], [0.0, 2.0, 1, 0], [1.0, 2.0, 1, 0], [0.5, 2.5, 1, 1]]
 
 
 def frame(text: bytes) -> bytes:
@@ -70,7 +64,7 @@ def _read(pipe: BinaryIO, requests: queue.SimpleQueue[bytes]) -> None:
 def _warm(answer: Answer) -> None:
     """Load and compile what the first answers need, before anybody waits for them."""
     for algorithm in ("perceptron", "batch", "pocket", "hard", "soft"):
-        state = {"v": 1, "points": WARM_UP_POINTS, "labels": ["-1", "+1"], "algorithm": algorithm}
+        state = {"v": 1, "points": EXAMPLE, "labels": ["-1", "+1"], "algorithm": algorithm}
         with suppress(Exception):  # not the place to judge: a real request gets its error as a reply
             answer({"id": 0, "ask": "solve", "state": state})
 

@@ -1,7 +1,7 @@
 """A few workers for everybody: no request blocks another, and the latest one wins.
 
-Every connection has channels. On a channel one request runs and one waits, the newest; a
-request that a newer one replaces is answered with "dropped". One that has been running for longer than
+Every connection has channels. On a channel one request runs and one waits, the newest; a request that a
+newer one replaces is answered with "dropped". One that has been running for longer than
 ``PATIENCE`` when it is replaced is ended, and its worker with it, as soon as a warm one can take over:
 there is always one to spare, so ending costs nobody a wait.
 """
@@ -320,7 +320,7 @@ class Pool:
         return None
 
     def _dispatch(self) -> None:
-        """Give idle workers the next requests, the connections in turn; end what is stale for the others."""
+        """Give idle workers the next requests, connection by connection; end stale ones for the others."""
         # One page may use all workers; of several, none takes the last one.
         most = MAX_RUNNING
         if len(self.connections) > 1:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.plots import style
 from maxmargin.plots.data import Points, View
-from maxmargin.plots.geometry import Frame, box_line, box_strip, one_step
-from maxmargin.plots.style import BLACK, ClassStyle, class_styles, plain, point_size, scatter, wrapped
+from maxmargin.plots.geometry import Frame, box_line, box_strip, frame_points, one_step
+from maxmargin.plots.style import BLACK, ClassStyle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +24,13 @@ RING_AREA = 260.0  # of the ring around the support vector of largest α, if the
 LARGE_RINGS = 12  # of them
 SLACK_SEGMENTS = 400  # that are drawn, at most
 MARKED_ROWS = 400  # crosses and rings that are drawn, about
-PALE = "#D2D2D2"
-FADED = 0.25  # opacity of a point that is not where it is seen, against another
+FADED_MARK = "#D2D2D2"
+FADED_OPACITY = 0.25  # opacity of a point that is not where it is seen, against another
 
 
 def label_words(label: Hashable) -> str:
     """A label as it stands in a key: a dollar is a dollar, and a leading underscore does not hide it."""
-    text = plain(wrapped(label))
+    text = style.plain(style.wrapped(label))
     return f" {text}" if text.startswith("_") else text
 
 
@@ -45,20 +46,20 @@ def draw_points(
     """Draw one artist per class, by label; ``faded`` says which points are see-through."""
     from matplotlib.colors import to_rgba
 
-    area, alpha = point_size(len(flat))
+    area, alpha = style.point_size(len(flat))
     alphas = np.full(len(flat), alpha * opacity)
     if faded is not None:
-        alphas[faded] *= FADED
+        alphas[faded] *= FADED_OPACITY
     drawn: dict[Hashable, Any] = {}
-    for code, style in enumerate(styles):
+    for code, look in enumerate(styles):
         mine = codes == code
-        shown = scatter(ax, flat[mine], s=area, c=style.colour, marker=style.marker, linewidths=0)
-        shown.set(label=label_words(style.label), rasterized=len(flat) > 5_000, zorder=3)
+        shown = style.scatter(ax, flat[mine], s=area, c=look.colour, marker=look.marker, linewidths=0)
+        shown.set(label=label_words(look.label), rasterized=len(flat) > 5_000, zorder=3)
         if faded is None:
             shown.set_alpha(alpha * opacity)
         else:
-            shown.set_facecolor([to_rgba(style.colour, opaque) for opaque in alphas[mine]])
-        drawn[style.label] = shown
+            shown.set_facecolor([to_rgba(look.colour, opaque) for opaque in alphas[mine]])
+        drawn[look.label] = shown
     return drawn
 
 
@@ -80,7 +81,7 @@ def draw_rings(ax: Axes, flat: np.ndarray, alpha: np.ndarray) -> Any:
     rows = np.flatnonzero(alpha > 1e-9 * alpha.max())
     some = thin_out(rows)
     share = f"\n({len(some):,} of {len(rows):,} drawn)" if len(some) < len(rows) else ""
-    areas = ring_sizes(alpha[some], float(alpha.max()), point_size(len(flat))[0])
+    areas = ring_sizes(alpha[some], float(alpha.max()), style.point_size(len(flat))[0])
     rings = draw_circles(ax, flat[some], areas, f"support, area ∝ α{share}")
     if len(some) >= 200:
         rings.set(linewidths=0.4, alpha=0.5)
@@ -89,7 +90,7 @@ def draw_rings(ax: Axes, flat: np.ndarray, alpha: np.ndarray) -> Any:
 
 def draw_circles(ax: Axes, places: np.ndarray, areas: Any, label: str = "") -> Any:
     """Draw a ring around each place."""
-    rings = scatter(ax, places, s=areas, facecolors="none", edgecolors=BLACK, linewidths=1.0)
+    rings = style.scatter(ax, places, s=areas, facecolors="none", edgecolors=BLACK, linewidths=1.0)
     rings.set(label=label, zorder=4)
     return rings
 
@@ -101,8 +102,8 @@ def draw_crosses(ax: Axes, flat: np.ndarray, wrong: np.ndarray) -> Any:
         return None
     some = thin_out(rows)
     share = "" if len(some) == len(rows) else f"\n({len(some):,} of them drawn)"
-    area, alpha = point_size(len(flat))
-    crosses = scatter(ax, flat[some], s=max(area, 9.0), c=BLACK, marker="x", alpha=max(alpha, 0.5))
+    area, alpha = style.point_size(len(flat))
+    crosses = style.scatter(ax, flat[some], s=max(area, 9.0), c=BLACK, marker="x", alpha=max(alpha, 0.5))
     crosses.set(linewidths=1.0 if len(flat) <= 5_000 else 0.6, zorder=5)
     crosses.set_label(f"misclassified: {len(rows):,}{share}")
     return crosses
@@ -127,8 +128,8 @@ def draw_slack(ax: Axes, flat: np.ndarray, slack: np.ndarray, signs: np.ndarray,
 
 def faded_key(ax: Axes, count: int) -> Any:
     """Say in the key what faded points are."""
-    (mark,) = ax.plot([], [], "o", color=PALE, ms=6, mew=0)
-    mark.set_label(wrapped(f"faded: {count:,} off this cut, where the model decides otherwise"))
+    (mark,) = ax.plot([], [], "o", color=FADED_MARK, ms=6, mew=0)
+    mark.set_label(style.wrapped(f"faded: {count:,} off this cut, where the model decides otherwise"))
     return mark
 
 
@@ -140,19 +141,19 @@ def faded_key(ax: Axes, count: int) -> Any:
 REGION_GRID = 300  # points along a side where regions are told apart
 
 
-def said_in_cut(predict: Any, view: View, u: np.ndarray) -> np.ndarray:
+def predict_in_cut(predict: Any, view: View, u: np.ndarray) -> np.ndarray:
     """What the model says at places of the picture."""
     with warnings.catch_warnings():  # these rows are made here: they have no names
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return np.asarray(predict(view.whole(u)))
 
 
-def off_cut(predict: Any, view: View, points: Points, said: np.ndarray) -> np.ndarray:
+def off_cut(predict: Any, view: View, points: Points, predicted: np.ndarray) -> np.ndarray:
     """Which points lie in the region of another class than the model says of them."""
     flat = view.flat(points.X)
     if points.X.shape[1] <= 2:
         return np.zeros(len(flat), dtype=bool)
-    return np.asarray(said_in_cut(predict, view, flat) != said)
+    return np.asarray(predict_in_cut(predict, view, flat) != predicted)
 
 
 def draw_regions(ax: Axes, predict: Any, view: View, points: Points, box: np.ndarray) -> Any:
@@ -161,10 +162,10 @@ def draw_regions(ax: Axes, predict: Any, view: View, points: Points, box: np.nda
 
     across = [np.linspace(side[0], side[1], REGION_GRID) for side in box]
     u = np.stack(np.meshgrid(*across), axis=-1).reshape(-1, 2)
-    labels = said_in_cut(predict, view, u)
+    labels = predict_in_cut(predict, view, u)
     codes = np.searchsorted(points.classes, labels).reshape(REGION_GRID, REGION_GRID)
-    styles = class_styles(points.labels)
-    colours = ListedColormap([style.colour for style in styles])
+    styles = style.class_styles(points.labels)
+    colours = ListedColormap([look.colour for look in styles])
     regions = ax.pcolormesh(*across, codes, cmap=colours, alpha=0.18, shading="nearest", zorder=0)
     regions.set(clim=(-0.5, len(styles) - 0.5), rasterized=True)
     # one border for each region: levels between codes would double it
@@ -183,13 +184,14 @@ def cut_words(view: View, machine: Hashable = None) -> tuple[str, str]:
 
 
 THIN_SLAB = 0.02  # of the picture: not seen
-ZOOM_ASPECT = (
-    1.5  # a longer picture with a thin slab has unequal units, so that there is room for the zoom
-)
+ZOOM_ASPECT = 1.5  # a longer picture with a zoom has unequal units, so that there is room for it
 ZOOM_SIZE = 0.36, 0.32  # of the picture
 ZOOM_RIM = ((0.03, 0.03), (0.10, 0.08))  # free to the left and right, below and above it, for its words
 ROOM_STEPS = (0.0, 0.08, 0.16, 0.25, 0.4, 0.6, 0.75)  # of the picture: room that is made for it
 ZOOM_REACH = 3.0  # it shows |f(x)| up to this
+
+
+Line = tuple[np.ndarray, float]  # v and c of v·u + c = 0
 
 
 @dataclass(frozen=True)
@@ -230,12 +232,51 @@ def along_boundary(flat: np.ndarray, v: np.ndarray, c: float, box: np.ndarray) -
     return np.stack([flat @ v + c, flat / size @ along / np.linalg.norm(along)], axis=1)
 
 
-def zoom_if_thin(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom | None]:
-    """Make room for a zoom if the slab |v·u + c| ≤ 1 is in the picture and too thin to be seen."""
-    if not np.any(v) or box_line(v, c, frame.box) is None:
-        return frame, None
-    thin = 2.0 / float(np.linalg.norm(v * np.ptp(frame.box, axis=1))) < THIN_SLAB
-    return make_room(flat, v, c, frame) if thin else (frame, None)
+class PlanePicture:
+    """What displays of points and a plane share: the box, the zoom, and the words around them."""
+
+    flat: np.ndarray  # where the points are drawn
+    view: View
+
+    def _open(self, ax: Axes | None, shown: np.ndarray, largest: np.ndarray, slab: Line | None) -> Axes:
+        """Return axes for the places ``shown``, with room for a zoom if the slab is not to be seen."""
+        frame, self._zoom = frame_points(shown, self.view, largest), None
+        if slab is not None and _is_thin(*slab, frame.box):
+            frame, self._zoom = make_room(self.flat, *slab, frame)
+        self.frame, self.box, self._slab, self._new = frame, frame.box, slab, ax is None
+        self.ax_ = style.axes(ax)
+        self.inset_ax_: Any = None
+        self.caption_: Any = None
+        return self.ax_
+
+    def _close(
+        self,
+        heading: str,
+        across: str,
+        words: str,
+        codes: np.ndarray,
+        styles: Sequence[ClassStyle],
+        **rows: Any,
+    ) -> None:
+        """Name the axes, explain the artists, draw the zoom and lay out the figure."""
+        ax = self.ax_
+        self.frame.apply(ax, (across, self.view.names[1]))
+        ax.set_title(heading)
+        if words:
+            self.caption_ = style.caption(ax, style.plain(words))
+        style.key(ax)
+        if self._zoom is not None:
+            assert self._slab is not None
+            place = along_boundary(self.flat, *self._slab, self.box)
+            self.inset_ax_ = draw_zoom(ax, self._zoom, place, codes, styles, **rows)
+        self.frame.fit(ax) if self._new else style.settle(ax)
+
+
+def _is_thin(v: np.ndarray, c: float, box: np.ndarray) -> bool:
+    """Whether the slab |v·u + c| ≤ 1 is in the picture and too thin to be seen."""
+    if not np.any(v) or box_line(v, c, box) is None:
+        return False
+    return 2.0 / float(np.linalg.norm(v * np.ptp(box, axis=1))) < THIN_SLAB
 
 
 def make_room(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom]:
@@ -292,12 +333,12 @@ def draw_zoom(
     near &= (place[:, 1] >= low - room) & (place[:, 1] <= high + room)
     shown = place[near]
     inset.axvspan(-1.0, 1.0, color=BLACK, alpha=0.06, lw=0, zorder=0)
-    for level, width, style in ((-1.0, 0.9, "--"), (0.0, 1.5, "-"), (1.0, 0.9, "--")):
-        inset.axvline(level, color=BLACK, lw=width, ls=style, zorder=2)
+    for level, width, look in ((-1.0, 0.9, "--"), (0.0, 1.5, "-"), (1.0, 0.9, "--")):
+        inset.axvline(level, color=BLACK, lw=width, ls=look, zorder=2)
     draw_points(inset, shown, codes[near], styles, opacity=0.9)
     if len(alpha) and np.any(alpha > 0):
         rows = thin_out(np.flatnonzero(near & (alpha > 1e-9 * alpha.max())))
-        areas = 0.6 * ring_sizes(alpha[rows], float(alpha.max()), point_size(len(shown))[0])
+        areas = 0.6 * ring_sizes(alpha[rows], float(alpha.max()), style.point_size(len(shown))[0])
         draw_circles(inset, place[rows], areas).set_linewidths(0.8)
     if slack is not None and len(slack):
         signs = np.where(codes[near] == 1, 1.0, -1.0)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,246 +13,23 @@ from sklearn.base import BaseEstimator
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.validation import read_Xy
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
-from maxmargin.plots.style import BLACK, COLOURS, GREY, axes, key_below, point_size, pyplot
+from maxmargin.plots.style import BLACK, COLOURS, GREY, axes, count_axis, key_below, point_size, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from maxmargin.certificates.certificate import Certificate
 
-# The gap of a margin machine, pass by pass: the dual value comes from below, the primal from above.
-#
-# The optimum lies between them. On a logarithmic axis the relative gap is a straight way down, until it
-# is rounding; a gap of 0, or below 0 by rounding, has no logarithm and is marked at the lower edge.
-
-SMALLEST_GAP = 0.1 * float(np.finfo(np.float64).eps)  # where a gap is drawn that has no logarithm
-STEPS = 60  # passes that have a marker each
-
-
-class GapArtists(NamedTuple):
-    """The lines of the two values, and on a logarithmic axis of their own those of the gap."""
-
-    primal: Any
-    dual: Any
-    ax: Any
-    gap: Any
-    closed: Any  # markers of gaps ≤ 0, or None
-
-
-def draw_gap(ax: Axes, progress: np.ndarray) -> GapArtists:
-    """Draw passes, primal and dual values (columns of ``progress``), and the relative gap."""
-    from matplotlib.ticker import MaxNLocator
-
-    passes, primal, dual = progress.T
-    finite = np.isfinite(primal)
-    (above,) = ax.plot(passes[finite], primal[finite], color=COLOURS[0], lw=1.8)
-    above.set(marker=_marker("o", finite), ms=9, mfc="none", label="primal: attained")
-    (below,) = ax.plot(passes, dual, color=COLOURS[1], lw=1.8)
-    below.set(marker=_marker("s", dual), ms=4, label="dual: no plane has less")
-    ax.set_ylim(*_window(primal[finite], dual))
-    other = ax.twinx()
-    line, closed = _draw_relative(other, passes[finite], primal[finite], dual[finite])
-    if len(passes) == 1:
-        ax.set_xlim(passes[0] - 1, passes[0] + 1)
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    ax.set_xlabel("passes over the data")
-    ax.set_ylabel("value")
-    ax.set_title("Primal and dual value")
-    key_below(ax, [above, below, line, *([] if closed is None else [closed])], columns=1)
-    return GapArtists(above, below, other, line, closed)
-
-
-def _draw_relative(ax: Axes, passes: np.ndarray, primal: np.ndarray, dual: np.ndarray) -> Any:
-    """The relative gap, and markers where it has no logarithm."""
-    size = np.where(primal == 0.0, 1.0, np.abs(primal))
-    gap = (primal - dual) / size
-    zero = gap <= 0.0
-    shown = np.where(zero, SMALLEST_GAP, gap)
-    (line,) = ax.plot(passes, shown, color=BLACK, ls=":", lw=1.4, label="relative gap (right)")
-    if _marker("D", gap):
-        line.set(marker="D", ms=4, markevery=np.flatnonzero(~zero).tolist())
-    closed = None
-    if np.any(zero):
-        why = "exactly 0" if np.all(gap[zero] == 0.0) else "0 to rounding"
-        closed = ax.scatter(passes[zero], shown[zero], s=40, c=BLACK, marker="v", zorder=3)
-        closed.set_label(f"relative gap {why}:\nno logarithm, drawn at the lower edge")
-    ax.set_yscale("log")
-    low = float(shown.min(initial=SMALLEST_GAP))
-    ax.set_ylim(0.1 * low, 10.0 * max(1.0, float(shown.max(initial=1.0))))
-    ax.set_ylabel("relative gap")
-    return line, closed
-
-
-def _marker(shape: str, values: np.ndarray) -> str:
-    """A marker for each pass if they are few; a single one is no line."""
-    count = np.count_nonzero(values) if values.dtype == bool else len(values)
-    return shape if len(values) <= STEPS or count == 1 else ""
-
-
-def _window(primal: np.ndarray, dual: np.ndarray) -> tuple[float, float]:
-    """What to show of the values: all, but a start that was far away only in part."""
-    end = float(primal[-1]) if len(primal) else float(dual[-1])
-    far = 2.0 * abs(end)
-    low = max(float(dual.min()), end - far)
-    high = max(float(dual.max()), min(float(primal.max(initial=end)), end + far))
-    if high - low <= 1e-6 * abs(end):  # no way to be seen: where the values stand
-        low, high = min(0.0, low), max(0.0, high)
-    size = (high - low) or 1.0
-    return low - 0.08 * size, high + 0.08 * size
-
-
-# The residuals of the KKT conditions as bars on a logarithmic axis, beside the machine epsilon.
-
-EPSILON = float(np.finfo(np.float64).eps)
-SMALLEST_RESIDUAL = 1e-18  # where the axis begins: a residual of 0 has no bar
-
-
-def draw_residuals(ax: Axes, proof: Certificate) -> tuple[Any, list[Any]]:
-    """Draw the four residuals and the relative gap; return the bars and the numbers beside them."""
-    table = {
-        "stationarity": proof.stationarity,
-        "primal\ninfeasibility": proof.primal_infeasibility,
-        "dual\ninfeasibility": proof.dual_infeasibility,
-        "comple-\nmentarity": proof.complementarity,
-        "relative gap": proof.relative_gap,
-    }
-    size = np.array(list(table.values()))
-    finite = size[np.isfinite(size)]
-    high = 100.0 * max(1.0, float(finite.max(initial=0.0)))
-    ends = np.clip(np.nan_to_num(size, posinf=high), SMALLEST_RESIDUAL, high)
-    places = range(len(table))
-    bars = ax.barh(
-        list(places), ends - SMALLEST_RESIDUAL, left=SMALLEST_RESIDUAL, height=0.6, color=COLOURS[0]
-    )
-    texts = [
-        _number(ax, end, place, value, inside=bool(end > 1e-3 * high))
-        for place, end, value in zip(places, ends, table.values(), strict=True)
-    ]
-    ax.set_xscale("log")
-    ax.set_xlim(SMALLEST_RESIDUAL, high)
-    line = ax.axvline(EPSILON, color=COLOURS[1], lw=1.4, ls="--", zorder=3)
-    line.set_label("machine epsilon, 2.2e−16")
-    ax.set_yticks(list(places), list(table))
-    ax.invert_yaxis()
-    ax.set_xlabel("residual")
-    ax.set_title("KKT residuals")
-    key_below(ax, [line], columns=1)
-    return bars, texts
-
-
-def _number(ax: Axes, end: float, place: int, value: float, *, inside: bool) -> Any:
-    """The value at the end of its bar, inside where the picture ends."""
-    text = "0" if value == 0 else ("∞" if math.isinf(value) else f"{value:.1e}".replace("-", "−"))
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-    return ax.annotate(
-        text,
-        (end, place),
-        xytext=(-4 if inside else 4, 0),
-        textcoords="offset points",
-        ha="right" if inside else "left",
-        va="center",
-        color="white" if inside else BLACK,
-        bbox=None if inside else white,
-        zorder=4,
-    )
-
-
-# Complementary slackness: of each row α or y f(x) − 1 + ξ is zero, so all points lie on two axes.
-
-LEVELS = 4  # different bounds C_i that are drawn as lines
-PALE = "#EFB78F"  # of rows before their slack is added
-ROUNDING = 1e-6  # of a margin of 1
-FAR = 3.0  # times above all α at which a bound is not drawn
-
-
-class SlacknessArtists(NamedTuple):
-    """The rows with α = 0, free and at their bound; those with slack once more; the lines α = C_i."""
-
-    groups: dict[str, Any]
-    late: Any
-    levels: list[Any]
-
-
-def draw_slackness(
-    ax: Axes,
-    alpha: np.ndarray,
-    excess: np.ndarray,
-    slack: np.ndarray,
-    at_bound: np.ndarray,
-    levels: Sequence[float],
-    *,
-    hard: bool,
-) -> SlacknessArtists:
-    """Draw α against ``excess`` = y f(x) − 1 + ξ; ``levels`` are the bounds C_i that are known."""
-    ax.axhline(0.0, color=BLACK, lw=0.8, zorder=1)
-    ax.axvline(0.0, color=BLACK, lw=0.8, zorder=1)
-    C = "C" if len(levels) == 1 else "its C"
-    free = "α > 0: on the edge" if hard else f"0 < α < {C}: on the edge"
-    parts = {
-        "zero": (alpha == 0, "α = 0: not needed", GREY, "o"),
-        "free": ((alpha > 0) & ~at_bound, free, COLOURS[0], "D"),
-        "bound": (at_bound, f"α = {C}: in the slab or across", COLOURS[1], "s"),
-    }
-    groups = {
-        name: _dots(ax, excess[mine], alpha[mine], label, colour, marker)
-        for name, (mine, label, colour, marker) in parts.items()
-        if np.any(mine)
-    }
-    late, rows = None, slack > 0
-    if np.any(rows):
-        late = _dots(ax, (excess - slack)[rows], alpha[rows], "", PALE, "s")
-        late.set(label="the same at y f(x) − 1,\nbefore their slack ξ", zorder=2)
-        late.set_sizes(0.6 * late.get_sizes())
-    top = float(alpha.max(initial=0.0)) or 1.0
-    lines = _draw_levels(ax, levels, top, reached=bool(np.any(at_bound)))
-    top = max([top, *(float(line.get_ydata()[0]) for line in lines)])
-    ax.set_ylim(-0.06 * top, 1.1 * top)
-    right = float(excess.max(initial=0.0))
-    right = right if right > ROUNDING else 1.0  # as wide as the margin, if all stand on the edge
-    left = float((excess - slack).min(initial=0.0))
-    ax.set_xlim(left - 0.06 * (right - left), right + 0.06 * (right - left))
-    ax.set_xlabel("y f(x) − 1" if hard else "y f(x) − 1 + ξ")
-    ax.set_ylabel("multiplier α")
-    ax.set_title("Slackness: one of the two is zero")
-    key_below(ax, columns=1)
-    return SlacknessArtists(groups, late, lines)
-
-
-def bounds_on(estimator: Any, alpha: np.ndarray, at_bound: np.ndarray) -> tuple[float, ...]:
-    """The bounds C_i as far as they are known: those that are reached, or C if no row reaches it."""
-    if np.any(at_bound):
-        different = np.unique(np.round(alpha[at_bound], 12))
-        return tuple(float(level) for level in different) if len(different) <= LEVELS else ()
-    C = getattr(estimator, "C_", None) or getattr(estimator, "C", None)
-    if C is None or estimator.class_weight is not None or np.any(alpha > float(C)):
-        return ()
-    return (float(C),)
-
-
-def _dots(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, colour: str, marker: str) -> Any:
-    area, opacity = point_size(len(x))
-    shown = ax.scatter(x, y, s=float(np.clip(area, 14.0, 32.0)), c=colour, marker=marker)
-    shown.set(alpha=opacity, linewidths=0, zorder=3, rasterized=len(x) > 5_000)
-    shown.set_label(f"{label} ({len(x):,})")
-    return shown
-
-
-def _draw_levels(ax: Axes, levels: Sequence[float], top: float, *, reached: bool) -> list[Any]:
-    """Lines α = C_i; one that is far above all α is only named."""
-    if not levels:
-        return []
-    named = "C = " + ", ".join(f"{level:.4g}" for level in levels) + ("" if reached else ": not reached")
-    if not reached and min(levels) > FAR * top:
-        ax.plot([], [], " ", label=f"{named}, above the picture")
-        return []
-    look: dict[str, Any] = {"color": COLOURS[1], "lw": 1.2, "ls": "--", "zorder": 1}
-    lines = [ax.axhline(level, **look) for level in levels]
-    lines[0].set_label(named)
-    return lines
-
-
 PANELS = ("gap", "slackness", "residuals")
 HEADING_LETTERS = 50  # in a line of the heading over a column of panels
+EPSILON = float(np.finfo(np.float64).eps)
+MARKED_PASSES = 60  # up to which each has a marker
+SMALLEST_GAP = 0.1 * EPSILON  # where a gap is drawn that has no logarithm
+SMALLEST_RESIDUAL = 1e-18  # where the axis begins: a residual of 0 has no bar
+DRAWN_BOUNDS = 4  # different C_i that are drawn as lines
+NAMED_BOUND_RATIO = 3.0  # times above all α at which a bound is not drawn
+BEFORE_SLACK = "#EFB78F"  # of rows before their slack is added
+ROUNDING = 1e-6  # of a margin of 1
 
 
 @dataclass(repr=False)
@@ -359,7 +135,7 @@ class CertificateDisplay:
             title=machine_title(machine, estimator),
         )
         if not display.hard:
-            display.levels = bounds_on(estimator, alpha, display.at_bound)
+            display.levels = _known_bounds(estimator, alpha, display.at_bound)
         return display.plot(ax, panel, stacked=stacked)
 
     @property
@@ -381,48 +157,184 @@ class CertificateDisplay:
         if panel is not None:
             self.axes_ = {panel: axes(ax, figsize=(5.6, 4.2))}
         else:
-            self.axes_ = dict(zip(PANELS, _three(ax, stacked), strict=True))
+            self.axes_ = dict(zip(PANELS, _three_axes(ax, stacked), strict=True))
         self.ax_: Axes = next(iter(self.axes_.values()))
         self.figure_: Any = self.ax_.figure
-        self._draw_gap(self.axes_.get("gap"))
-        self._draw_slackness(self.axes_.get("slackness"))
-        self.residuals_: Any = None
+        nothing: Any = None
+        self.primal_ = self.dual_ = self.gap_ax_ = self.gap_ = self.closed_ = nothing
+        self.late_ = self.residuals_ = nothing
+        self.slackness_: dict[str, Any] = {}
+        self.levels_: list[Any] = []
         self.values_: list[Any] = []
-        if "residuals" in self.axes_:
-            self.residuals_, self.values_ = draw_residuals(self.axes_["residuals"], self.certificate)
+        draw = {
+            "gap": self._draw_gap,
+            "slackness": self._draw_slackness,
+            "residuals": self._draw_residuals,
+        }
+        for name, place in self.axes_.items():
+            draw[name](place)
         if ax is None and panel is None:
             heading = f"{self.title}: {self.certificate.problem}"
             self.figure_.suptitle(textwrap.fill(heading, HEADING_LETTERS) if stacked else heading)
         return self
 
-    def _draw_gap(self, ax: Axes | None) -> None:
-        shown = None if ax is None else draw_gap(ax, self.progress)
-        self.primal_: Any = shown and shown.primal
-        self.dual_: Any = shown and shown.dual
-        self.gap_ax_: Any = shown and shown.ax
-        self.gap_: Any = shown and shown.gap
-        self.closed_: Any = shown and shown.closed
+    # The dual value comes from below, the primal from above, and the optimum lies between them. On a
+    # logarithmic axis the relative gap is a straight way down, until it is rounding.
 
-    def _draw_slackness(self, ax: Axes | None) -> None:
-        self.slackness_: dict[str, Any] = {}
-        self.late_: Any = None
-        self.levels_: list[Any] = []
-        if ax is not None:
-            rows = self.alpha, self.excess, self.slack, self.at_bound
-            shown = draw_slackness(ax, *rows, self.levels, hard=self.hard)
-            self.slackness_, self.late_, self.levels_ = shown
+    def _draw_gap(self, ax: Axes) -> None:
+        """Draw primal and dual value against passes, and the relative gap on an axis of its own."""
+        passes, primal, dual = self.progress.T
+        few, finite = len(passes) <= MARKED_PASSES, np.isfinite(primal)
+        (self.primal_,) = ax.plot(passes[finite], primal[finite], color=COLOURS[0], lw=1.8)
+        alone = np.count_nonzero(finite) == 1  # a single value is no line
+        self.primal_.set(marker="o" if few or alone else "", ms=9, mfc="none")
+        self.primal_.set_label("primal: attained")
+        (self.dual_,) = ax.plot(passes, dual, color=COLOURS[1], lw=1.8)
+        self.dual_.set(marker="s" if few else "", ms=4, label="dual: no plane has less")
+        ax.set_ylim(*_value_limits(primal[finite], dual))
+        self.gap_ax_ = ax.twinx()
+        self._draw_relative_gap(self.gap_ax_, passes[finite], primal[finite], dual[finite])
+        if len(passes) == 1:
+            ax.set_xlim(passes[0] - 1, passes[0] + 1)
+        count_axis(ax.xaxis)
+        ax.set(xlabel="passes over the data", ylabel="value", title="Primal and dual value")
+        lines = (self.primal_, self.dual_, self.gap_, self.closed_)
+        key_below(ax, [line for line in lines if line is not None], columns=1)
+
+    def _draw_relative_gap(
+        self, ax: Axes, passes: np.ndarray, primal: np.ndarray, dual: np.ndarray
+    ) -> None:
+        gap = (primal - dual) / np.where(primal == 0.0, 1.0, np.abs(primal))
+        zero = gap <= 0.0
+        shown = np.where(zero, SMALLEST_GAP, gap)
+        (self.gap_,) = ax.plot(passes, shown, color=BLACK, ls=":", lw=1.4)
+        self.gap_.set_label("relative gap (right)")
+        if len(gap) <= MARKED_PASSES:
+            self.gap_.set(marker="D", ms=4, markevery=np.flatnonzero(~zero).tolist())
+        if np.any(zero):
+            why = "exactly 0" if np.all(gap[zero] == 0.0) else "0 to rounding"
+            self.closed_ = ax.scatter(passes[zero], shown[zero], s=40, c=BLACK, marker="v", zorder=3)
+            self.closed_.set_label(f"relative gap {why}:\nno logarithm, drawn at the lower edge")
+        ends = shown.min(initial=SMALLEST_GAP), shown.max(initial=1.0)
+        ax.set(yscale="log", ylim=(0.1 * ends[0], 10.0 * ends[1]), ylabel="relative gap")
+
+    def _draw_slackness(self, ax: Axes) -> None:
+        """Draw α against y f(x) − 1 + ξ: one of the two is zero, so all points lie on two axes."""
+        alpha, excess, slack = self.alpha, self.excess, self.slack
+        ax.axhline(0.0, color=BLACK, lw=0.8, zorder=1)
+        ax.axvline(0.0, color=BLACK, lw=0.8, zorder=1)
+        C = "C" if len(self.levels) == 1 else "its C"
+        free = "α > 0: on the edge" if self.hard else f"0 < α < {C}: on the edge"
+        groups = {
+            "zero": (alpha == 0, "α = 0: not needed", GREY, "o"),
+            "free": ((alpha > 0) & ~self.at_bound, free, COLOURS[0], "D"),
+            "bound": (self.at_bound, f"α = {C}: in the slab or across", COLOURS[1], "s"),
+        }
+        for name, (mine, label, *look) in groups.items():
+            if np.any(mine):
+                self.slackness_[name] = dots = _dots(ax, excess[mine], alpha[mine], *look)
+                dots.set_label(f"{label} ({np.count_nonzero(mine):,})")
+        late = slack > 0
+        if np.any(late):
+            self.late_ = _dots(ax, (excess - slack)[late], alpha[late], BEFORE_SLACK, "s")
+            self.late_.set(label="the same at y f(x) − 1,\nbefore their slack ξ", zorder=2)
+            self.late_.set_sizes(0.6 * self.late_.get_sizes())
+        top = float(alpha.max(initial=0.0)) or 1.0
+        self._draw_levels(ax, top)
+        top = max([top, *(self.levels if self.levels_ else ())])
+        right = float(excess.max(initial=0.0))
+        right = right if right > ROUNDING else 1.0  # as wide as the margin, if all stand on the edge
+        left = float((excess - slack).min(initial=0.0))
+        room = 0.06 * (right - left)
+        ax.set(xlim=(left - room, right + room), ylim=(-0.06 * top, 1.1 * top))
+        ax.set(xlabel="y f(x) − 1" if self.hard else "y f(x) − 1 + ξ", ylabel="multiplier α")
+        ax.set_title("Slackness: one of the two is zero")
+        key_below(ax, columns=1)
+
+    def _draw_levels(self, ax: Axes, top: float) -> None:
+        """Lines α = C_i; one that is far above all α is only named."""
+        if not self.levels:
+            return
+        reached = np.any(self.at_bound)
+        name = "C = " + ", ".join(f"{level:.4g}" for level in self.levels)
+        name += "" if reached else ": not reached"
+        if not reached and min(self.levels) > NAMED_BOUND_RATIO * top:
+            ax.plot([], [], " ", label=f"{name}, above the picture")
+            return
+        look: dict[str, Any] = {"color": COLOURS[1], "lw": 1.2, "ls": "--", "zorder": 1}
+        self.levels_ = [ax.axhline(level, **look) for level in self.levels]
+        self.levels_[0].set_label(name)
+
+    def _draw_residuals(self, ax: Axes) -> None:
+        """The residuals of the KKT conditions and the gap, as bars beside the machine epsilon."""
+        proof = self.certificate
+        table = {
+            "stationarity": proof.stationarity,
+            "primal\ninfeasibility": proof.primal_infeasibility,
+            "dual\ninfeasibility": proof.dual_infeasibility,
+            "comple-\nmentarity": proof.complementarity,
+            "relative gap": proof.relative_gap,
+        }
+        size = np.array(list(table.values()))
+        high = 100.0 * float(size[np.isfinite(size)].max(initial=1.0))
+        ends = np.clip(np.nan_to_num(size, posinf=high), SMALLEST_RESIDUAL, high)
+        widths = ends - SMALLEST_RESIDUAL
+        bars = ax.barh(list(table), widths, 0.6, SMALLEST_RESIDUAL, color=COLOURS[0])
+        ax.set(xscale="log", xlim=(SMALLEST_RESIDUAL, high))
+        self.residuals_ = bars
+        white = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        for place, (end, value) in enumerate(zip(ends, size, strict=True)):
+            text = f"{value:.1e}".replace("-", "−") if 0 < value < np.inf else "∞" if value else "0"
+            look: dict[str, Any] = {"xytext": (4, 0), "ha": "left", "color": BLACK, "bbox": white}
+            if end > 1e-3 * high:  # inside the bar, where the picture ends
+                look = {"xytext": (-4, 0), "ha": "right", "color": "white"}
+            look |= {"textcoords": "offset points", "va": "center", "zorder": 4}
+            self.values_.append(ax.annotate(text, (end, place), **look))
+        line = ax.axvline(EPSILON, color=COLOURS[1], lw=1.4, ls="--", zorder=3)
+        line.set_label("machine epsilon, 2.2e−16")
+        ax.invert_yaxis()
+        ax.set(xlabel="residual", title="KKT residuals")
+        key_below(ax, [line], columns=1)
 
 
 def _progress(machine: Any) -> np.ndarray:
     """Passes, primal and dual value, row by row; without a record, how it ended."""
     proof = machine.certificate_
     known = [tuple(entry)[:3] for entry in getattr(machine, "progress_", None) or ()]
-    if not known:
-        known = [(proof.n_passes, proof.primal, proof.dual)]
-    return np.array(known, dtype=np.float64)
+    return np.array(known or [(proof.n_passes, proof.primal, proof.dual)], dtype=np.float64)
 
 
-def _three(ax: Any, stacked: bool) -> Sequence[Axes]:
+def _known_bounds(estimator: Any, alpha: np.ndarray, at_bound: np.ndarray) -> tuple[float, ...]:
+    """The bounds C_i as far as they are known: those that are reached, or C if no row reaches it."""
+    if np.any(at_bound):
+        different = np.unique(np.round(alpha[at_bound], 12))
+        return tuple(different.tolist()) if len(different) <= DRAWN_BOUNDS else ()
+    C = getattr(estimator, "C_", None) or getattr(estimator, "C", None)
+    if C is None or estimator.class_weight is not None or np.any(alpha > float(C)):
+        return ()
+    return (float(C),)
+
+
+def _value_limits(primal: np.ndarray, dual: np.ndarray) -> tuple[float, float]:
+    """What to show of the values: all, but a start that was far away only in part."""
+    end = float(primal[-1]) if len(primal) else float(dual[-1])
+    far = 2.0 * abs(end)
+    low = max(float(dual.min()), end - far)
+    high = max(float(dual.max()), min(float(primal.max(initial=end)), end + far))
+    if high - low <= 1e-6 * abs(end):  # no way to be seen: where the values stand
+        low, high = min(0.0, low), max(0.0, high)
+    size = (high - low) or 1.0
+    return low - 0.08 * size, high + 0.08 * size
+
+
+def _dots(ax: Axes, x: np.ndarray, y: np.ndarray, colour: str, marker: str) -> Any:
+    area, opacity = point_size(len(x))
+    shown = ax.scatter(x, y, s=float(np.clip(area, 14.0, 32.0)), c=colour, marker=marker)
+    shown.set(alpha=opacity, linewidths=0, zorder=3, rasterized=len(x) > 5_000)
+    return shown
+
+
+def _three_axes(ax: Any, stacked: bool) -> Sequence[Axes]:
     if ax is None:
         shape, size = ((3, 1), (4.6, 13.5)) if stacked else ((1, 3), (14.0, 4.6))
         figure, made = pyplot().subplots(*shape, figsize=size, layout="constrained")

@@ -14,7 +14,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.validation import check_finite, feature_names, read_Xy
 
-WIDE = 1 << 27  # numbers of sparse data that is made dense for a picture
+MAX_DENSE_NUMBERS = 1 << 27  # numbers of sparse data that is made dense for a picture
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | No
     reader = BaseEstimator()
     rows, labels = read_Xy(reader, X, y, check=False)
     check_finite(rows)
-    if sparse.issparse(X) and rows.n * rows.d > WIDE:
+    if sparse.issparse(X) and rows.n * rows.d > MAX_DENSE_NUMBERS:
         raise InputError(
             f"a picture needs dense rows. Got {rows.n} × {rows.d} sparse ones instead, which are too "
             "many numbers. Draw fewer rows, or fewer columns."
@@ -72,9 +72,9 @@ def not_linear(estimator: Any) -> InputError:
 # direction): lengths along w are true, so the margin is seen undistorted, and the boundary is a
 # straight line across.
 
-SAMPLE = 5_000  # rows from which the principal direction is found
-SHORT = 60  # letters of names and values that a caption gives in full
-FEW = 10  # points that lie on one line without hiding each other
+PROJECTED_ROWS = 5_000  # rows from which the principal direction is found
+SLICE_LETTERS = 60  # letters of names and values that a caption gives in full
+LANE_POINTS = 10  # points of one feature, up to which they lie on one line in their lane
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,7 @@ def choose_view(X: np.ndarray, w: np.ndarray, features: Any, at: Any, names: Seq
         basis[1, j] = 1.0
     if d > 1 and i == j:
         raise InputError(f"features must be two different columns. Got {features!r} instead.")
-    centre = np.zeros(d) if d <= 2 else _point(X, at)
-    centre = centre.copy()
+    centre = np.zeros(d) if d <= 2 else _point(X, at).copy()
     centre[[i, j]] = 0.0
     shown = str(names[i]), str(names[j]) if d > 1 else ""
     cut = _slice_words(names, centre, (i, j), at is None) if d > 2 else ""
@@ -134,19 +133,27 @@ def choose_view(X: np.ndarray, w: np.ndarray, features: Any, at: Any, names: Seq
 def _slice_words(names: Sequence[str], centre: np.ndarray, shown: tuple[int, int], means: bool) -> str:
     """Where the features that are not shown are held."""
     others = [k for k in range(len(centre)) if k not in shown]
+    several = len(others) > 1
+    where = ("their means" if several else "its mean") if means else "the given point"
     values = ", ".join(f"{names[k]} = {centre[k]:.4g}" for k in others)
-    if len(values) > SHORT:
-        count = f"the {len(others)} other features" if len(others) > 1 else "the other feature"
-        mean = "their means" if len(others) > 1 else "its mean"
-        return f"Slice with {count} held at {mean if means else 'the given point'}"
-    mean = "their means" if len(others) > 1 else "its mean"
-    return f"Slice at {values} ({mean if means else 'the given point'})"
+    if len(values) <= SLICE_LETTERS:
+        return f"Slice at {values} ({where})"
+    count = f"the {len(others)} other features" if several else "the other feature"
+    return f"Slice with {count} held at {where}"
+
+
+def place_points(view: View, X: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
+    """Where points are drawn; those of one feature in a lane for each of ``count`` classes."""
+    flat = view.flat(X)
+    if X.shape[1] == 1:
+        flat[:, 1] = lanes(codes, count)
+    return flat
 
 
 def lanes(codes: np.ndarray, count: int) -> np.ndarray:
     """Heights between −1 and 1 for points of one feature: a lane for each class, from below."""
     centre = (2.0 * codes + 1.0) / count - 1.0
-    if len(codes) < FEW:
+    if len(codes) < LANE_POINTS:
         return np.asarray(centre)
     return np.asarray(centre + np.random.default_rng(0).uniform(-0.5, 0.5, len(codes)) / count)
 
@@ -157,7 +164,7 @@ def _projection(X: np.ndarray, w: np.ndarray, at: Any) -> View:
     length = float(np.linalg.norm(w))
     first = w / length if length > 0 else np.eye(X.shape[1])[0]
     centre = _point(X, at)
-    some = X[:: max(1, len(X) // SAMPLE)] - centre
+    some = X[:: max(1, len(X) // PROJECTED_ROWS)] - centre
     rest = some - np.outer(some @ first, first)
     _, _, directions = np.linalg.svd(rest, full_matrices=False)
     second = directions[0] - (directions[0] @ first) * first

@@ -14,7 +14,7 @@ from maxmargin.plots.style import plain, wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROOM = 0.08  # share of the picture left free around the points
+EMPTY_BORDER = 0.08  # share of the picture left free around the points
 MAX_ASPECT = 4.0  # a picture longer than this, against its width, is drawn with unequal units
 TICK_COUNTS = 7, 5  # along an axis, and if their numbers are longer than
 TICK_LETTERS = 4
@@ -97,11 +97,11 @@ def frame_points(flat: np.ndarray, view: View, largest: np.ndarray) -> Frame:
         other = float(size[1 - k])
         size[k] = 0.2 * abs(middle[k]) if abs(middle[k]) > grain[k] else 0.3 * other or 1.0
     if len(largest) == 1:
-        across = (ROOM + 0.5) * float(size[0])
+        across = (EMPTY_BORDER + 0.5) * float(size[0])
         box = [[middle[0] - across, middle[0] + across], [-1.0, 1.0]]
         return Frame(np.array(box), False, lanes=True)
     equal = bool(size.max() <= MAX_ASPECT * size.min())
-    half = 0.5 * size + ROOM * (size.max() if equal else size)
+    half = 0.5 * size + EMPTY_BORDER * (size.max() if equal else size)
     first, second = (float(m) if still else None for m, still in zip(middle, constant, strict=True))
     fixed = (None, None) if view.projected else (first, second)
     return Frame(np.array([middle - half, middle + half]).T, equal, fixed)
@@ -150,7 +150,7 @@ def _corners(box: np.ndarray) -> np.ndarray:
 
 # Convex pieces of the plane and of space, cut out of a box by half-planes and half-spaces.
 
-NEAR = 1e-9  # of the size of the picture: on a plane, not beyond it
+ON_PLANE = 1e-9  # of the size of the picture: on a plane, not beyond it
 Face = tuple[int, np.ndarray]  # which row it lies on (−1: the box), and its corners
 
 
@@ -169,7 +169,7 @@ def cut_ring(corners: np.ndarray, a: np.ndarray, c: float) -> np.ndarray:
 def cut_polygon(A: np.ndarray, c: np.ndarray, box: np.ndarray) -> np.ndarray:
     """Corners of {u in the box: A u + c ≥ 0}, cut by the most violated row until none is."""
     corners = _corners(box)
-    slack = NEAR * (np.abs(A) @ np.abs(box).max(axis=1) + np.abs(c))
+    slack = ON_PLANE * (np.abs(A) @ np.abs(box).max(axis=1) + np.abs(c))
     for _ in range(len(A)):
         worst = np.min(A @ corners.T, axis=1) + c + slack
         row = int(np.argmin(worst))
@@ -185,7 +185,7 @@ def cut_body(A: np.ndarray, box: np.ndarray) -> list[Face]:
     """Faces of {z in the box: A z ≥ 1}, cut by the most violated row until none is."""
     size = np.ptp(box, axis=1)
     faces: list[Face] = [(-1, side) for side in _sides(box)]
-    slack = NEAR * (np.abs(A) @ np.abs(box).max(axis=1) + 1.0)
+    slack = ON_PLANE * (np.abs(A) @ np.abs(box).max(axis=1) + 1.0)
     for _ in range(len(A)):
         corners = np.vstack([ring for _, ring in faces])
         worst = np.min(A @ corners.T, axis=1) - 1.0 + slack
@@ -206,7 +206,7 @@ def _cut_faces(faces: Sequence[Face], row: int, a: np.ndarray, size: np.ndarray)
         return []
     corners = np.vstack([ring for _, ring in left])
     reach = float(np.abs(a) @ size)
-    rim = corners[np.abs(corners @ a - 1.0) <= NEAR * reach]
+    rim = corners[np.abs(corners @ a - 1.0) <= ON_PLANE * reach]
     if len(rim) >= 3:
         left.append((row, _ordered(rim / size, a * size) * size))
     return left
@@ -221,7 +221,7 @@ def _ordered(rim: np.ndarray, a: np.ndarray) -> np.ndarray:
     first, second = first / np.linalg.norm(first), second / np.linalg.norm(second)
     angles = np.arctan2((rim - middle) @ second, (rim - middle) @ first)
     ring = rim[np.argsort(angles)]
-    new = np.linalg.norm(ring - np.roll(ring, 1, axis=0), axis=1) > NEAR
+    new = np.linalg.norm(ring - np.roll(ring, 1, axis=0), axis=1) > ON_PLANE
     return np.asarray(ring[new])
 
 
@@ -245,7 +245,7 @@ def least_first(corners: np.ndarray) -> np.ndarray:
     if first.min() <= 0 < first.max():  # it crosses 0: the middle of the crossing
         crossing = cut_ring(cut_ring(corners, np.array([1.0, 0.0]), 0.0), np.array([-1.0, 0.0]), 0.0)
         return np.asarray(crossing.mean(axis=0)) if len(crossing) else nearest
-    level = corners[np.isclose(first, nearest[0], rtol=0, atol=NEAR * np.ptp(first))]
+    level = corners[np.isclose(first, nearest[0], rtol=0, atol=ON_PLANE * np.ptp(first))]
     return np.asarray(level.mean(axis=0))
 
 

@@ -11,14 +11,22 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.plots.machine import find_machine, machine_title
-from maxmargin.plots.style import BLACK, COLOURS, TRAINING, VALIDATION, axes, key, title
+from maxmargin.plots.style import (
+    BLACK,
+    COLOURS,
+    TRAINING,
+    VALIDATION,
+    count_axis,
+    curve_axes,
+    finish_curves,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FEW = 40  # epochs that have a marker each
-LONG = 500  # epochs from which their axis is logarithmic: most happens at the start
-WIDTH = 28  # letters in a line of the legend
+MARKED_EPOCHS = 40  # up to which each has a marker
+LONG_RUN = 500  # epochs from which their axis is logarithmic: most happens at the start
+KEY_LETTERS = 28  # in a line of the key
 WORDS = {
     "all_correct": "all training points are correct",
     "max_epochs": "the budget of epochs is spent",
@@ -103,15 +111,13 @@ class ErrorDisplay:
         display.title = machine_title(machine, estimator)
         if machine.best_error_ is not None:
             display.result = float(machine.best_error_)
-            least = estimator.error_lower_bound_
+            least = getattr(estimator, "error_lower_bound_", 0.0)  # a saved model may not know it
             display.least = float(least[machine.label] if isinstance(least, dict) else least)
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        from matplotlib.ticker import MaxNLocator
-
-        self.ax_ = ax = axes(ax, figsize=(7.0, 4.2))
+        self.ax_ = ax = curve_axes(ax)
         pocket = not np.isnan(self.result)
         mine = "pocket, training" if pocket else "training error"
         self.running_ = self._curve(ax, self.running, "running weights, training", RUNNING)
@@ -121,43 +127,33 @@ class ErrorDisplay:
         self.result_: Any = None
         self.least_: Any = None
         if pocket:
-            self.result_ = ax.scatter(
-                [last],
-                [self.result],
-                s=110,
-                marker="*",
-                color=BLACK,
-                zorder=4,
-                clip_on=False,
-                label=f"result: {self.result:.4g}",
-            )
+            look: dict[str, Any] = {"s": 110, "marker": "*", "color": BLACK, "zorder": 4}
+            self.result_ = ax.scatter([last], [self.result], clip_on=False, **look)
+            self.result_.set_label(f"result: {self.result:.4g}")
         if self.least > 0:
             label = f"no plane is below {self.least:.4g}\n(proven)"
             self.least_ = ax.axhline(self.least, color=COLOURS[2], lw=1.4, ls=":", label=label)
-        said = textwrap.fill(self.reason, WIDTH)
+        said = textwrap.fill(self.reason, KEY_LETTERS)
         label = f"stopped after epoch {last:,}:\n{said}"
         self.stop_ = ax.axvline(last, color=BLACK, lw=1.2, ls="--", zorder=1, label=label)
         shown = np.concatenate([self.training, self.validation, self.running, [self.result]])
         ax.set_ylim(0.0, min(1.02, 1.1 * float(shown[~np.isnan(shown)].max(initial=0.02))))
         first = int(self.epochs[0])
-        if last > LONG * first:
+        if last > LONG_RUN * first:
             ax.set_xscale("log")
             ax.set_xlim(first * 0.9, last * 1.2)
         else:
             ax.set_xlim(first - 0.02 * (last - first) - 0.5, last + 0.02 * (last - first) + 0.5)
-            ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-        ax.set_xlabel("epoch")
+            count_axis(ax.xaxis)
         ax.set_ylabel("share of rows misclassified")
-        title(ax, self.title)
-        ax.grid(alpha=0.25)
-        key(ax)
+        finish_curves(ax, self.title, "epoch")
         return self
 
     def _curve(self, ax: Axes, values: np.ndarray, label: str, how: dict[str, Any]) -> Any:
         known = ~np.isnan(values)
         if not np.any(known):
             return None
-        marker = how["marker"] if np.count_nonzero(known) <= FEW else ""
+        marker = how["marker"] if np.count_nonzero(known) <= MARKED_EPOCHS else ""
         look = {**how, "marker": marker}
         (line,) = ax.plot(self.epochs[known], values[known], ms=4, clip_on=False, label=label, **look)
         return line

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
-from maxmargin.estimators.separability import decide
+from maxmargin.estimators.mistake_bound import mistake_bound
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
-from maxmargin.plots.style import COLOURS, axes, key, title
+from maxmargin.plots.style import COLOURS, count_axis, curve_axes, finish_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +24,13 @@ if TYPE_CHECKING:
 # The bound R²/γ² is Novikoff's (1962); its proof is in :mod:`maxmargin.estimators.mistake_bound`.
 # Whether there is a γ > 0 at all is decided exactly where floating point finds none.
 
-LARGE = 1 << 25  # n d min(n, d) up to which the exact verdict is asked for: about a second
-CLASSES = {"touching": "the classes touch", "overlapping": "the classes overlap"}
+MAX_SECONDS = 10.0  # for the exact verdict
+REASONS = {
+    "separable": "separable (proven), but R²/γ² is beyond doubles",
+    "touching": "not separable, the classes touch (proven)",
+    "overlapping": "not separable, the classes overlap (proven)",
+    "undecided": "no separating plane was found, and there was no time to prove that there is none",
+}
 
 
 def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[float, str]:
@@ -38,18 +41,10 @@ def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[
     if (start is not None and np.any(start)) or (start is None and estimator.warm_start):
         return math.inf, "the start was not zero"
     intercept, name = estimator.fit_intercept, "R²/γ²"
-    found = mistake_bound(X, signs, fit_intercept=intercept, normalize=estimator.normalize)
+    options = {"fit_intercept": intercept, "normalize": estimator.normalize}
+    found = mistake_bound(X, signs, **options, max_seconds=MAX_SECONDS)
     if not math.isfinite(found.bound):
-        if _work(X) > LARGE:
-            return math.inf, "no separating plane was found (the data is too large to prove it here)"
-        verdict = decide(X, signs, fit_intercept=intercept)
-        assert isinstance(verdict, Verdict)  # of two classes
-        if not verdict.separable:
-            return math.inf, f"not separable, {CLASSES[verdict.kind]} (proven)"
-        proven = _of_plane(verdict, X, signs, intercept)
-        if proven is None:
-            return math.inf, "separable (proven), but R²/γ² is beyond doubles"
-        found, name = proven, f"{name}, γ of a proven plane"
+        return math.inf, REASONS[found.kind]
     threshold = float(getattr(estimator, "threshold", 0.0))
     if threshold == 0.0:
         return found.bound, f"bound {name}"
@@ -58,30 +53,10 @@ def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[
     return longest / found.gamma**2, f"bound {name.replace('R²', '(R² + 2δ/η)')}"
 
 
-def _of_plane(verdict: Verdict, X: Any, signs: np.ndarray, intercept: bool) -> MistakeBound | None:
-    """The bound with the margin that the proven plane attains on the padded rows.
-
-    It holds for normalised rows too: there R = 1, and γ is at least γ/R of the rows as they are.
-    """
-    assert verdict.w is not None and verdict.b is not None and verdict.margin is not None
-    length = float(np.linalg.norm(verdict.w))
-    gamma = verdict.margin[0] * (length / math.hypot(length, verdict.b) if length > 0 else 0.0)
-    if not gamma > 0.0:
-        return None
-    try:
-        return mistake_bound(X, signs, gamma=gamma, fit_intercept=intercept)
-    except OverflowError:
-        return None
-
-
-def _work(X: Any) -> float:
-    n, d = np.shape(X)
-    return float(n * d * min(n, d))
-
-
-FAR = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
-CORNERS = 4_000  # of the stairs, at most: more cannot be seen
-WIDTH = 28  # letters in a line of the key
+LOG_AXIS_RATIO = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
+DRAWN_CORNERS = 4_000  # of the stairs, at most: more cannot be seen
+KEY_LETTERS = 28  # in a line of the key
+MARKED_EPOCHS = 50  # up to which each has a marker
 
 
 @dataclass(repr=False)
@@ -151,7 +126,8 @@ class MistakesDisplay:
                 "stream instead. Use record=True, or fit."
             )
         if machine.trace_ is None:
-            unit, (steps, made) = "epochs", _by_epoch(machine)
+            unit, history = "epochs", machine.history_
+            steps, made = np.append(0, history["epoch"]), np.append(0, np.cumsum(history["mistakes"]))
         else:
             unit, (steps, made) = "rows looked at", _by_update(machine, len(members))
         bound, meaning = run_bound(estimator, machine, part, signs)
@@ -160,50 +136,35 @@ class MistakesDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        from matplotlib.ticker import MaxNLocator
-
-        self.ax_ = ax = axes(ax, figsize=(7.0, 4.2))
+        self.ax_ = ax = curve_axes(ax)
         total = int(self.mistakes[-1])
-        far = math.isfinite(self.bound) and self.bound > FAR * max(total, 1)
+        far = math.isfinite(self.bound) and self.bound > LOG_AXIS_RATIO * max(total, 1)
         first = 1 if far and total > 0 else 0  # no mistakes have no logarithm
-        some = np.unique(np.linspace(first, len(self.steps) - 1, CORNERS).astype(int))
-        few = self.unit == "epochs" and len(self.steps) <= 50
-        (self.mistakes_,) = ax.plot(
-            self.steps[some],
-            self.mistakes[some],
-            color=COLOURS[0],
-            lw=1.8,
-            marker="o" if few else "",
-            ms=4,
-            drawstyle="default" if self.unit == "epochs" else "steps-post",
-            label=f"mistakes: {total:,}",
-        )
+        some = np.unique(np.linspace(first, len(self.steps) - 1, DRAWN_CORNERS).astype(int))
+        epochs = self.unit == "epochs"
+        look: dict[str, Any] = {"color": COLOURS[0], "lw": 1.8, "ms": 4}
+        look["marker"] = "o" if epochs and len(self.steps) <= MARKED_EPOCHS else ""
+        look["drawstyle"] = "default" if epochs else "steps-post"
+        (self.mistakes_,) = ax.plot(self.steps[some], self.mistakes[some], **look)
+        self.mistakes_.set_label(f"mistakes: {total:,}")
         self.bound_: Any = None
         if math.isfinite(self.bound):
-            label = f"{textwrap.fill(self.meaning, WIDTH)}:\nat most {_count(self.bound)}"
+            label = f"{textwrap.fill(self.meaning, KEY_LETTERS)}:\nat most {_count(self.bound)}"
             self.bound_ = ax.axhline(self.bound, color=COLOURS[1], lw=1.8, ls="--", label=label)
         else:
-            ax.plot([], [], " ", label=textwrap.fill(f"no bound: {self.meaning}", WIDTH))
+            ax.plot([], [], " ", label=textwrap.fill(f"no bound: {self.meaning}", KEY_LETTERS))
         if far:
             ax.set_yscale("log")
             ax.set_ylim(0.8, self.bound * (self.bound / 0.8) ** 0.06)
         else:
             top = max(total, self.bound if math.isfinite(self.bound) else 0.0, 1.0)
             ax.set_ylim(0.0, 1.08 * top)
-            ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+            count_axis(ax.yaxis, 10)
         ax.set_xlim(0, max(1.02 * float(self.steps[-1]), 1.0))
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        ax.set_xlabel(self.unit)
+        count_axis(ax.xaxis)
         ax.set_ylabel("mistakes so far")
-        title(ax, self.title)
-        ax.grid(alpha=0.25)
-        key(ax)
+        finish_curves(ax, self.title, self.unit)
         return self
-
-
-def _by_epoch(machine: Any) -> tuple[np.ndarray, np.ndarray]:
-    history = machine.history_
-    return np.append(0, history["epoch"]), np.append(0, np.cumsum(history["mistakes"]))
 
 
 def _by_update(machine: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:

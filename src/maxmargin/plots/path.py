@@ -10,49 +10,45 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
-from maxmargin.plots.style import BLACK, TRAINING, VALIDATION, axes, key, title
+from maxmargin.plots.style import BLACK, TRAINING, VALIDATION, curve_axes, finish_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # An axis of errors that begins at 0, and shows small ones also where one of them is large.
 
-WIDE = 8.0  # times the least error but zero, at which the largest one would hide it
-LEAST = 0.02  # of an axis
+HIDING_RATIO = 8.0  # times the least error but zero, at which the largest one would hide it
+LOWEST_TOP = 0.02  # of an axis
 TICKS = (0.0, *(m * 10.0**e for e in range(-5, 0) for m in (1, 2, 5)), 1.0)
-APART = 0.1  # of the axis, between two ticks
+TICK_DISTANCE = 0.1  # of the axis, between two ticks
 
 
 def scale_errors(ax: Axes, *curves: np.ndarray) -> None:
     """Begin the axis at 0 and end it above the curves; by square roots if they differ a lot."""
     shown = np.concatenate(curves)
     shown = shown[~np.isnan(shown)]
-    top = min(1.02, 1.1 * max(float(shown.max(initial=0.0)), LEAST))
+    top = min(1.02, 1.1 * max(float(shown.max(initial=0.0)), LOWEST_TOP))
     label = "share of rows misclassified"
     some = shown[shown > 0]
-    if len(some) and some.max() > WIDE * some.min():
+    if len(some) and some.max() > HIDING_RATIO * some.min():
         label = "share misclassified (√ scale)"
-        ax.set_yscale("function", functions=(_root, np.square))
+        ax.set_yscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
         ticks = _ticks(top)
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_ylim(0.0, top)
     ax.set_ylabel(label)
 
 
-def _root(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.sqrt(np.maximum(x, 0.0)))
-
-
 def _ticks(top: float) -> list[float]:
     """Round numbers up to the top, each far enough from the last."""
     kept = [0.0]
     for tick in (t for t in TICKS if t <= top):
-        if np.sqrt(tick) - np.sqrt(kept[-1]) >= APART * np.sqrt(top):
+        if np.sqrt(tick) - np.sqrt(kept[-1]) >= TICK_DISTANCE * np.sqrt(top):
             kept.append(tick)
     return kept
 
 
-PALE = "#F9E5D8"  # the colour of the validation curve, thinned
+BAND_COLOUR = "#F9E5D8"  # the colour of the validation curve, thinned
 TIE = 1e-12  # means that differ by less are equal but for rounding
 
 
@@ -163,7 +159,7 @@ class PathDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = axes(ax, figsize=(7.0, 4.2))
+        self.ax_ = ax = curve_axes(ax)
         self.training_: Any = None
         self.validation_: Any = None
         self.band_: Any = None
@@ -176,7 +172,7 @@ class PathDisplay:
             self.validation_.set_label(self.names[1])
         if len(self.folds) > 1:
             low, high = self.folds.min(axis=0), self.folds.max(axis=0)
-            self.band_ = ax.fill_between(self.Cs, low, high, color=PALE, lw=0, zorder=0.5)
+            self.band_ = ax.fill_between(self.Cs, low, high, color=BAND_COLOUR, lw=0, zorder=0.5)
             self.band_.set_label("lowest to highest fold")
         ax.set_xscale("log")
         self._draw_chosen(ax)
@@ -184,10 +180,7 @@ class PathDisplay:
             scale_errors(ax, *self.folds, *([] if self.training is None else [self.training]))
         else:
             ax.set_ylabel(self.measure)
-        ax.set_xlabel("C, the price of slack")
-        title(ax, self.title)
-        ax.grid(alpha=0.25)
-        key(ax)
+        finish_curves(ax, self.title, "C, the price of slack")
         return self
 
     def _draw_chosen(self, ax: Axes) -> None:

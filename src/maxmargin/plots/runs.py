@@ -73,6 +73,12 @@ def weight_names(points: Points) -> tuple[str, ...]:
     )
 
 
+def set_square(ax: Axes, r: float, names: Sequence[str]) -> None:
+    """Show the square of half width r around the origin, with these names of the axes."""
+    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=names[0], ylabel=names[1])
+    ax.set_aspect("equal", adjustable="box")
+
+
 def _with_bias(given: str) -> InputError:
     return InputError(
         "w-space is drawn for planes through the origin in two features. "
@@ -83,6 +89,7 @@ def _with_bias(given: str) -> InputError:
 
 # Arrows in the space of weights: the path of w, step by step, and w itself.
 
+LINE_STYLES = ("-", "--")  # of the class +1, and of the other
 ARROW_STEPS = 60  # of a path, up to which each is an arrow
 DRAWN_STEPS = 500  # at most: more would cover the picture
 

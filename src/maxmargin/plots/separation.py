@@ -11,32 +11,9 @@ import numpy as np
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.witness import Witness
-from maxmargin.plots.artists import (
-    Zoom,
-    along_boundary,
-    cut_words,
-    draw_circles,
-    draw_points,
-    draw_slab,
-    draw_zoom,
-    label_words,
-    zoom_if_thin,
-)
-from maxmargin.plots.data import View, choose_view, lanes, read_points
-from maxmargin.plots.geometry import Frame, frame_points
-from maxmargin.plots.style import (
-    BLACK,
-    COLOURS,
-    ClassStyle,
-    axes,
-    caption,
-    class_styles,
-    key,
-    plain,
-    point_size,
-    scatter,
-    settle,
-)
+from maxmargin.plots import artists, style
+from maxmargin.plots.data import View, choose_view, place_points, read_points
+from maxmargin.plots.style import BLACK, COLOURS, ClassStyle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,12 +46,12 @@ def through_origin(witness: Witness | None) -> bool:
     return bool(sum(witness.positive_weights) != 1 or sum(witness.negative_weights) != 1)
 
 
-def draw_hull(ax: Axes, corners: np.ndarray, style: ClassStyle, line: str) -> Any:
+def draw_hull(ax: Axes, corners: np.ndarray, look: ClassStyle, line: str) -> Any:
     """Outline a hull and shade it."""
     closed = np.vstack([corners, corners[:1]])
-    (outline,) = ax.plot(*closed.T, color=style.colour, lw=1.5, ls=line, zorder=1)
+    (outline,) = ax.plot(*closed.T, color=look.colour, lw=1.5, ls=line, zorder=1)
     if len(corners) > 2:
-        ax.fill(*corners.T, color=style.colour, alpha=0.10, lw=0, zorder=0)
+        ax.fill(*corners.T, color=look.colour, alpha=0.10, lw=0, zorder=0)
     return outline
 
 
@@ -97,7 +74,7 @@ def hull(flat: np.ndarray) -> np.ndarray:
 
 
 @dataclass(repr=False)
-class SeparabilityDisplay:
+class SeparabilityDisplay(artists.PlanePicture):
     """The proof of a verdict: a plane with its margin, or the rows whose means are the same point.
 
     Made by :meth:`from_verdict`. Separable: the plane, its edges at the distance of the certified margin
@@ -149,7 +126,6 @@ class SeparabilityDisplay:
     near: np.ndarray  # separable: the nearest row of each side, as numbers of X
     common: np.ndarray | None  # where the common point is drawn
     largest: np.ndarray  # the largest |x| of each feature: smaller differences may be rounding
-    line: bool = False  # one feature: the second coordinate tells the sides apart, and means nothing
 
     @classmethod
     def from_verdict(
@@ -185,14 +161,6 @@ class SeparabilityDisplay:
                 f"Got {type(verdict).__name__} instead. Choose one: verdict.rest[label] or "
                 "verdict.pairs[label, label]."
             )
-        return cls._read(verdict, X, y, features, at).plot(ax)
-
-    @classmethod
-    def _read(cls, verdict: Verdict, X: Any, y: Any, features: Any, at: Any) -> Self:
-        """Read the data of a verdict and choose the view.
-
-        Without a plane the projection is on the line between the means of the sides.
-        """
         points = read_points(X, y)
         if points.X.shape[1] != len(verdict.features):
             raise InputError(
@@ -202,12 +170,10 @@ class SeparabilityDisplay:
         rows, signs = _find_sides(verdict, points.classes[points.codes])
         part = points.X[rows]
         w = verdict.w
-        if w is None:
+        if w is None:  # the projection is on the line between the means
             w = part[signs > 0].mean(axis=0) - part[signs < 0].mean(axis=0)
         view = choose_view(part, w, features, at, verdict.features)
-        flat, line = view.flat(part), part.shape[1] == 1
-        if line:
-            flat[:, 1] = lanes((signs > 0).astype(np.intp), 2)
+        flat = place_points(view, part, (signs > 0).astype(np.intp), 2)
         common = None
         if verdict.witness is not None:
             common = view.flat(np.asarray(verdict.witness.point, dtype=np.float64)[None])[0]
@@ -215,56 +181,44 @@ class SeparabilityDisplay:
         if verdict.margin is not None and verdict.b is not None:
             f = signs * (part @ w + verdict.b)
             near = rows[[int(np.argmin(np.where(signs == side, f, np.inf))) for side in (-1, 1)]]
-        return cls(verdict, flat, rows, signs, view, near, common, np.abs(part).max(axis=0), line)
+        largest = np.abs(part).max(axis=0)
+        return cls(verdict, flat, rows, signs, view, near, common, largest).plot(ax)
 
     @np.errstate(over="ignore")  # an end that is infinitely far is not in the picture
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         nothing: Any = None
-        self.plane_ = self.slab_ = self.nearest_ = self.on_plane_ = nothing
-        self.common_ = self.inset_ax_ = self.caption_ = nothing
+        self.plane_ = self.slab_ = self.nearest_ = self.on_plane_ = self.common_ = nothing
         self.lines_: list[Any] = []
         self.edges_: list[Any] = []
         self.hulls_: dict[Hashable, Any] = {}
         self.witness_: dict[Hashable, Any] = {}
-        self.frame, zoom = self._frame()
-        self.box, self.equal = self.frame.box, self.frame.equal
-        new = ax is None
-        self.ax_ = ax = axes(ax)
-        styles = class_styles([self._name(-1), self._name(1)])
+        verdict, view = self.verdict, self.view
+        shown = self.flat if self.common is None else np.vstack([self.flat, self.common])
+        if through_origin(verdict.witness):
+            shown = np.vstack([shown, self._origin()])
+        slab = None if verdict.margin is None or view.sliced else self._plane()
+        ax = self._open(ax, shown, self.largest, slab)
+        styles = style.class_styles([self._name(-1), self._name(1)])
         codes = (self.signs > 0).astype(np.intp)
-        faint = 0.55 if self.verdict.witness is not None and len(self.flat) > 30 else 1.0
-        self.points_ = draw_points(ax, self.flat, codes, styles, opacity=faint)
-        if self.verdict.w is not None:
+        faint = 0.55 if verdict.witness is not None and len(self.flat) > 30 else 1.0
+        self.points_ = artists.draw_points(ax, self.flat, codes, styles, opacity=faint)
+        if verdict.w is not None:
             self._draw_plane(ax)
-        if self.verdict.witness is not None:
+        if verdict.witness is not None:
             self._draw_witness(ax, styles)
         self._draw_marks(ax)
-        mean = self.verdict.w is None and self.view.projected
-        self.frame.apply(ax, ("from mean to mean" if mean else self.view.names[0], self.view.names[1]))
-        ax.set_title(f"{self.verdict.kind.capitalize()} ({self.verdict.statistical_name})")
-        if self.view.sliced and self.verdict.w is not None:  # hulls are not cut: they are hulls here too
-            self.caption_ = caption(ax, plain(cut_words(self.view)[1]))
-        key(ax)
-        if zoom is not None:
-            near = np.isin(self.rows, self.near).astype(np.float64)
-            place, title = along_boundary(self.flat, *self._plane(), self.box), "slab, in margins"
-            self.inset_ax_ = draw_zoom(ax, zoom, place, codes, styles, alpha=near, title=title)
-        self.frame.fit(ax) if new else settle(ax)
+        across, words = artists.cut_words(view)
+        across = "from mean to mean" if verdict.w is None and view.projected else across
+        words = "" if verdict.w is None else words  # hulls are not cut: they are hulls in a slice too
+        heading = f"{verdict.kind.capitalize()} ({verdict.statistical_name})"
+        near = np.isin(self.rows, self.near).astype(np.float64)
+        self._close(heading, across, words, codes, styles, alpha=near, title="slab, in margins")
         return self
 
     def _name(self, side: int) -> Hashable:
         label = self.verdict.positive if side > 0 else self.verdict.negative
         return "all others" if side < 0 and label is None else label
-
-    def _frame(self) -> tuple[Frame, Zoom | None]:
-        shown = self.flat if self.common is None else np.vstack([self.flat, self.common])
-        if through_origin(self.verdict.witness):
-            shown = np.vstack([shown, self._origin()])
-        frame = frame_points(shown, self.view, self.largest)
-        if self.verdict.margin is not None and not self.view.sliced:
-            return zoom_if_thin(self.flat, *self._plane(), frame)
-        return frame, None
 
     def _origin(self) -> np.ndarray:
         return np.asarray(self.view.flat(np.zeros((1, len(self.view.at))))[0])
@@ -287,7 +241,7 @@ class SeparabilityDisplay:
         apart, margin = self.verdict.separable, self.verdict.margin
         name = "w·x + b = 0" if apart else "weak plane: no row on a wrong side"
         edge = f"margin {margin[0]:.4g} (certified)" if margin is not None else ""
-        parts = draw_slab(ax, v, c, self.box, (name, edge), edges=margin is not None)
+        parts = artists.draw_slab(ax, v, c, self.box, (name, edge), edges=margin is not None)
         self.plane_, self.edges_, self.slab_ = parts
         if self.plane_ is not None and not apart:
             self.plane_.set_zorder(3.7)  # hulls that touch do so along the weak plane
@@ -301,8 +255,8 @@ class SeparabilityDisplay:
             self.on_plane_ = self._ring(ax, on, f"rows on the plane: {len(on):,}")
 
     def _ring(self, ax: Axes, rows: np.ndarray, label: str) -> Any:
-        area = point_size(len(self.flat))[0] + 1.6 * RING_AREA * min(1.0, 12.0 / len(rows)) ** 0.5
-        rings = draw_circles(ax, self._where(rows), area, label)
+        area = style.point_size(len(self.flat))[0] + 1.6 * RING_AREA * min(1.0, 12.0 / len(rows)) ** 0.5
+        rings = artists.draw_circles(ax, self._where(rows), area, label)
         rings.set(linewidths=1.3, zorder=5)
         return rings
 
@@ -322,21 +276,21 @@ class SeparabilityDisplay:
             (-1, "--", witness.negative, witness.negative_weights),
             (1, "-", witness.positive, witness.positive_weights),
         )
-        for style, (side, way, rows, weights) in zip(styles, sides, strict=True):
+        for look, (side, way, rows, weights) in zip(styles, sides, strict=True):
             if not sums:
-                self.hulls_[style.label] = draw_hull(ax, self._hull(side), style, way)
+                self.hulls_[look.label] = draw_hull(ax, self._hull(side), look, way)
             if len(rows):
                 shares = np.array([float(weight) for weight in weights])
                 centre = origin if sums else self.common
-                self._draw_rows(ax, self._where(rows), shares, style, centre)
+                self._draw_rows(ax, self._where(rows), shares, look, centre)
         if sums:
             ax.plot(*origin, "+", color=BLACK, ms=12, mew=1.6, label="origin", zorder=6)
-        self.common_ = scatter(ax, self.common[None], s=260, marker="*", c=COLOURS[4], zorder=7)
+        self.common_ = style.scatter(ax, self.common[None], s=260, marker="*", c=COLOURS[4], zorder=7)
         self.common_.set(edgecolors=BLACK, linewidths=1.0)
         self.common_.set_label("equal weighted sums" if sums else "common point of the hulls")
 
     def _draw_rows(
-        self, ax: Axes, places: np.ndarray, weights: np.ndarray, style: ClassStyle, centre: np.ndarray
+        self, ax: Axes, places: np.ndarray, weights: np.ndarray, look: ClassStyle, centre: np.ndarray
     ) -> None:
         """Draw the witness of one side, its areas in proportion to the weights, joined to a centre."""
         from matplotlib.collections import LineCollection
@@ -345,19 +299,19 @@ class SeparabilityDisplay:
         # rows of touching classes have a ring around them
         largest = WITNESS_AREA if self.verdict.kind == "overlapping" else RING_AREA
         areas = SMALLEST_WITNESS + largest * weights
-        shown = scatter(ax, places, s=areas, c=style.colour, marker=style.marker, zorder=4)
+        shown = style.scatter(ax, places, s=areas, c=look.colour, marker=look.marker, zorder=4)
         shown.set(alpha=0.8, edgecolors=BLACK, linewidths=1.3)  # the same row may stand in both classes
-        shown.set_label(label_words(f"witness of {style.label}") + "\n(area ∝ weight)")
-        self.witness_[style.label] = shown
+        shown.set_label(artists.label_words(f"witness of {look.label}") + "\n(area ∝ weight)")
+        self.witness_[look.label] = shown
         if len(places) <= WITNESS_LINES:
             segments = [np.array([place, centre]) for place in places]
-            bundle = LineCollection(segments, colors=style.colour, linewidths=1.6, zorder=3.5)
+            bundle = LineCollection(segments, colors=look.colour, linewidths=1.6, zorder=3.5)
             bundle.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
             self.lines_.append(ax.add_collection(bundle))
 
     def _hull(self, side: int) -> np.ndarray:
         mine = self.flat[self.signs == side]
-        if not self.line:
+        if not self.frame.lanes:
             return hull(mine)
         x = mine[:, 0]  # the hull of numbers is an interval: drawn at the foot of the lane
         return np.array([[x.min(), 0.08 * side], [x.max(), 0.08 * side]])

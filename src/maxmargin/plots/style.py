@@ -29,6 +29,8 @@ VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}
 CROWD = 2_000  # points beyond which they are small and see-through
 KEY_LETTERS = 34  # in a line of a key
 ENTRY_LINES = 4  # of one entry of a key
+LONG_KEY = 12  # entries, beyond which a key below stands in three columns of short lines
+LONG_KEY_LETTERS = 18
 LAYOUT_PASSES = 5
 CAPTION_LETTERS = 62  # in a line of a caption
 
@@ -69,6 +71,26 @@ def axes(ax: Axes | None = None, **options: Any) -> Axes:
     options.setdefault("layout", "constrained")
     _, made = pyplot().subplots(**options)
     return made  # type: ignore[no-any-return]
+
+
+def curve_axes(ax: Axes | None) -> Axes:
+    """The axes given, or new ones of the shape of a curve."""
+    return axes(ax, figsize=(7.0, 4.2))
+
+
+def finish_curves(ax: Axes, heading: str, across: str) -> None:
+    """Write the title and the name of the first axis, and explain the curves."""
+    ax.set_xlabel(across)
+    title(ax, heading)
+    ax.grid(alpha=0.25)
+    key(ax)
+
+
+def count_axis(axis: Any, ticks: int = 6) -> None:
+    """Set at most so many intervals between ticks, at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(ticks, integer=True, min_n_ticks=1))
 
 
 def point_size(n: int) -> tuple[float, float]:
@@ -169,6 +191,8 @@ def key_below(
     if not handles:
         return
     labels = [str(handle.get_label()) for handle in handles]
+    if len(labels) > LONG_KEY:
+        columns, labels = 3, [textwrap.fill(label, LONG_KEY_LETTERS) for label in labels]
     if columns is None:
         longest = max(len(line) for label in labels for line in label.splitlines())
         columns = int(_width(ax) / max(ENTRY_WIDTH, 0.45 + 0.075 * longest))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,264 +17,20 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_choice, check_number
 from maxmargin.estimators.hard_margin import HardMarginSVC
+from maxmargin.plots import style
 from maxmargin.plots.data import Points, read_points
-from maxmargin.plots.geometry import CONE, NEAR, Face, box_line, cut_body, cut_polygon, least_first
-from maxmargin.plots.runs import weight_names
-from maxmargin.plots.style import (
-    BLACK,
-    COLOURS,
-    GREY,
-    axes,
-    is_narrow,
-    key,
-    key_below,
-    name_axes,
-    solid_axes,
-    solids,
-    title,
-)
-from maxmargin.plots.wspace import LINE_STYLES
+from maxmargin.plots.geometry import CONE, ON_PLANE, Face, box_line, cut_body, cut_polygon, least_first
+from maxmargin.plots.runs import LINE_STYLES, weight_names
+from maxmargin.plots.style import BLACK, COLOURS, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The hard-margin problem as a region in (w₁, w₂, b): its constraints, which matter, its optimum.
-
-MOST = 8  # rows that are drawn, each in its own colour
-
-
-@dataclass(frozen=True)
-class WeightSpace:
-    """Training points of two classes in two features, and the optimum with its multipliers."""
-
-    points: Points
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-
-    @cached_property
-    def constraints(self) -> np.ndarray:
-        """a_i = y_i (x_i, 1), one per row: feasible are the z = (w₁, w₂, b) with a_i·z ≥ 1."""
-        padded = np.column_stack([self.points.X, np.ones(len(self.points.X))])
-        return np.asarray(self.points.signs[:, None] * padded)
-
-    @cached_property
-    def box(self) -> np.ndarray:
-        """[low, high] of w₁, w₂ and b: the axis w = 0, the optimum, and as far again beyond it."""
-        length = 1.25 * float(np.linalg.norm(self.w))
-        # at 2w all b from 2b − 1 to 2b + 1 are feasible
-        heights = [0.0, self.b, 2 * self.b - 1, 2 * self.b + 1]
-        room = 0.08 * (max(heights) - min(heights))
-        sides = [[w - length, w + length] for w in self.w]
-        return np.array([*sides, [min(heights) - room, max(heights) + room]])
-
-    @cached_property
-    def faces(self) -> list[Face]:
-        """The sides of the feasible region, as far as it is in the box."""
-        return cut_body(self.constraints, self.box)
-
-    @cached_property
-    def rows(self) -> np.ndarray:
-        """The rows that matter: those that bound the region in the box, of the support first."""
-        bounding = {tag for tag, _ in self.faces if tag >= 0}
-        support = set(np.flatnonzero(self.alpha > 1e-9 * self.alpha.max()).tolist())
-        first = sorted(bounding & support, key=lambda row: (-self.alpha[row], row))
-        near = sorted(bounding - support, key=self._value)
-        return np.array([*first, *near][:MOST], dtype=np.int64)
-
-    @property
-    def tidy(self) -> np.ndarray:
-        """The weights and the bias for a title: what rounding left of a zero is a zero."""
-        z = np.append(self.w, self.b)
-        return np.where(np.abs(z) > 1e-12 * np.append([np.abs(self.w).max()] * 2, 1.0), z, 0.0)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the axes."""
-        return (*weight_names(self.points), "b")
-
-    def look(self, row: int) -> tuple[str, str]:
-        """The colour of a row, and the way of its line: by class."""
-        place = sorted(self.rows.tolist()).index(row)
-        return COLOURS[place % len(COLOURS)], LINE_STYLES[1 - int(self.points.codes[row])]
-
-    def row_name(self, *rows: int) -> str:
-        """Rows of one class in the key."""
-        label = self.points.labels[self.points.codes[rows[0]]]
-        return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}: {label}"
-
-    def _value(self, row: int) -> float:
-        return float(self.constraints[row] @ [*self.w, self.b])
-
-
-# Weight space in three dimensions: each row a plane, the feasible region behind all of them.
-
-PLANES = 6  # rows that are drawn, at most
-
-
-class PlaneArtists(NamedTuple):
-    """The planes by row, the feasible region, the optimum, and where ‖w‖ is as there."""
-
-    planes: dict[int, Any]
-    region: Any
-    optimum: Any
-    rim: Any
-
-
-def draw_planes(ax: Any, space: WeightSpace) -> PlaneArtists:
-    """Draw the constraint planes, the feasible region, and the optimum nearest to the axis w = 0."""
-    shape, box = solids().Poly3DCollection, space.box
-    planes: dict[int, Any] = {}
-    for row in sorted(space.rows[:PLANES].tolist()):
-        sheet = [corners for tag, corners in cut_body(space.constraints[[row]], box) if tag == 0]
-        if not sheet:  # it passes by the picture
-            continue
-        colour, way = space.look(row)
-        planes[int(row)] = plane = shape(sheet, alpha=0.16, facecolors=colour)
-        plane.set(edgecolors=colour, linewidths=1.0, linestyles=way)
-        ax.add_collection3d(plane)
-        ax.plot([], [], [], color=colour, ls=way, lw=2, label=space.row_name(row))
-    region = None
-    if space.faces:
-        region = shape(_even([ring for _, ring in space.faces]), facecolors=CONE, alpha=0.4)
-        region.set(edgecolors=BLACK, linewidths=0.7)
-        ax.add_collection3d(region)
-        ax.plot([], [], [], "s", color=CONE, ms=9, label="feasible")
-    optimum, rim = _draw_optimum(ax, space)
-    ax.set(xlim=box[0], ylim=box[1], zlim=box[2])
-    name_axes(ax, space.names)
-    at = ", ".join(f"{v:.3g}" for v in space.tidy).replace("-", "−")
-    title(ax, f"Weight space\noptimum ({at})")
-    ax.set_box_aspect((1, 1, 1), zoom=0.85 if is_narrow(ax) else 0.95)
-    ax.view_init(elev=18, azim=_azimuth(space.w))
-    return PlaneArtists(planes, region, optimum, rim)
-
-
-def _draw_optimum(ax: Any, space: WeightSpace) -> tuple[Any, Any]:
-    """The optimum, its distance from the axis w = 0, and the circle of that distance."""
-    w, b = space.w, space.b
-    ax.plot([0, 0], [0, 0], space.box[2], color=GREY, lw=1.2, ls=":", label="w = 0")
-    length, turn = float(np.linalg.norm(w)), np.linspace(0, 2 * np.pi, 121)
-    ring = length * np.cos(turn), length * np.sin(turn)
-    (rim,) = ax.plot(*ring, b, color=BLACK, ls="--", lw=1.0, label=f"‖w‖ = {length:.3g}")
-    ax.plot([0, w[0]], [0, w[1]], [b, b], color=BLACK, lw=1.2)
-    (optimum,) = ax.plot(*([c] for c in (*w, b)), "*", color=BLACK, ms=13)
-    optimum.set(label="optimum", zorder=10)
-    return optimum, rim
-
-
-def _azimuth(w: np.ndarray) -> float:
-    """Look from the side of the axis w = 0, off the direction of w, and along no axis."""
-    wanted = float(np.degrees(np.arctan2(-w[1], -w[0]))) + 50.0
-    diagonal = 90.0 * np.floor(wanted / 90.0) + 45.0
-    return float(diagonal + np.clip(wanted - diagonal, -15.0, 15.0))
-
-
-def _even(rings: list[np.ndarray]) -> list[np.ndarray]:
-    """Rings of as many corners each: matplotlib fills up shorter ones with whatever is in memory."""
-    most = max(map(len, rings))
-    return [np.vstack([ring, np.repeat(ring[-1:], most - len(ring), axis=0)]) for ring in rings]
-
-
-# A section of weight space at one w₁: lines in (w₂, b), the feasible part, and where ‖w‖ is least.
-
-SAME = 1e-6  # of the picture, between lines that look like one
-WIDER = 5  # times a section is doubled in search of something feasible
-
-
-class SectionArtists(NamedTuple):
-    """The lines by row, the feasible part, the optimum or the nearest weights, and the rim."""
-
-    planes: dict[int, Any]
-    region: Any
-    optimum: Any
-    nearest: Any
-    rim: Any
-
-
-def draw_section(ax: Axes, space: WeightSpace, w1: float) -> SectionArtists:
-    """Draw the section at w1, with the optimum if it lies there."""
-    A = space.constraints
-    A, c = A[:, 1:], A[:, 0] * w1 - 1.0  # feasible: A (w₂, b) + c ≥ 0
-    box, corners = _frame(space, A, c)
-    region = None
-    if len(corners):
-        (region,) = ax.fill(*corners.T, color=CONE, lw=0, label="feasible", zorder=0)
-    lines = _draw_lines(ax, space, A, c, box)
-    rim = _draw_rim(ax, float(space.w @ space.w), w1)
-    optimum = nearest = None
-    if abs(w1 - space.w[0]) <= NEAR * float(np.linalg.norm(space.w)):
-        (optimum,) = ax.plot(space.w[1], space.b, "*", color=BLACK, ms=14, label="optimum", zorder=5)
-    elif len(corners):
-        point = least_first(corners)
-        label = f"least ‖w‖ here: {float(np.hypot(w1, point[0])):.3g}"
-        (nearest,) = ax.plot(*point, "D", mfc="white", mec=BLACK, ms=8, label=label, zorder=5)
-    first, across, up = space.names
-    ax.set(xlim=box[0], ylim=box[1], xlabel=across, ylabel=up)
-    at = float(space.tidy[0]) if w1 == space.w[0] else w1
-    title(
-        ax,
-        f"Section at {first} = {at:.4g}".replace("-", "−")
-        + ("" if len(corners) else ": nothing feasible here"),
-    )
-    return SectionArtists(lines, region, optimum, nearest, rim)
-
-
-def _draw_lines(
-    ax: Axes, space: WeightSpace, A: np.ndarray, c: np.ndarray, box: np.ndarray
-) -> dict[int, Any]:
-    """The lines by row; rows that meet the section in the same line share it, and its entry."""
-    shared: list[tuple[np.ndarray, list[int]]] = []
-    for row in sorted(space.rows.tolist()):
-        ends = box_line(A[row], c[row], box)
-        if ends is None:
-            continue
-        place = np.array(ends) / np.ptp(box, axis=1)[:, None]
-        same = [rows for other, rows in shared if np.allclose(place, other, rtol=0, atol=SAME)]
-        same = [rows for rows in same if space.points.codes[rows[0]] == space.points.codes[row]]
-        same[0].append(row) if same else shared.append((place, [row]))
-    lines: dict[int, Any] = {}
-    for _, rows in shared:
-        colour, way = space.look(rows[0])
-        ends = box_line(A[rows[0]], c[rows[0]], box)
-        assert ends is not None  # as above
-        (line,) = ax.plot(*ends, color=colour, ls=way, lw=1.8, label=space.row_name(*rows), zorder=2)
-        lines.update(dict.fromkeys(rows, line))
-    return lines
-
-
-def _draw_rim(ax: Axes, square: float, w1: float) -> Any:
-    """Two lines where ‖w‖² is as at the optimum, if the section is near enough."""
-    across = square - w1 * w1
-    if across < -NEAR * square:
-        return None
-    half = max(across, 0.0) ** 0.5
-    look: dict[str, Any] = {"color": BLACK, "ls": ":", "lw": 1.0, "zorder": 1}
-    return [ax.axvline(half, label=f"‖w‖ = {square**0.5:.3g}", **look), ax.axvline(-half, **look)]
-
-
-def _frame(space: WeightSpace, A: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What a section shows, and the corners of its feasible part.
-
-    It is wider than the usual box if that part is far away, and closer if it is small and all in
-    view.
-    """
-    box = space.box[1:]
-    corners = cut_polygon(A, c, box)
-    for _ in range(WIDER):
-        if len(corners):
-            break
-        box = box + np.outer(np.ptp(box, axis=1), [-0.5, 0.5])
-        corners = cut_polygon(A, c, box)
-    if len(corners):
-        low, high = corners.min(axis=0), corners.max(axis=0)
-        room = np.maximum(0.75 * (high - low), 0.05 * np.ptp(box, axis=1))  # not into rounding
-        if np.all(low - room > box[:, 0]) and np.all(high + room < box[:, 1]):
-            box = np.column_stack([low - room, high + room])
-    return box, corners
-
-
 KINDS = ("3d", "section")
+DRAWN_ROWS = 8  # each in its own colour
+DRAWN_PLANES = 6  # of them, in three dimensions
+SAME_LINE = 1e-6  # of the picture, between lines that look like one
+DOUBLINGS = 5  # of a section in search of something feasible
 
 
 @dataclass(repr=False)
@@ -313,7 +69,10 @@ class WeightSpaceDisplay:
     [0, 1, 2]
     """
 
-    space: WeightSpace
+    points: Points
+    w: np.ndarray  # the optimum
+    b: float
+    alpha: np.ndarray
 
     @classmethod
     def from_estimator(
@@ -359,44 +118,189 @@ class WeightSpaceDisplay:
                 f"X must be the {len(estimator.dual_)} training rows. Got {len(points.X)} rows instead."
             )
         w, b = estimator.coef_[0], float(estimator.intercept_[0])
-        return cls(WeightSpace(points, w, b, estimator.dual_)).plot(ax, kind, w1)
+        return cls(points, w, b, estimator.dual_).plot(ax, kind, w1)
 
-    @property
+    @cached_property
     def constraints(self) -> np.ndarray:
         """a_i = y_i (x_i, 1), one per row: feasible are the z = (w₁, w₂, b) with a_i·z ≥ 1."""
-        return self.space.constraints
+        padded = np.column_stack([self.points.X, np.ones(len(self.points.X))])
+        return np.asarray(self.points.signs[:, None] * padded)
 
-    @property
+    @cached_property
     def box(self) -> np.ndarray:
-        """[low, high] of w₁, w₂ and b in the picture."""
-        return self.space.box
+        """[low, high] of w₁, w₂ and b: the axis w = 0, the optimum, and as far again beyond it."""
+        length = 1.25 * float(np.linalg.norm(self.w))
+        # at 2w all b from 2b − 1 to 2b + 1 are feasible
+        heights = [0.0, self.b, 2 * self.b - 1, 2 * self.b + 1]
+        room = 0.08 * (max(heights) - min(heights))
+        sides = [[w - length, w + length] for w in self.w]
+        return np.array([*sides, [min(heights) - room, max(heights) + room]])
 
-    @property
+    @cached_property
+    def faces(self) -> list[Face]:
+        """The sides of the feasible region, as far as it is in the box."""
+        return cut_body(self.constraints, self.box)
+
+    @cached_property
     def rows(self) -> np.ndarray:
         """The rows that matter: those that bound the region in the box, of the support first."""
-        return self.space.rows
+        bounding = {row for row, _ in self.faces if row >= 0}
+        support = set(np.flatnonzero(self.alpha > 1e-9 * self.alpha.max()).tolist())
+        values = self.constraints @ [*self.w, self.b]
+        first = sorted(bounding & support, key=lambda row: (-self.alpha[row], row))
+        near = sorted(bounding - support, key=lambda row: float(values[row]))
+        return np.array([*first, *near][:DRAWN_ROWS], dtype=np.int64)
 
     def plot(self, ax: Axes | None = None, kind: str = "3d", w1: float | None = None) -> Self:
         """Draw on ``ax``, or on a new figure: the planes, or a section at ``w1``."""
         check_choice("kind", kind, KINDS)
-        self.nearest_: Any = None
-        shown: Any
+        nothing: Any = None
+        self.region_ = self.optimum_ = self.nearest_ = self.rim_ = nothing
+        self.planes_: dict[int, Any] = {}
         if kind == "section":
-            self.ax_ = ax = axes(ax)
-            at = float(self.space.w[0]) if w1 is None else check_number("w1", w1)
-            shown = draw_section(ax, self.space, at)
-            self.nearest_ = shown.nearest
-            key(ax)
-        else:
-            if w1 is not None:
-                raise InputError(
-                    f'w1 must be left out for kind="3d". Got {w1!r} instead. Use kind="section".'
-                )
-            self.ax_ = ax = solid_axes(ax, "3d", (7.0, 6.5))
-            shown = draw_planes(ax, self.space)
-            key_below(ax, drop=0.1)
-        self.planes_: dict[int, Any] = shown.planes
-        self.region_: Any = shown.region
-        self.optimum_: Any = shown.optimum
-        self.rim_: Any = shown.rim
+            self.ax_ = ax = style.axes(ax)
+            self._draw_section(ax, float(self.w[0]) if w1 is None else check_number("w1", w1))
+            style.key(ax)
+            return self
+        if w1 is not None:
+            raise InputError(
+                f'w1 must be left out for kind="3d". Got {w1!r} instead. Use kind="section".'
+            )
+        self.ax_ = ax = style.solid_axes(ax, "3d", (7.0, 6.5))
+        self._draw_solid(ax)
+        style.key_below(ax, drop=0.1)
         return self
+
+    def _draw_solid(self, ax: Any) -> None:
+        """Each row a plane, the feasible region behind them, the optimum nearest to the axis w = 0."""
+        shape, box = style.solids().Poly3DCollection, self.box
+        for row in sorted(self.rows[:DRAWN_PLANES].tolist()):
+            sheet = [corners for face, corners in cut_body(self.constraints[[row]], box) if face == 0]
+            if not sheet:  # it passes by the picture
+                continue
+            colour, line = self._look(row)
+            self.planes_[row] = plane = shape(sheet, alpha=0.16, facecolors=colour)
+            plane.set(edgecolors=colour, linewidths=1.0, linestyles=line)
+            ax.add_collection3d(plane)
+            ax.plot([], [], [], color=colour, ls=line, lw=2, label=self._row_name(row))
+        if self.faces:
+            rings = _same_length([ring for _, ring in self.faces])
+            self.region_ = shape(rings, facecolors=CONE, alpha=0.4)
+            self.region_.set(edgecolors=BLACK, linewidths=0.7)
+            ax.add_collection3d(self.region_)
+            ax.plot([], [], [], "s", color=CONE, ms=9, label="feasible")
+        self._draw_optimum(ax)
+        ax.set(xlim=box[0], ylim=box[1], zlim=box[2])
+        style.name_axes(ax, (*weight_names(self.points), "b"))
+        at = ", ".join(f"{v:.3g}" for v in self._tidy).replace("-", "−")
+        style.title(ax, f"Weight space\noptimum ({at})")
+        ax.set_box_aspect((1, 1, 1), zoom=0.85 if style.is_narrow(ax) else 0.95)
+        ax.view_init(elev=18, azim=_azimuth(self.w))
+
+    def _draw_optimum(self, ax: Any) -> None:
+        """The optimum, its distance from the axis w = 0, and the circle of that distance."""
+        w, b = self.w, self.b
+        ax.plot([0, 0], [0, 0], self.box[2], color=GREY, lw=1.2, ls=":", label="w = 0")
+        length, turn = float(np.linalg.norm(w)), np.linspace(0, 2 * np.pi, 121)
+        ring = length * np.cos(turn), length * np.sin(turn)
+        (self.rim_,) = ax.plot(*ring, b, color=BLACK, ls="--", lw=1.0, label=f"‖w‖ = {length:.3g}")
+        ax.plot([0, w[0]], [0, w[1]], [b, b], color=BLACK, lw=1.2)
+        (self.optimum_,) = ax.plot(*([c] for c in (*w, b)), "*", color=BLACK, ms=13)
+        self.optimum_.set(label="optimum", zorder=10)
+
+    def _draw_section(self, ax: Axes, w1: float) -> None:
+        """The section at w1: lines in (w₂, b), the feasible part, and where ‖w‖ is least."""
+        A, c = self.constraints[:, 1:], self.constraints[:, 0] * w1 - 1.0  # feasible: A (w₂, b) + c ≥ 0
+        box, corners = _section_box(A, c, self.box[1:])
+        if len(corners):
+            (self.region_,) = ax.fill(*corners.T, color=CONE, lw=0, label="feasible", zorder=0)
+        self._draw_lines(ax, A, c, box)
+        square = float(self.w @ self.w)
+        across = square - w1 * w1  # two lines where ‖w‖ is as at the optimum, if it is near enough
+        if across >= -ON_PLANE * square:
+            half, length = max(across, 0.0) ** 0.5, f"‖w‖ = {square**0.5:.3g}"
+            look: dict[str, Any] = {"color": BLACK, "ls": ":", "lw": 1.0, "zorder": 1}
+            self.rim_ = [ax.axvline(half, label=length, **look), ax.axvline(-half, **look)]
+        mark: dict[str, Any] = {"mec": BLACK, "ls": "", "zorder": 5}
+        if abs(w1 - self.w[0]) <= ON_PLANE * float(np.linalg.norm(self.w)):
+            mark |= {"marker": "*", "mfc": BLACK, "ms": 14, "label": "optimum"}
+            (self.optimum_,) = ax.plot(self.w[1], self.b, **mark)
+        elif len(corners):
+            point = least_first(corners)
+            least = f"least ‖w‖ here: {float(np.hypot(w1, point[0])):.3g}"
+            mark |= {"marker": "D", "mfc": "white", "ms": 8, "label": least}
+            (self.nearest_,) = ax.plot(*point, **mark)
+        first, across_name = weight_names(self.points)
+        ax.set(xlim=box[0], ylim=box[1], xlabel=across_name, ylabel="b")
+        at = float(self._tidy[0]) if w1 == self.w[0] else w1
+        heading = f"Section at {first} = {at:.4g}".replace("-", "−")
+        style.title(ax, heading if len(corners) else f"{heading}: nothing feasible here")
+
+    def _draw_lines(self, ax: Axes, A: np.ndarray, c: np.ndarray, box: np.ndarray) -> None:
+        """The lines by row; rows of a class that are the same line here share it, and its entry."""
+        shared: list[tuple[np.ndarray, list[int]]] = []
+        size, codes = np.ptp(box, axis=1)[:, None], self.points.codes
+        for row in sorted(self.rows.tolist()):
+            ends = box_line(A[row], c[row], box)
+            if ends is None:
+                continue
+            for other, rows in shared:
+                same = np.allclose((np.array(ends) - other) / size, 0.0, atol=SAME_LINE)
+                if same and codes[rows[0]] == codes[row]:
+                    rows.append(row)
+                    break
+            else:
+                shared.append((np.array(ends), [row]))
+        for line_ends, rows in shared:
+            colour, dashes = self._look(rows[0])
+            (line,) = ax.plot(*line_ends, color=colour, ls=dashes, lw=1.8, zorder=2)
+            line.set_label(self._row_name(*rows))
+            self.planes_.update(dict.fromkeys(rows, line))
+
+    @property
+    def _tidy(self) -> np.ndarray:
+        """The weights and the bias for a title: what rounding left of a zero is a zero."""
+        z = np.append(self.w, self.b)
+        return np.where(np.abs(z) > 1e-12 * np.append([np.abs(self.w).max()] * 2, 1.0), z, 0.0)
+
+    def _look(self, row: int) -> tuple[str, str]:
+        """The colour of a row, and the style of its line: by class."""
+        place = sorted(self.rows.tolist()).index(row)
+        return COLOURS[place % len(COLOURS)], LINE_STYLES[1 - int(self.points.codes[row])]
+
+    def _row_name(self, *rows: int) -> str:
+        """Rows of one class in the key."""
+        label = self.points.labels[self.points.codes[rows[0]]]
+        return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}: {label}"
+
+
+def _azimuth(w: np.ndarray) -> float:
+    """Look from the side of the axis w = 0, off the direction of w, and along no axis."""
+    wanted = float(np.degrees(np.arctan2(-w[1], -w[0]))) + 50.0
+    diagonal = 90.0 * np.floor(wanted / 90.0) + 45.0
+    return float(diagonal + np.clip(wanted - diagonal, -15.0, 15.0))
+
+
+def _same_length(rings: list[np.ndarray]) -> list[np.ndarray]:
+    """Rings of as many corners each: matplotlib fills up shorter ones with whatever is in memory."""
+    most = max(map(len, rings))
+    return [np.vstack([ring, np.repeat(ring[-1:], most - len(ring), axis=0)]) for ring in rings]
+
+
+def _section_box(A: np.ndarray, c: np.ndarray, box: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a section shows, and the corners of its feasible part.
+
+    It is wider than ``box`` if that part is far away, and closer if it is small and all in view.
+    """
+    corners = cut_polygon(A, c, box)
+    for _ in range(DOUBLINGS):
+        if len(corners):
+            break
+        box = box + np.outer(np.ptp(box, axis=1), [-0.5, 0.5])
+        corners = cut_polygon(A, c, box)
+    if len(corners):
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        room = np.maximum(0.75 * (high - low), 0.05 * np.ptp(box, axis=1))  # not into rounding
+        if np.all(low - room > box[:, 0]) and np.all(high + room < box[:, 1]):
+            box = np.column_stack([low - room, high + room])
+    return box, corners

@@ -14,37 +14,18 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace
+from maxmargin.plots import runs, style
 from maxmargin.plots.data import Points
 from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
-from maxmargin.plots.runs import (
-    draw_arrow,
-    draw_arrows,
-    draw_path,
-    read_flat,
-    read_path,
-    read_run,
-    trace_path,
-    weight_names,
-)
-from maxmargin.plots.style import (
-    BLACK,
-    COLOURS,
-    MARKERS,
-    axes,
-    key,
-    key_beside,
-    point_size,
-    pyplot,
-    scatter,
-    title,
-)
+from maxmargin.plots.runs import LINE_STYLES
+from maxmargin.plots.style import BLACK, COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURED_POINTS = 8  # up to which each has its own colour
 DRAWN_LINES = 120  # at most
-LINE_STYLES = ("-", "--")  # of the class +1, and of the other
+ORIGIN: dict[str, Any] = {"marker": "+", "color": BLACK, "ms": 9, "mew": 1.2, "zorder": 3}
 
 
 @dataclass(repr=False)
@@ -96,16 +77,16 @@ class WSpaceDisplay:
         ax: Axes | None = None,
     ) -> Self:
         """Draw the lines of the points X, y, and a path of weights of shape (steps, 2)."""
-        walked = read_path(path)
+        walked = runs.read_path(path)
         w = walked[-1] if len(walked) else None
-        return cls(read_flat(X, y, names=names), walked, w).plot(ax)
+        return cls(runs.read_flat(X, y, names=names), walked, w).plot(ax)
 
     @classmethod
     def from_trace(
         cls, trace: Trace, X: Any, y: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None
     ) -> Self:
         """Draw the path of a recorded run over the lines of its training points."""
-        return cls.from_points(X, y, trace_path(trace), names=names, ax=ax)
+        return cls.from_points(X, y, runs.trace_path(trace), names=names, ax=ax)
 
     @classmethod
     def from_estimator(
@@ -131,7 +112,7 @@ class WSpaceDisplay:
         ax : matplotlib Axes, optional
             Where to draw; default a new figure.
         """
-        points, path, w = read_run(estimator, X, y, names)
+        points, path, w = runs.read_run(estimator, X, y, names)
         return cls(points, path, w, f"w-space of {type(estimator).__name__}").plot(ax)
 
     @property
@@ -152,22 +133,23 @@ class WSpaceDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = axes(ax)
+        self.ax_ = ax = style.axes(ax)
         r = self.reach
         self.cone_: Any = draw_cone(ax, self.cone, r)
         self._draw_lines(ax, np.array([[-r, r], [-r, r]]))
         self.normals_: Any = self._draw_normals(ax, r)
-        self.path_: Any = draw_path(ax, self.path, BLACK)
+        self.path_: Any = runs.draw_path(ax, self.path, BLACK)
         self.weights_: Any = None
         if self.w is not None and np.any(self.w):
-            self.weights_ = draw_arrow(ax, (0, 0), self.w, "w")
-        _draw_square(ax, r, weight_names(self.points))
-        title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
-        key(ax)
+            self.weights_ = runs.draw_arrow(ax, (0, 0), self.w, "w")
+        ax.plot(0, 0, **ORIGIN)
+        runs.set_square(ax, r, runs.weight_names(self.points))
+        style.title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
+        style.key(ax)
         return self
 
     def _draw_lines(self, ax: Axes, box: np.ndarray) -> None:
-        few = len(self.points.X) <= COLOURED_POINTS
+        few, colours = len(self.points.X) <= COLOURED_POINTS, point_colours(self.points)
         bold: list[Any] = []
         self.lines_ = bold if few else self._draw_bundles(ax, box)
         for i in range(len(self.points.X)) if few else bounding_rows(self.normals):
@@ -175,7 +157,7 @@ class WSpaceDisplay:
             if ends is None:  # x = 0 is no line: no w has it right
                 continue
             code = self.points.codes[i]
-            (line,) = ax.plot(*ends, color=point_colours(self.points)[i], ls=LINE_STYLES[1 - code])
+            (line,) = ax.plot(*ends, color=colours[i], ls=LINE_STYLES[1 - code])
             line.set(lw=1.8, label=f"row {i}: {self.points.labels[code]}", zorder=2.5)
             bold.append(line)
         self.bounds_ = [] if few else bold
@@ -208,7 +190,7 @@ class WSpaceDisplay:
         edge = 0.86 * r / np.abs(along).max(axis=1, keepdims=True)
         feet = np.vstack([edge * along, -edge * along])
         colours = np.tile(np.array(point_colours(self.points))[real], 2)
-        return draw_arrows(ax, feet, np.tile(0.11 * r * unit, (2, 1)), colours, zorder=3)
+        return runs.draw_arrows(ax, feet, np.tile(0.11 * r * unit, (2, 1)), colours, zorder=3)
 
 
 def point_colours(points: Points) -> list[str]:
@@ -216,13 +198,6 @@ def point_colours(points: Points) -> list[str]:
     if len(points.codes) <= COLOURED_POINTS:
         return list(COLOURS[: len(points.codes)])
     return [COLOURS[code] for code in points.codes]
-
-
-def _draw_square(ax: Axes, r: float, names: Sequence[str]) -> None:
-    """Show the square of half width r around the origin, which is marked."""
-    ax.plot(0, 0, marker="+", color=BLACK, ms=9, mew=1.2, zorder=3)
-    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=names[0], ylabel=names[1])
-    ax.set_aspect("equal", adjustable="box")
 
 
 # x-space and w-space side by side.
@@ -255,7 +230,7 @@ class BothSpaces:
     def plot(self, ax: Sequence[Axes] | None = None) -> Self:
         """Draw on two axes, or on a new figure."""
         if ax is None:
-            _, ax = pyplot().subplots(1, 2, figsize=(11.0, 4.8), layout="constrained")
+            _, ax = style.pyplot().subplots(1, 2, figsize=(11.0, 4.8), layout="constrained")
         if not hasattr(ax, "__len__") or len(ax) != 2:
             raise InputError(f"ax must be two axes: for x-space and for w-space. Got {ax!r} instead.")
         self.x_ax_: Axes = ax[0]
@@ -267,13 +242,13 @@ class BothSpaces:
     def _draw_x(self, ax: Axes) -> None:
         points, w = self.wspace.points, self.wspace.w
         r = 1.15 * float(np.max(np.abs(points.X))) or 1.0
-        area, alpha = point_size(len(points.X))
+        area, alpha = style.point_size(len(points.X))
         colours = np.array(point_colours(points))
         self.points_ = []
         for code, label in enumerate(points.labels):
             mine = points.codes == code
             colour = COLOURS[code] if len(colours) > COLOURED_POINTS else BLACK
-            shown = scatter(ax, points.X[mine], s=area, c=colours[mine], marker=MARKERS[code])
+            shown = style.scatter(ax, points.X[mine], s=area, c=colours[mine], marker=MARKERS[code])
             shown.set(alpha=alpha, linewidths=0, zorder=3, rasterized=len(colours) > 5_000)
             self.points_.append(shown)
             ax.plot([], [], color=colour, marker=MARKERS[code], ls="", label=str(label))
@@ -283,10 +258,12 @@ class BothSpaces:
             ends = box_line(w, 0.0, np.array([[-r, r], [-r, r]]))
             assert ends is not None  # it goes through the middle
             (self.boundary_,) = ax.plot(*ends, color=BLACK, lw=1.8, label="w·x = 0", zorder=2)
-            self.normal_ = draw_arrow(ax, (0, 0), 0.35 * r * w / np.linalg.norm(w), "direction of w")
-        _draw_square(ax, r, points.names)
+            tip = 0.35 * r * w / np.linalg.norm(w)
+            self.normal_ = runs.draw_arrow(ax, (0, 0), tip, "direction of w")
+        ax.plot(0, 0, **ORIGIN)
+        runs.set_square(ax, r, points.names)
         ax.set_title("x-space")
-        key_beside(ax)
+        style.key(ax)
 
 
 def both_spaces(
@@ -320,8 +297,8 @@ def both_spaces(
     'x-space'
     """
     if isinstance(model_or_trace, Trace):
-        path = trace_path(model_or_trace)
-        wspace = WSpaceDisplay(read_flat(X, y, names=names), path, path[-1])
+        path = runs.trace_path(model_or_trace)
+        wspace = WSpaceDisplay(runs.read_flat(X, y, names=names), path, path[-1])
     else:
-        wspace = WSpaceDisplay(*read_run(model_or_trace, X, y, names))
+        wspace = WSpaceDisplay(*runs.read_run(model_or_trace, X, y, names))
     return BothSpaces(wspace).plot(ax)

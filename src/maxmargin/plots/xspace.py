@@ -9,26 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.plots.artists import (
-    Zoom,
-    along_boundary,
-    cut_words,
-    draw_crosses,
-    draw_points,
-    draw_regions,
-    draw_rings,
-    draw_slab,
-    draw_slack,
-    draw_zoom,
-    faded_key,
-    off_cut,
-    zoom_if_thin,
-)
-from maxmargin.plots.data import Points, View, choose_view, lanes, not_linear, read_points
-from maxmargin.plots.geometry import Frame, box_line, frame_points, one_step
+from maxmargin.plots import artists
+from maxmargin.plots.data import Points, View, choose_view, not_linear, place_points, read_points
+from maxmargin.plots.geometry import Frame, box_line, one_step
 from maxmargin.plots.machine import machine_name
 from maxmargin.plots.runs import draw_arrow
-from maxmargin.plots.style import BLACK, axes, caption, class_styles, key, plain, settle
+from maxmargin.plots.style import BLACK, class_styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,9 +22,9 @@ if TYPE_CHECKING:
 # The arrow of w: on the boundary, where it is seen, and where it hides few points.
 
 ARROW_LENGTH = 0.16  # of the picture: the arrow of a direction
-RIM = 0.02  # of the picture: how near an arrow comes to its edge
+EDGE_DISTANCE = 0.02  # of the picture: how near an arrow comes to its edge
 ARROW_PLACES = np.linspace(0.05, 0.95, 37)  # along the boundary
-HIDDEN = 0.02  # of the picture: a point nearer to the arrow than this is hidden
+HIDING_DISTANCE = 0.02  # of the picture: a point nearer to the arrow than this is hidden
 SAMPLED_POINTS = 3_000  # that the arrow avoids
 
 
@@ -74,48 +60,15 @@ def place_normal(
     for place in ARROW_PLACES:
         foot = begin + place * (end - begin)
         path = foot + np.linspace(0.0, 1.0, 9)[:, None] * step
-        if not np.all(_inside(path, frame.box, RIM * size)):
+        if not np.all(_inside(path, frame.box, EDGE_DISTANCE * size)):
             continue
         if taken is not None and np.any(_inside(path, taken, 0.0 * size)):
             continue
         gaps = np.linalg.norm(points[:, None] - path[1:] / size, axis=2).min(axis=1)
-        cost = abs(place - wish) + 0.03 * min(20, int(np.count_nonzero(gaps < HIDDEN)))
+        cost = abs(place - wish) + 0.03 * min(20, int(np.count_nonzero(gaps < HIDING_DISTANCE)))
         if cost < least:
             best, least = (foot, foot + step), cost
     return best
-
-
-def draw_normal(
-    ax: Axes,
-    v: np.ndarray,
-    c: float,
-    frame: Frame,
-    flat: np.ndarray,
-    *,
-    margin: float | None = None,
-    near: np.ndarray | None = None,
-    taken: np.ndarray | None = None,
-    thin: bool = False,
-    sliced: bool = False,
-) -> Any:
-    """Draw w from the boundary to f(x) = 1 where that is in the picture, or else its direction."""
-    options: dict[str, Any] = {"near": near, "taken": taken}
-    found = None
-    if margin is not None and not thin:
-        found = place_normal(v, c, frame, flat, to_edge=True, **options)
-    whole = found is not None or margin is None
-    if found is None:
-        found = place_normal(v, c, frame, flat, **options)
-    if found is None:  # the boundary is outside, or in a corner
-        step, middle = _short(v, frame), frame.box.mean(axis=1)
-        found = middle - 0.5 * step, middle + 0.5 * step
-    arrow = draw_arrow(ax, *found, width=1.6, zorder=7)
-    name = "w" if whole else "direction of w"
-    name += " in this slice" if sliced else ""
-    name += "" if margin is None else f", 1/‖w‖ = {margin:.3g}"
-    name += "" if frame.equal or frame.lanes else "\n(axes not to scale)"
-    ax.plot([], [], color=BLACK, marker=">", lw=1.6, ms=5, label=name)
-    return arrow
 
 
 def _short(v: np.ndarray, frame: Frame) -> np.ndarray:
@@ -127,7 +80,7 @@ def _inside(path: np.ndarray, box: np.ndarray, rim: np.ndarray) -> np.ndarray:
 
 
 @dataclass(repr=False)
-class XSpaceDisplay:
+class XSpaceDisplay(artists.PlanePicture):
     """Points, boundary, normal and slab of a linear classifier.
 
     Made by :meth:`from_estimator`; ``plot`` draws. Of more than two features it shows two, with the
@@ -220,78 +173,69 @@ class XSpaceDisplay:
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         points, view = self.points, self.view
-        self.flat = view.flat(points.X)
-        if points.X.shape[1] == 1:
-            self.flat[:, 1] = lanes(points.codes, len(points.labels))
-        self.frame, zoom = self._frame()
-        self.box = self.frame.box
-        new = ax is None
-        self.ax_ = ax = axes(ax)
+        self.flat = place_points(view, points.X, points.codes, len(points.labels))
+        thin = self.binary and self.margins and not view.sliced
+        slab = self._plane() if thin else None
+        ax = self._open(ax, self.flat, np.abs(points.X).max(axis=0), slab)
         nothing: Any = None
-        self.normal_ = self.regions_ = self.boundary_ = self.slab_ = nothing
-        self.slack_ = self.inset_ax_ = self.faded_ = self.caption_ = nothing
+        self.normal_ = self.regions_ = self.boundary_ = self.slab_ = self.slack_ = nothing
         self.edges_: list[Any] = []
-        said = self.predict(points.given)
-        wrong = points.classes[points.codes] != said
-        faded = off_cut(self.predict, view, points, said)
+        predicted = self.predict(points.given)
+        wrong = points.classes[points.codes] != predicted
+        faded = artists.off_cut(self.predict, view, points, predicted)
         styles = class_styles(points.labels)
         if self.binary:
-            self._draw_plane(ax, zoom)
+            self._draw_plane(ax)
         else:
-            self.regions_ = draw_regions(ax, self.predict, view, points, self.box)
+            self.regions_ = artists.draw_regions(ax, self.predict, view, points, self.box)
         some = faded if np.any(faded) else None
-        self.points_ = draw_points(ax, self.flat, points.codes, styles, faded=some)
+        self.points_ = artists.draw_points(ax, self.flat, points.codes, styles, faded=some)
         # the edges of other slices are elsewhere
         if self.binary and len(self.slack) and not view.sliced:
-            self.slack_ = draw_slack(ax, self.flat, self.slack, points.signs, self._plane()[0])
-        self.support_: Any = draw_rings(ax, self.flat, self.alpha)
-        self.wrong_: Any = draw_crosses(ax, self.flat, wrong)
-        if some is not None:
-            self.faded_ = faded_key(ax, int(np.count_nonzero(faded)))
-        machine = None if self.binary else next(iter(self.planes))
-        across, words = cut_words(view, machine)
-        self.frame.apply(ax, (across, view.names[1]))
-        ax.set_title(self.title)
-        if words:
-            self.caption_ = caption(ax, plain(words))
-        key(ax)
-        if zoom is not None:
-            rows = {"alpha": self.alpha, "slack": self.slack, "wrong": wrong}
-            place = along_boundary(self.flat, *self._plane(), self.box)
-            self.inset_ax_ = draw_zoom(ax, zoom, place, points.codes, styles, **rows)
-        self.frame.fit(ax) if new else settle(ax)
+            self.slack_ = artists.draw_slack(ax, self.flat, self.slack, points.signs, self._plane()[0])
+        self.support_: Any = artists.draw_rings(ax, self.flat, self.alpha)
+        self.wrong_: Any = artists.draw_crosses(ax, self.flat, wrong)
+        self.faded_: Any = None if some is None else artists.faded_key(ax, int(np.count_nonzero(faded)))
+        across, words = artists.cut_words(view, None if self.binary else next(iter(self.planes)))
+        rows = {"alpha": self.alpha, "slack": self.slack, "wrong": wrong}
+        self._close(self.title, across, words, points.codes, styles, **rows)
         return self
 
     def _plane(self) -> tuple[np.ndarray, float]:
         (plane,) = self.planes.values()
         return self.view.plane(*plane)
 
-    def _frame(self) -> tuple[Frame, Zoom | None]:
-        frame = frame_points(self.flat, self.view, np.abs(self.points.X).max(axis=0))
-        if self.binary and self.margins and not self.view.sliced:
-            return zoom_if_thin(self.flat, *self._plane(), frame)
-        return frame, None
-
-    def _draw_plane(self, ax: Axes, zoom: Zoom | None) -> None:
+    def _draw_plane(self, ax: Axes) -> None:
         v, c = self._plane()
         if not np.any(v):
             return
         names = ("f(x) = 0", "f(x) = ±1")
-        parts = draw_slab(ax, v, c, self.box, names, edges=self.margins)
-        self.boundary_, self.edges_, self.slab_ = parts
-        (plane,) = self.planes.values()
-        self.normal_ = draw_normal(
-            ax,
-            v,
-            c,
-            self.frame,
-            self.flat,
-            margin=1.0 / float(np.linalg.norm(plane[0])) if self.margins else None,
-            near=self.flat[self.alpha > 0] if len(self.alpha) and not self.frame.lanes else None,
-            taken=None if zoom is None else zoom.taken,
-            thin=zoom is not None,
-            sliced=self.view.sliced,
-        )
+        shown = artists.draw_slab(ax, v, c, self.box, names, edges=self.margins)
+        self.boundary_, self.edges_, self.slab_ = shown
+        self._draw_normal(ax, v, c)
+
+    def _draw_normal(self, ax: Axes, v: np.ndarray, c: float) -> None:
+        """The arrow of w from the boundary to f(x) = 1 where that is seen, or else its direction."""
+        frame, flat, thin = self.frame, self.flat, self._zoom is not None
+        options: dict[str, Any] = {"taken": None if self._zoom is None else self._zoom.taken}
+        if len(self.alpha) and not frame.lanes:
+            options["near"] = flat[self.alpha > 0]
+        found = None
+        if self.margins and not thin:
+            found = place_normal(v, c, frame, flat, to_edge=True, **options)
+        name = "direction of w" if self.margins and found is None else "w"
+        if found is None:
+            found = place_normal(v, c, frame, flat, **options)
+        if found is None:  # the boundary is outside, or in a corner
+            step, middle = _short(v, frame), frame.box.mean(axis=1)
+            found = middle - 0.5 * step, middle + 0.5 * step
+        self.normal_ = draw_arrow(ax, *found, width=1.6, zorder=7)
+        name += " in this slice" if self.view.sliced else ""
+        if self.margins:
+            ((w, _),) = self.planes.values()
+            name += f", 1/‖w‖ = {1.0 / float(np.linalg.norm(w)):.3g}"
+        name += "" if frame.equal or frame.lanes else "\n(axes not to scale)"
+        ax.plot([], [], color=BLACK, marker=">", lw=1.6, ms=5, label=name)
 
 
 def _planes(estimator: Any) -> dict[Hashable, tuple[np.ndarray, float]]:

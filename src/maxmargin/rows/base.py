@@ -1,12 +1,9 @@
-"""The interface between data and algorithms.
-
-The two forms in which compiled kernels read rows.
-"""
+"""The interface between data and algorithms, and the two forms in which compiled kernels read rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -101,13 +98,13 @@ class Rows(ABC):
             stop = min(start + length, self.n)
             yield slice(start, stop), self.between(start, stop)
 
-    def stretches(self, order: np.ndarray) -> Iterator[tuple[slice, Dense | Csr, np.ndarray, int]]:
+    def stretches(self, order: np.ndarray) -> Iterable[tuple[slice, Dense | Csr, np.ndarray, int]]:
         """Cut ``order`` into pieces whose rows are reached together.
 
-        Yields where each piece stands in ``order``, the arrays its rows are in, their places there, and
-        the number of the first row of these arrays. In memory one piece is all of it.
+        Each tells where the piece stands in ``order``, the arrays its rows are in, their places there,
+        and the number of the first row of these arrays. In memory one piece is all of it.
         """
-        yield slice(0, len(order)), self.arrays, order, 0
+        return [(slice(0, len(order)), self.arrays, order, 0)]
 
     def map(self, function: Callable[[slice, Self], T], entries: int = BLOCK_ENTRIES) -> list[T]:
         """One pass: a pure function of each block, results in order."""

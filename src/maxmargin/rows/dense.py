@@ -1,7 +1,4 @@
-"""Dense rows.
-
-Which numbers of another type are no doubles.
-"""
+"""Dense rows, and which numbers of another type are no doubles."""
 
 from __future__ import annotations
 

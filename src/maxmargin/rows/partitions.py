@@ -39,6 +39,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode
 from maxmargin.rows.base import Rows
 from maxmargin.rows.dense import DenseRows
+from maxmargin.rows.on_disk import PartedRows
 from maxmargin.rows.sparse import CsrRows, check_structure
 
 
@@ -149,6 +150,16 @@ def as_rows(X: Any) -> Rows:
     if sparse.issparse(X):
         return CsrRows.from_matrix(X.tocsr())
     return DenseRows(np.ascontiguousarray(X))
+
+
+def with_column(rows: Rows, value: float) -> Rows:
+    """The rows with one more feature, the same for all."""
+    if isinstance(rows, PartedRows):
+        return rows.mapped(lambda block: with_column(block, value), more=1)
+    column = np.full((rows.n, 1), value)
+    if isinstance(rows, CsrRows):
+        return as_rows(sparse.hstack([rows.matrix, sparse.csr_array(column)], format="csr"))
+    return as_rows(np.hstack([rows.take(np.arange(rows.n)), column]))
 
 
 class Weighted(NamedTuple):

@@ -1,6 +1,4 @@
-"""Sparse rows (CSR).
-
-Whether the arrays of a sparse matrix fit its shape.
+"""Sparse rows (CSR), and whether the arrays of a sparse matrix fit its shape.
 
 Compiled code, SciPy's and ours, reads and writes wherever indices and row ends point, and does not look
 first. So they are looked at once, where a matrix comes in: integers of a known type, row ends that rise

@@ -155,6 +155,9 @@ class CheckpointedFit:
         finally:
             if seedless:
                 model.random_state = None
+        getattr(
+            model, "error_lower_bound_", None
+        )  # a finished fit that is read again has no rows for it
         finished = plain(describe(model))
         write_sealed(self.path, FORMAT, VERSION, {"task": task, "model": finished})
         return model

@@ -21,7 +21,7 @@ from sklearn import model_selection
 from maxmargin import checker, stopping
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.proof import Proof
-from maxmargin.certificates.verdict import Verdict
+from maxmargin.certificates.verdict import Verdict, Work
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
@@ -29,7 +29,7 @@ from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.multiclass import Log
-from maxmargin.estimators.online import LEAST_ROOM
+from maxmargin.estimators.online import MIN_ROOM
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
@@ -60,7 +60,6 @@ from maxmargin.saving.codec import (
 )
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import Solution
 from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
 
 RULES: dict[str, Any] = {
@@ -254,6 +253,11 @@ WITNESS = checked(
 VERDICT = checked(
     record(
         Verdict,
+        omit=("directions",),  # they hold the data
+        optional=("precision", "likely_separable"),
+        work=mapped(
+            listed(COUNT), list, lambda values: Work(*[*values, *[0] * 5][:5])
+        ),  # bits came later
         kind=one_of("separable", "touching", "overlapping"),
         w=maybe(NUMBERS),
         witness=maybe(WITNESS),
@@ -390,7 +394,7 @@ def check_parameters(model: Any) -> None:
 
 def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, tuple[str, Form]]:
     """By entry of the state of an estimator with weights Z: its attribute, and its form."""
-    k, d, nothing = len(labels), Z.shape[1] - 1, np.empty(0)
+    k, d = len(labels), Z.shape[1] - 1
     if kind in MARGIN_ATTRIBUTES:
         machines = mapped(
             row([MACHINE] * k),
@@ -400,15 +404,20 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
         return {"machines": ("machines_", machines), **MARGIN_ATTRIBUTES[kind]}
     log = record(
         Log,
+        omit=["label"],
         optional=["trace"],
-        make=lambda **found: Solution(z=nothing, state=nothing, **found),
+        make=dict,
         mistakes=COUNT,
         best_error=NUMBER,
         reason=REASON,
         history=HISTORY,
         trace=trace_form(d),
     )
-    logs = mapped(row([log] * k), list, lambda found: list(map(Log, labels, found)))
+    logs = mapped(
+        row([log] * k),
+        list,
+        lambda found: [Log(label, **one) for label, one in zip(labels, found, strict=True)],
+    )
     names = checked(row([LABEL] * d), lambda names: len(set(names)) == d, "a list of distinct names")
     index = mapped(
         names, lambda i: sorted(i, key=i.get), lambda names: {name: j for j, name in enumerate(names)}
@@ -423,8 +432,8 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
     if k > 1:
         known["reason"] = ("stop_reason_", REASON)
     if kind is PocketPerceptron:
-        known["runs"] = ("_runs", arrays(int, k, 2))
-        for name in ("best_error_", "best_update_", "unpolished_error_", "error_lower_bound_"):
+        known["error_lower_bound"] = ("_lower_bounds", mapped(row([NUMBER] * k), list, list))
+        for name in ("best_error_", "best_update_", "unpolished_error_"):
             known[name.rstrip("_")] = (name, _by_label(int if name == "best_update_" else float, labels))
     return known
 
@@ -456,7 +465,7 @@ def state_form(kind: type, labels: list[Hashable], Z: np.ndarray) -> Form:
     if kind in MARGIN_ATTRIBUTES:
         return entries(forms)
     k, width = Z.shape
-    widest = max(LEAST_ROOM, 2 * (width - 1))
+    widest = max(MIN_ROOM, 2 * (width - 1))
     forms["room"] = checked(counts(width), lambda room: room <= widest, f"at most {widest}")
     if kind is not BatchPerceptron:
         forms["running"] = forms["average"] = arrays(float, k, width)
@@ -465,20 +474,28 @@ def state_form(kind: type, labels: list[Hashable], Z: np.ndarray) -> Form:
             lambda found: found.min() >= 0 and np.all(found[:, MADE] <= found[:, SEEN]),
             "numbers ≥ 0, with no more updates than rows",
         )
-    return entries(forms, ["index", "rng", "room", "average"])
+    if kind is PocketPerceptron:
+        forms["runs"] = arrays(int, k, 2)
+    return entries(forms, ["index", "rng", "room", "average", "error_lower_bound"])
 
 
 def state_of(model: Any, labels: list[Hashable], Z: np.ndarray) -> dict[str, Any]:
     """Return what a fitted estimator holds beside classes and weights, by entry."""
     known, held, d = attributes(type(model), labels, Z), vars(model), Z.shape[1] - 1
     found = {entry: held[name] for entry, (name, _) in known.items() if name in held}
-    if isinstance(model, PERCEPTRONS) and (room := model._wide().shape[1] - 1) != d:
-        found["room"] = room
-    if "_state" in held:
-        state = model._state
+    if not isinstance(model, PERCEPTRONS):
+        return found
+    state = model._state
+    if state.Z.shape[1] != d + 1:
+        found["room"] = state.Z.shape[1] - 1
+    if not isinstance(model, BatchPerceptron):
         found |= {"running": _narrow(state.Z, d), "counts": state.counts}
-        if state.U.shape[1]:
-            found["average"] = _narrow(state.U, d)
+    if state.U.shape[1]:
+        found["average"] = _narrow(state.U, d)
+    if isinstance(model, PocketPerceptron):
+        found["runs"] = state.runs
+        if any(map(callable, found.get("error_lower_bound", ()))):  # nobody has asked for it
+            del found["error_lower_bound"]
     return found
 
 
@@ -500,9 +517,9 @@ def restore_state(model: Any, found: dict[str, Any], labels: list[Hashable], Z: 
     if isinstance(model, Perceptron):
         _check_predictors(model, Z)
     elif isinstance(model, PocketPerceptron):
-        model._pocket = _widened(Z, room)
+        model._state.pocket, model._state.runs = _widened(Z, room), found["runs"]
     elif isinstance(model, BatchPerceptron):
-        model._Z = _widened(Z, room)
+        model._state = State.begin(_widened(Z, room))
     model._publish()
 
 

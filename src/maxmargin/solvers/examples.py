@@ -1,8 +1,12 @@
-"""Rows with their labels: what planes decide about them, where they are wrong, and by how much."""
+"""Rows with their labels: what planes decide about them, where they are wrong, and by how much.
+
+:class:`Examples` are rows in this process. :class:`RemoteExamples` are rows in partitions: a question
+about them is a round over the partitions, each of which answers it as :class:`Examples`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
@@ -12,6 +16,8 @@ import numpy as np
 from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
 from maxmargin.kernels.rows import combine, products, with_sketch, worth_sketching
 from maxmargin.rows import Csr, Dense, Rows
+from maxmargin.rows.partitions import Part, Partitions
+from maxmargin.rows.survey import TrainingData
 from maxmargin.solvers.problem import Machine
 
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
@@ -36,10 +42,9 @@ class Examples:
         return cls(rows, codes, pad, scale)
 
     @cached_property
-    def sketched(self) -> Dense | Csr:
-        """The rows' arrays, with a sketch beside them where it pays; made once for all machines."""
-        rows = self.rows
-        return with_sketch(rows).arrays if worth_sketching(rows) else rows.arrays
+    def sketch(self) -> Dense | Csr | None:
+        """The rows' arrays with a sketch beside them, where it pays; made once for all machines."""
+        return with_sketch(self.rows).arrays if worth_sketching(self.rows) else None
 
     def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """f_k(x_i) as a (machines, rows) array."""
@@ -82,17 +87,15 @@ class Examples:
         """
         positives = np.array([machine.positive for machine in machines], dtype=np.int64)
         count = np.zeros(len(Z), dtype=np.int64)
-        together = all(machine.members is machines[0].members for machine in machines)
+        together = len({id(machine.members) for machine in machines}) == 1
         for k in range(1 if together else len(machines)):
             which = np.s_[:] if together else np.s_[k : k + 1]
-            self._count(positives[which], Z[which], machines[k].members, count[which])
+            some, planes, order = positives[which], Z[which], machines[k].members
+            for piece in self._pieces(len(order), len(planes)):
+                for _, arrays, local, first in self.rows.stretches(order[piece]):
+                    codes, padded = self.codes[first:], (planes, self.pad, self._tile)
+                    count_errors(arrays, codes, some, local, *padded, count[which])
         return count
-
-    def _count(self, positives: np.ndarray, Z: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
-        for piece in self._pieces(len(order), len(Z)):
-            for _, arrays, local, first in self.rows.stretches(order[piece]):
-                codes = self.codes[first:]
-                count_errors(arrays, codes, positives, local, Z, self.pad, self._tile, out)
 
     def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
         """For each machine with its z whether all its rows have y·f(x) > δ."""
@@ -107,11 +110,10 @@ class Examples:
     def _piece(self) -> int:
         return self.rows.block_length()
 
-    def _pieces(self, n: int, machines: int) -> Iterator[slice]:
+    def _pieces(self, n: int, machines: int) -> list[slice]:
         """Cut a pass into pieces of some 20 ms, to let Ctrl-C through."""
         length = self._piece // machines + 1
-        for start in range(0, n, length):
-            yield slice(start, start + length)
+        return [slice(start, start + length) for start in range(0, n, length)]
 
     def margins(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> np.ndarray:
         """y_i f(x_i), scaled like the rows."""
@@ -154,3 +156,121 @@ class HeldOut:
             codes = self.examples.codes[self.rows]
             mine = [replace(machine, members=self.rows[machine.among(codes)]) for machine in machines]
         return self.examples.errors_of(mine, Z)
+
+
+# Rows in partitions.
+
+
+@dataclass(frozen=True)
+class Form:
+    """How rows count: padded with 1 or 0, and scaled to unit length or not."""
+
+    pad: float
+    normalize: bool = False
+
+    def examples(self, part: Part) -> Examples:
+        """The rows of a partition."""
+        return Examples.of(part.rows, part.codes, self.pad, self.normalize)
+
+    def unscaled(self, part: Part) -> Examples:
+        """The same to count errors, which scales do not change."""
+        return Examples(part.rows, part.codes, self.pad)
+
+
+def light(machines: Sequence[Machine]) -> list[Machine]:
+    """Machines as they travel: which rows of a partition are theirs, the labels there say."""
+    return [replace(machine, members=np.empty(0, dtype=np.int64)) for machine in machines]
+
+
+def seen(machines: Sequence[Machine], codes: np.ndarray) -> list[Machine]:
+    """Machines on rows with these label codes; those on all rows share their members."""
+    everything = np.arange(len(codes))
+    found = []
+    for machine in machines:
+        mine = machine.on(codes)
+        whole = len(mine.members) == len(codes)
+        found.append(replace(mine, members=everything) if whole else mine)
+    return found
+
+
+@dataclass(frozen=True)
+class RemoteExamples:
+    """Rows in partitions: one round measures all machines together.
+
+    Weights are copied where they arrive: those of a message may not be written, and kernels are compiled
+    for those that may.
+    """
+
+    data: TrainingData
+    form: Form
+
+    @property
+    def rows(self) -> Partitions:
+        """The partitions."""
+        return self.data.rows
+
+    def sizes(self, machines: Sequence[Machine]) -> np.ndarray:
+        """How many rows each machine has in each partition."""
+        counts, codes = self.data.counts, np.arange(len(self.data.classes))
+        return np.array([counts[:, machine.among(codes)].sum(axis=1) for machine in machines])
+
+    def totals(self, machines: Sequence[Machine]) -> list[float]:
+        """How much all rows of each machine weigh."""
+        counts, codes = self.data.counts.sum(axis=0), np.arange(len(self.data.classes))
+        members = [machine.among(codes) for machine in machines]
+        return [float(m.class_weight[c] @ counts[c]) for m, c in zip(machines, members, strict=True)]
+
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z the share of its rows with y·f(x) ≤ 0; nan without rows."""
+        found = self.rows.each(_wrong, self.form, light(machines), Z)
+        wrong, many = np.sum(found, axis=0)
+        return shares(wrong, many)
+
+    def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
+        """For each machine with its z whether all its rows have y·f(x) > δ."""
+        found = self.rows.each(_beyond, self.form, light(machines), Z, delta)
+        return [all(answers) for answers in zip(*found, strict=True)]
+
+    def weights(self, machines: Sequence[Machine], candidates: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """For each machine the weight of the rows that each of its candidates z gets wrong.
+
+        Partitions count by class, so that the sums over them are exact.
+        """
+        found = self.rows.each(_by_class, self.form, light(machines), list(candidates))
+        counts = [np.sum(answers, axis=0) for answers in zip(*found, strict=True)]
+        return [count @ m.class_weight for count, m in zip(counts, machines, strict=True)]
+
+
+def _wrong(part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+    mine = seen(machines, part.codes)
+    many = [len(machine.members) for machine in mine]
+    return np.array([form.unscaled(part).wrong(mine, Z.copy()), many])
+
+
+def _beyond(
+    part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray, delta: float
+) -> list[bool]:
+    return form.examples(part).beyond(seen(machines, part.codes), Z.copy(), delta)
+
+
+def _by_class(
+    part: Part, form: Form, machines: Sequence[Machine], candidates: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """How many rows of each class each candidate of each machine gets wrong."""
+    examples = form.unscaled(part)
+    found = []
+    for machine, Z in zip(seen(machines, part.codes), candidates, strict=True):
+        count = np.zeros((len(Z), len(machine.class_weight)), dtype=np.int64)
+        mine = part.codes[machine.members]
+        for code in np.unique(mine):
+            which = replace(machine, members=machine.members[mine == code])
+            count[:, code] = examples.wrong([which] * len(Z), Z.copy())
+        found.append(count)
+    return found
+
+
+def examples_of(data: TrainingData, pad: float, normalize: bool = False) -> Examples | RemoteExamples:
+    """Return labelled rows as examples, wherever they are."""
+    if data.here is None:
+        return RemoteExamples(data, Form(pad, normalize))
+    return Examples.of(data.here.rows, data.here.codes, pad, normalize)

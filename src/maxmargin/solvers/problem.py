@@ -59,6 +59,10 @@ class Measured(Protocol):
 class Trained(Measured, Protocol):
     """Rows that machines are trained on."""
 
+    @property
+    def rows(self) -> Any:
+        """The rows, here or in partitions."""
+
     def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
         """For each machine with its z whether all its rows have y·f(x) > δ."""
 
@@ -97,9 +101,9 @@ class Solution:
     state: np.ndarray  # the running weights; z may be their average or the best of them
     mistakes: int
     trace: Trace | None = None
-    average: np.ndarray | None = None  # u of the averaged perceptron
+    average: np.ndarray = field(default_factory=lambda: np.empty(0))  # u of the averaged perceptron
     steps: int = 0  # rows looked at
     best_update: int = 0  # pocket: when its weights were found
     best_error: float = float("nan")  # pocket: their E_in, polished
     unpolished_error: float = float("nan")  # pocket: and before
-    least_error: float = 0.0  # pocket: what no plane falls below
+    lower_bound: float | Callable[[], float] = 0.0  # pocket: what no plane's E_in falls below

@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import LARGEST, random_generator
-from maxmargin.estimators.online import LEAST_ROOM, ONLINE
+from maxmargin.estimators.online import MIN_ROOM, ONLINE
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.files.text import Scratch
 from maxmargin.kernels.hashing import find_columns, hash_numbers, hash_text, put_names, tidy_rows
@@ -176,9 +176,9 @@ class Features:
         model.n_features_in_ = len(index)
         now = room = model._state.Z.shape[1] - 1
         while len(counts) and counts[-1] > room:
-            room = max(LEAST_ROOM, 2 * int(counts[np.searchsorted(counts, room, side="right")]))
+            room = max(MIN_ROOM, 2 * int(counts[np.searchsorted(counts, room, side="right")]))
         if room != now:
-            model._resize(room)
+            model._state = model._state.widened(room)
 
     def _table(self, size: int) -> None:
         """Make a table of this size or larger, with the feature numbers known."""
@@ -215,7 +215,7 @@ class Learner:
     def _check_model(self) -> None:
         """Refuse a model that no learner left behind: examples would be written beyond its weights."""
         self.model._check_scheme()
-        width, names = self.model._wide().shape[1] - 1, getattr(self.model, "feature_index_", None)
+        width, names = self.model._state.Z.shape[1] - 1, getattr(self.model, "feature_index_", None)
         if self.bits is not None:
             fits, wanted = names is None and width == 1 << self.bits, f"2^{self.bits} hashed features"
         else:

@@ -12,15 +12,18 @@ import numpy as np
 from maxmargin.certificates.proof import fingerprint_of, streams_of
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.cluster.collections import labelled, names_of
+from maxmargin.core.errors import InputError
+from maxmargin.core.parameters import NEVER
+from maxmargin.estimators.proofs import Among, ask
 from maxmargin.estimators.separability import (
-    Among,
     Labelled,
+    Options,
     answered,
-    ask,
     asked,
     decide_labelled,
     distinct_labels,
     put_into_words,
+    undecided,
 )
 from maxmargin.estimators.validation import check_exact_survey
 from maxmargin.rows.partitions import Part, Partitions
@@ -39,21 +42,19 @@ PER_FEATURE = 40  # rows of the first pool
 def decide_remote(
     X: Any,
     y: Any,
-    fit_intercept: bool,
-    tol: float,
+    options: Options,
     names: Sequence[str] | None,
     sides: tuple[Hashable, Hashable] | None,
 ) -> Verdict | MulticlassVerdict:
     """Decide for a Dask collection, or for files in partitions."""
     data = survey(labelled(X, y))
-    return decide_surveyed(data, names or data.names or names_of(X), fit_intercept, tol, sides)
+    return decide_surveyed(data, names or data.names or names_of(X), options, sides)
 
 
 def decide_surveyed(
     data: TrainingData,
     names: Sequence[str] | None = None,
-    fit_intercept: bool = True,
-    tol: float = 0.05,
+    options: Options = Options(),  # noqa: B008 - frozen
     sides: tuple[Hashable, Hashable] | None = None,
 ) -> Verdict | MulticlassVerdict:
     """Decide for rows in partitions; data of few numbers is decided on here."""
@@ -69,20 +70,27 @@ def decide_surveyed(
     drawn = sample(data, rows.n if few else size)
     if few:
         here = Labelled(drawn.rows, classes, drawn.codes, features)
-        return decide_labelled(here, fit_intercept, tol, sides)
+        return decide_labelled(here, options, sides)
+    if options.numbers == "decimal":
+        raise InputError(
+            "numbers must be 'binary' for rows in partitions. Got 'decimal' instead. compute() rows "
+            "that fit into memory."
+        )
     machines = asked(classes, np.arange(len(classes)), sides)
-    pad = float(fit_intercept)
+    pad = float(options.fit_intercept)
     columns = Columns(exponents_of(data.reach).astype(np.int16), data.reach > 0)
     totals = data.counts.sum(axis=0)
     seats = [BinaryTask(machine.positive, machine.negative, None, pad) for machine in machines]
     counts = [int(totals[side.members(np.arange(len(classes)))].sum()) for side in seats]
     courses = [
-        remote_verdict(side, pool_of(drawn, side), rows.parts, count, columns, tol)
+        remote_verdict(
+            side, pool_of(drawn, side), rows.parts, count, columns, options.tol, options.deadline
+        )
         for side, count in zip(seats, counts, strict=True)
     ]
     found = run_rounds(rows, seats, courses)
     verdicts = [
-        _verdict(data, machine, side, count, decided, features, fit_intercept)
+        _verdict(data, machine, side, count, decided, features, options)
         for machine, side, count, decided in zip(machines, seats, counts, found, strict=True)
     ]
     return answered(verdicts, classes)
@@ -95,14 +103,15 @@ def _verdict(
     count: int,
     decided: Decided,
     features: tuple[str, ...],
-    fit_intercept: bool,
+    options: Options,
 ) -> Verdict:
     """Put what was decided into words and proof."""
     rows, pool, finding = data.rows, decided.pool, decided.finding
     assert rows.classes is not None
     members = rows.offsets[pool.part] + pool.number
     machine = replace(machine, members=members)
-    plain = ask(machine, pool.rows, pool.y, rows.classes.tolist(), features, fit_intercept)
+    labels = rows.classes.tolist()
+    plain = ask(machine, pool.rows, pool.y, labels, features, options.fit_intercept)
     starts = rows.offsets[:-1].tolist()
     on = [start + some for start, some in zip(starts, decided.on, strict=True) if some is not None]
     among = Among(
@@ -112,6 +121,9 @@ def _verdict(
         np.concatenate([np.empty(0, np.int64), *on]),
     )
     question = replace(plain, among=among)
+    decided.rows.deadline = NEVER
+    if finding.kind == "undecided":
+        return undecided(question, decided.rows, replace(finding, guess=None))
     finding.work.exact_rows = decided.exact
     filtered = 0 if finding.plane is None else count - decided.exact
     return put_into_words(question, decided.rows, finding, decided.answer, filtered)

@@ -1,4 +1,4 @@
-"""A recorded run as a film: the rows in hand, the step, and the step in numbers.
+"""A recorded run as a film: the current rows, the step, and the step in numbers.
 
 The first updates pass slowly, the next ones fast, and of a long run the rest is left out up to the last.
 Frames are drawn once and kept as PNG of few colours; GIF, MP4 and a page of HTML are made from them.
@@ -83,20 +83,10 @@ def _write_mp4(film: Animation, path: Path) -> None:
     pictures = film.images()
     first = next(pictures)
     wide, high = (side - side % 2 for side in first.size)  # video wants even sides
-    command = [str(_ffmpeg()), "-y", "-loglevel", "error"]
-    command += [
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "rgb24",
-        "-s",
-        f"{wide}x{high}",
-        "-r",
-        str(RATE),
-        "-i",
-        "-",
-    ]
-    command += ["-an", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path.absolute())]
+    raw = f"-f rawvideo -pix_fmt rgb24 -s {wide}x{high} -r {RATE} -i -"
+    video = "-an -pix_fmt yuv420p -movflags +faststart"
+    command = [str(_ffmpeg()), "-y", "-loglevel", "error", *raw.split(), *video.split()]
+    command.append(str(path.absolute()))
     ends = np.round(RATE * np.cumsum(film.durations)).astype(int)  # no rounding adds up
     repeats = np.diff(ends, prepend=0).tolist()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -104,9 +94,9 @@ def _write_mp4(film: Animation, path: Path) -> None:
         assert process.stderr is not None
         with suppress(BrokenPipeError):  # it says why below
             for image, many in zip(chain([first], pictures), repeats, strict=True):
-                raw = image.convert("RGB").crop((0, 0, wide, high)).tobytes()
+                dots = image.convert("RGB").crop((0, 0, wide, high)).tobytes()
                 for _ in range(many):
-                    process.stdin.write(raw)
+                    process.stdin.write(dots)
         with suppress(BrokenPipeError):
             process.stdin.close()
         said = process.stderr.read().decode(errors="replace").strip()
@@ -138,7 +128,7 @@ class Animation:
     durations : list of float
         Seconds each is seen.
     captions : list of tuple of str
-        What is written below each: where the run is, the row in hand, and the step in numbers.
+        What is written below each: where the run is, the current row, and the step in numbers.
     """
 
     def __init__(
@@ -205,8 +195,8 @@ def _png(image: Image.Image) -> bytes:
     return file.getvalue()
 
 
-MOST = 1_000  # updates in one film, which bounds its memory
-LEAST = 0.02  # seconds: many viewers of GIF slow down anything shorter
+MAX_UPDATES = 1_000  # in one film, which bounds its memory
+SHORTEST_FRAME = 0.02  # seconds: many viewers of GIF slow down anything shorter
 
 
 def animate(
@@ -269,14 +259,16 @@ def animate(
     pyplot()  # a sentence on how to get matplotlib, if it is not there
     if path is not None:
         find_writer(path)
-    many_slow, many_fast = (_count(name, n) for name, n in (("slow", slow), ("fast", fast)))
-    pause = check_number("seconds_slow", seconds_slow, least=LEAST)
-    beat = check_number("seconds_fast", seconds_fast, least=LEAST)
-    shown = many_slow + many_fast if frames is None else _count("frames", frames)
-    if not 1 <= shown <= MOST:
+    many_slow, many_fast = (check_count(*n, least=0) or 0 for n in (("slow", slow), ("fast", fast)))
+    pause = check_number("seconds_slow", seconds_slow, least=SHORTEST_FRAME)
+    beat = check_number("seconds_fast", seconds_fast, least=SHORTEST_FRAME)
+    shown = many_slow + many_fast
+    if frames is not None:
+        shown = check_count("frames", frames, least=0) or 0
+    if not 1 <= shown <= MAX_UPDATES:
         raise InputError(
-            f"slow + fast, or frames if given, must be from 1 to {MOST} updates. Got {shown} instead. "
-            "The last update is always shown."
+            f"slow + fast, or frames if given, must be from 1 to {MAX_UPDATES} updates. "
+            f"Got {shown} instead. The last update is always shown."
         )
     points = read_points(X, y, names=names)
     _check(trace, points)
@@ -300,12 +292,6 @@ def animate(
     return film
 
 
-def _count(name: str, value: Any) -> int:
-    count = check_count(name, value, least=0)
-    assert count is not None
-    return count
-
-
 def _check(trace: Trace, points: Points) -> None:
     """Raise unless the trace can be one of a run on these points."""
     if not isinstance(trace, Trace):
@@ -324,17 +310,18 @@ def _check(trace: Trace, points: Points) -> None:
             "every row, and there is nothing to show."
         )
     n, d = points.X.shape
-    if any(z.shape != (d + 1,) for z in (trace.start, *(u.weights for u in trace))):
+    weights = [trace.start, *(update.weights for update in trace)]
+    if any(z.shape != (d + 1,) for z in weights):
         given = len(np.ravel(trace.start)) - 1
         raise InputError(
             f"X must have as many columns as the run that made the trace. Got {d} columns and a trace "
             f"for {given} instead. Pass the X of the fit."
         )
-    if any(not -1 <= u.row < n for u in trace):
-        row = next(u.row for u in trace if not -1 <= u.row < n)
+    missing = [update.row for update in trace if not -1 <= update.row < n]
+    if missing:
         raise InputError(
-            f"X must hold every row of the trace. Got {n} rows and an update of row {row} instead. "
-            "Pass the X of the fit."
+            f"X must hold every row of the trace. Got {n} rows and an update of row {missing[0]} "
+            "instead. Pass the X of the fit."
         )
-    if not all(np.all(np.isfinite(z)) for z in (trace.start, *(u.weights for u in trace))):
+    if not np.all(np.isfinite(weights)):
         raise InputError("trace must hold finite weights. Got nan or inf instead.")

@@ -19,8 +19,8 @@ from maxmargin.rows import as_rows
 from maxmargin.solvers.examples import Examples
 
 DIGITS = 4  # significant digits of a number in the text
-LONG = 3  # entries of a vector that are written out
-HAIR = 1e-7  # of the length of the weights: a step that is shorter cannot be seen
+VECTOR_ENTRIES = 3  # entries of a vector that are written out
+INVISIBLE_STEP = 1e-7  # of the length of the weights: a step that is shorter cannot be seen
 
 Part = tuple[str, Any]  # a factor as text and as a value
 
@@ -37,13 +37,13 @@ def number(value: float) -> str:
 
 def vector(values: np.ndarray) -> str:
     """(1, −2); of more than three entries the first three and dots."""
-    shown = [number(float(v)) for v in values[:LONG]]
-    return "(" + ", ".join([*shown, "…"] if len(values) > LONG else shown) + ")"
+    shown = [number(float(v)) for v in values[:VECTOR_ENTRIES]]
+    return "(" + ", ".join([*shown, "…"] if len(values) > VECTOR_ENTRIES else shown) + ")"
 
 
 def same(*values: Any) -> str:
     """= if the numbers are written as they are, ≈ if they were rounded."""
-    flat = np.concatenate([np.ravel(v)[:LONG] for v in values])
+    flat = np.concatenate([np.ravel(v)[:VECTOR_ENTRIES] for v in values])
     written = [float(number(v).replace("−", "-")) for v in flat.tolist()]
     return "=" if np.allclose(written, flat, rtol=1e-12, atol=1e-12 * np.abs(flat).max()) else "≈"
 
@@ -62,7 +62,7 @@ def row_step(before: np.ndarray, after: np.ndarray, row: np.ndarray, y: float) -
 def sum_step(before: np.ndarray, after: np.ndarray, pull: np.ndarray) -> list[str]:
     """The step of several rows, whose sum is ``pull``: ε times that sum, or whatever it was."""
     step = _difference(before, after)
-    if float(np.linalg.norm(step)) <= HAIR * float(np.linalg.norm(after)):
+    if float(np.linalg.norm(step)) <= INVISIBLE_STEP * float(np.linalg.norm(after)):
         near = rounded(after)
         bias = f", b ≈ {number(near[-1])}" if near[-1] else ""
         return [f"w ≈ {vector(near[:-1])}{bias}: a hair across a crease of the risk, not to be seen"]
@@ -72,7 +72,7 @@ def sum_step(before: np.ndarray, after: np.ndarray, pull: np.ndarray) -> list[st
     eta = _tidy(float(pull @ step) / square) if square > 0 else 0.0
     pure = eta > 0 and np.allclose(eta * pull, step, rtol=1e-6, atol=1e-9 * np.abs(step).max())
     if not pure:  # an exact step goes along several gradients, and keeps the length of w
-        step = rounded(step, HAIR * float(np.linalg.norm(after)))
+        step = rounded(step, INVISIBLE_STEP * float(np.linalg.norm(after)))
         return _sums(rounded(before), rounded(after), [_part(step[:-1])], [_part(step[-1])])
     factors: list[Part] = [] if eta == 1.0 else [(number(eta), eta)]
     return _sums(before, after, [*factors, _part(pull[:-1])], [*factors, _part(pull[-1])])
@@ -91,7 +91,7 @@ def _tidy(eta: float) -> float:
 
 def rounded(z: np.ndarray, small: float | None = None) -> np.ndarray:
     """Weights without entries that are a hair long, or as small as is said."""
-    small = HAIR * float(np.linalg.norm(z)) if small is None else small
+    small = INVISIBLE_STEP * float(np.linalg.norm(z)) if small is None else small
     return np.where(np.abs(z) < small, 0.0, z)
 
 
@@ -120,7 +120,7 @@ def _sum(name: str, start: Any, parts: Sequence[Part], end: Any) -> str:
     return f"{name} {sign} {write(start)} + {'·'.join(text for text, _ in parts)} {sign} {write(end)}"
 
 
-AT_ONCE = 64  # weights of which all rows are judged together
+WEIGHTS_AT_ONCE = 64  # weights of which all rows are judged together
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Still:
     after: np.ndarray
     lines: tuple[str, ...]
     update: bool = False  # or the start, or the end
-    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # in hand
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # current
     wrong: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # afterwards
 
 
@@ -167,14 +167,14 @@ class _Teller:
         left, n = self.wrong(update.weights), len(self.points.X)
         made = f" · {count(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
         head = f"{self.title} · update {k + 1} of {len(self.trace)}{made}"
-        head += f" · {len(left)} of {n} rows wrong now"
+        head += f" · {len(left)} of {n} rows misclassified"
         gap = f"{count(left_out, 'update')} left out before this one. " if left_out else ""
         held, text, sums = self._row(update, before) if update.row >= 0 else self._rows(update, before)
         lines = (head, f"{gap}Step {update.step}: {text} before the update", *sums)
         return Still(before, update.weights, lines, True, held, left)
 
     def _row(self, update: Update, before: np.ndarray) -> tuple[np.ndarray, str, list[str]]:
-        """One row in hand."""
+        """One current row."""
         points = self.points
         row, y = points.X[update.row], float(points.signs[update.row])
         check_step(before, update, row, y)
@@ -223,11 +223,11 @@ class _Teller:
         Z = self.trace.weights[:-1]
         risk = np.array([-update.margin for update in self.trace])
         many = np.empty(len(Z), dtype=np.int64)
-        for k in range(0, len(Z), AT_ONCE):
-            margins = self._margins(Z[k : k + AT_ONCE])
-            many[k : k + AT_ONCE] = np.count_nonzero(margins <= 0, axis=1)
+        for k in range(0, len(Z), WEIGHTS_AT_ONCE):
+            margins = self._margins(Z[k : k + WEIGHTS_AT_ONCE])
+            many[k : k + WEIGHTS_AT_ONCE] = np.count_nonzero(margins <= 0, axis=1)
             found = np.maximum(0.0, -margins).sum(axis=1)
-            if not np.allclose(found, risk[k : k + AT_ONCE], rtol=1e-6, atol=1e-9 * found.max()):
+            if not np.allclose(found, risk[k : k + WEIGHTS_AT_ONCE], rtol=1e-6, atol=1e-9 * found.max()):
                 return np.empty(0, dtype=np.int64)
         return np.cumsum(many)
 

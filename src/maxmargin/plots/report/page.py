@@ -8,7 +8,6 @@ import io
 import json
 import math
 import re
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,13 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.plots.style import key_below, pyplot
+from maxmargin.plots.style import pyplot
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROOM = 1 << 21  # bytes of proofs on a page, all together
-CHIPS = 60  # names in a row
+MAX_PROOF_BYTES = 1 << 21  # bytes of proofs on a page, all together
+MAX_CHIPS = 60  # names in a row
 
 
 def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
@@ -69,7 +67,7 @@ def sentences(text: str) -> str:
 
 def chips(kinds: Mapping[str, str]) -> str:
     """Return names, each with the kind of its verdict, one after the other."""
-    some = list(kinds.items())[:CHIPS]
+    some = list(kinds.items())[:MAX_CHIPS]
     parts = [f'<span class="chip">{html.escape(name)} {badge(kind)}</span>' for name, kind in some]
     more = len(kinds) - len(some)
     return f"<p>{' '.join(parts)}{f' and {more} more' if more else ''}</p>" if parts else ""
@@ -98,7 +96,7 @@ class Proofs:
 
     def __init__(self, source: Mapping[str, Any] | None = None) -> None:
         self.source = dict(source or {})
-        self.room = ROOM
+        self.room = MAX_PROOF_BYTES
 
     def link(self, verdict: Verdict, name: str = "") -> str:
         """Return a link that saves the proof, or says that there is no room for it."""
@@ -120,6 +118,7 @@ class Proofs:
         )
 
     def _content(self, verdict: Verdict) -> dict[str, Any]:
+        assert verdict.proof is not None  # the time was not limited
         return verdict.proof.with_source(**self.source).to_dict()
 
     def _file(self, name: str) -> str:
@@ -133,39 +132,39 @@ class Proofs:
 # with a sentence that says what is seen.
 
 WIDTH, HEIGHT = 4.2, 3.5  # inches, without the key
-LINE = 0.19  # inches that a line of the key takes
+LINE_HEIGHT = 0.19  # inches that a line of the key takes
 DPI = 200
 PAD = 0.08  # inches of paper around it
-SPARE = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
+SPARE_HEIGHT = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
 WHITE = 250  # what is darker is ink
-LONG, SHORT = 12, 18  # entries of a long key, and letters in a line of it
-TICKS = 5  # intervals between them, at most
+MAX_TICKS = 5  # intervals between them, at most
 SHADES = 96  # colours of a picture
-LETTERS = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
+FONT_SIZES = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
 
 
 def picture(
-    draw: Callable[[Axes], Any],
     name: str,
     seen: str,
-    *,
+    draw: Callable[..., Any],
+    *data: Any,
     height: float = HEIGHT,
     projection: str | None = None,
+    **options: Any,
 ) -> str:
-    """Return what ``draw`` draws on axes as a figure of the page, with a name and what is seen."""
+    """Return what ``draw(*data, ax=ax, **options)`` draws as a figure, with a name and what is seen."""
     pyplot()  # or a sentence on how to get it
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    with style.context(["default", LETTERS]):  # the page looks the same everywhere
+    with style.context(["default", FONT_SIZES]):  # the page looks the same everywhere
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
-        draw(figure.add_subplot(projection=projection))
+        draw(*data, ax=figure.add_subplot(projection=projection), **options)
         _fit(figure, height)
-        data = base64.b64encode(_png(figure)).decode()
+        png = base64.b64encode(_png(figure)).decode()
     seen = seen.replace(" = ", "\u00a0=\u00a0")  # a formula is not broken
     alt, caption = html.escape(f"{name}: {seen}"), f"<b>{html.escape(name)}.</b> {html.escape(seen)}"
     return (
-        f'<figure><img alt="{alt}" src="data:image/png;base64,{data}"><figcaption>{caption}'
+        f'<figure><img alt="{alt}" src="data:image/png;base64,{png}"><figcaption>{caption}'
         "</figcaption></figure>"
     )
 
@@ -176,10 +175,10 @@ def gallery(pictures: list[str]) -> str:
 
 
 def _fit(figure: Figure, height: float) -> None:
-    """Put keys below, make room for them, and take names as they are: a dollar is no formula."""
+    """Make room for keys, which are below, and take names as they are: a dollar is no formula."""
     lines = 0
     for ax in figure.axes:
-        key = _key(ax)
+        key: Any = ax.get_legend()
         entries = [] if key is None else key.get_texts()
         if key is not None:
             lines = max(lines, _lines([text.get_text() for text in entries], key._ncols))
@@ -187,10 +186,10 @@ def _fit(figure: Figure, height: float) -> None:
             text.set_parse_math(False)
             text.set_text(text.get_text().replace(r"\$", "$"))  # escaped or not
         _thin(ax.xaxis)
-    tall = height + LINE * lines + 2.0 * SPARE
+    tall = height + LINE_HEIGHT * lines + 2.0 * SPARE_HEIGHT
     figure.set_size_inches(WIDTH, tall)
     engine: Any = figure.get_layout_engine()
-    engine.set(w_pad=PAD, rect=(0.0, SPARE / tall, 1.0, 1.0 - 2.0 * SPARE / tall))
+    engine.set(w_pad=PAD, rect=(0.0, SPARE_HEIGHT / tall, 1.0, 1.0 - 2.0 * SPARE_HEIGHT / tall))
 
 
 def _lines(entries: list[str], columns: int) -> int:
@@ -204,22 +203,7 @@ def _thin(axis: Any) -> None:
     from matplotlib.ticker import AutoLocator, MaxNLocator
 
     if type(axis.get_major_locator()) is AutoLocator:
-        axis.set_major_locator(MaxNLocator(TICKS, steps=(1, 2, 5, 10)))
-
-
-def _key(ax: Axes) -> Any:
-    """The key of a picture, brought below it; a long one stands in three columns."""
-    key: Any = ax.get_legend()
-    if key is None:
-        return None
-    corner = ax.transAxes.inverted().transform(key.get_bbox_to_anchor().p0)
-    many = len(key.get_texts()) > LONG
-    if many or corner[0] >= 1.0:
-        key_below(ax, columns=3 if many else None)
-        key = ax.get_legend()
-    for text in key.get_texts() if many else ():
-        text.set_text(textwrap.fill(text.get_text(), SHORT))
-    return key
+        axis.set_major_locator(MaxNLocator(MAX_TICKS, steps=(1, 2, 5, 10)))
 
 
 def _png(figure: Figure) -> bytes:

@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,15 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 from maxmargin.rows.free_memory import room
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
-from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve
+from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve_sparse
 from maxmargin.solvers.exact.signs import ratio
+from maxmargin.solvers.exact.sparse_rows import basis, is_worthwhile, residues
 
 ENTRIES_AT_A_TIME = 1 << 19  # numbers of rows taken at a time
 COMMON_DENOMINATOR_BITS = 300  # bits of a common denominator that a plane may have
 NUMBERS_PER_FRACTION = 8  # fractions are at most one number in so many
+MAX_DENSE_ENTRIES = 1 << 18  # numbers of rows whose rank is found without regard to zeros
+SMALL_PRIMES = (1 << 26) - 5, (1 << 25) - 39
 NEAR_FACE = 1e-11  # a row this near to a face (in proportion) may lie in it
 
 
@@ -41,26 +43,34 @@ class Face:
     def __init__(self, rows: ExactRows, weights: dict[int, int]) -> None:
         self.rows = rows
         self.weights = weights
-        which = sorted(weights)
-        used, A, _ = rows.compact(which)
-        chosen = independent(A) if used else []
-        self.free = [which[k] for k in chosen]
-        F = [A[k] for k in chosen]
-        held = self._columns(used, F) if chosen else []
-        self.P = [used[k] for k in held]
+        self.free, self.P = self._basis()
         self.Q = np.delete(np.arange(rows.D), self.P)
-        rest = [k for k in range(len(used)) if k not in set(held)] if chosen else []
-        self._U = [used[k] for k in rest]  # the other columns that are not zero in all rows of S
-        self._F_P = [[row[k] for k in held] for row in F]
-        self._F_U = [[row[k] for k in rest] for row in F]
+        F = [dict(a.entries()) for a in rows.integers(self.free)]
+        places = {j: k for k, j in enumerate(self.P)}
+        self._U = sorted({j for row in F for j, v in row.items() if v and j not in places})
+        where = {j: k for k, j in enumerate(self._U)}  # the other columns that are not zero in S
+        self._F_P = [{places[j]: v for j, v in row.items() if v and j in places} for row in F]
+        self._F_U = [{where[j]: v for j, v in row.items() if v and j in where} for row in F]
 
-    def _columns(self, used: list[int], F: list[list[int]]) -> list[int]:
-        """Columns to solve for: of sparse rows those with fewest entries, so that few rows change."""
+    def _basis(self) -> tuple[list[int], list[int]]:
+        """Independent rows F of S that span it, and columns on which they are regular.
+
+        Of sparse rows the columns with fewest entries, so that few rows change.
+        """
+        rows, which = self.rows, sorted(self.weights)
+        if is_worthwhile(rows) and len(which) * rows.D > MAX_DENSE_ENTRIES:
+            some, columns = basis(rows.sparse_block(np.array(which)), rows.deadline)
+            return [which[k] for k in some.tolist()], columns.tolist()
+        used, A, _ = rows.compact(which)
+        if not used:
+            return [], []
+        F = [(which[k], A[k]) for k in independent(A)]
         order = list(range(len(used)))
-        if self.rows.given.is_sparse:
-            count = self.rows.column_counts
+        if rows.given.is_sparse:
+            count = rows.column_counts
             order.sort(key=lambda k: (int(count[used[k]]), k))
-        return [order[k] for k in pivots([[row[k] for k in order] for row in F])]
+        held = pivots([[row[k] for k in order] for _, row in F])
+        return [i for i, _ in F], [used[order[k]] for k in held]
 
     @property
     def rank(self) -> int:
@@ -78,29 +88,37 @@ class Face:
         return Face(self.rows, dict(zip(total, values, strict=True)))
 
     @cached_property
-    def _M(self) -> list[tuple[list[int], int]]:
-        """For each column of P the row of M, which is zero outside U: integers, and their scale > 0.
+    def _M(self) -> list[tuple[dict[int, int], int]]:
+        """For each column of P the row of M by places in U, and its scale > 0.
 
         Rows that share no column of P are solved for apart, so that their numbers stay short.
         """
-        M: list[tuple[list[int], int]] = [([], 1)] * len(self.P)
+        M: list[tuple[dict[int, int], int]] = [({}, 1)] * len(self.P)
         if not self._U:
             return M
-        joint = sparse.csr_array(np.array([[v != 0 for v in row] for row in self._F_P], dtype=bool))
-        count, home = connected_components(sparse.block_array([[None, joint], [joint.T, None]]))
-        for c in range(count):
-            r = np.flatnonzero(home[: len(self.P)] == c).tolist()
-            k = np.flatnonzero(home[len(self.P) :] == c).tolist()
-            F_P = [[self._F_P[i][j] for j in k] for i in r]
-            N, scale = solve(F_P, [self._F_U[i] for i in r], self.rows.deadline)
-            for j, row in zip(k, N, strict=True):
-                M[j] = row, scale
+        pairs = np.array([(i, k) for i, row in enumerate(self._F_P) for k in row])
+        joint = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1] + len(self.P))))
+        joint.resize(2 * len(self.P), 2 * len(self.P))
+        count, home = connected_components(joint)
+        parts: list[tuple[list[int], list[int]]] = [([], []) for _ in range(count)]
+        for node, c in enumerate(home.tolist()):
+            parts[c][node >= len(self.P)].append(node % len(self.P))
+        for r, k in parts:
+            place = {j: u for u, j in enumerate(k)}
+            F_P = [{place[j]: v for j, v in self._F_P[i].items()} for i in r]
+            solution = solve_sparse(F_P, [self._F_U[i] for i in r], self.rows.deadline)
+            for j, row in zip(k, solution, strict=True):
+                M[j] = row
         return M
 
     @cached_property
-    def _M_rounded(self) -> np.ndarray:
-        rounded = [[ratio(n, scale) for n in row] for row, scale in self._M]
-        return np.array(rounded).reshape(len(self.P), len(self._U))
+    def _M_rounded(self) -> Any:
+        """M in floating point, sparse where the rows are."""
+        entries = [
+            (j, k, ratio(n, scale)) for j, (row, scale) in enumerate(self._M) for k, n in row.items()
+        ]
+        M = matrix_of(entries, (len(self.P), len(self._U)), np.float64)
+        return M if self.rows.given.is_sparse else M.toarray()
 
     @cached_property
     def _places(self) -> np.ndarray:
@@ -118,7 +136,7 @@ class Face:
             z[j] = v if apart else v * common
         at = [u[k] for k in self._places]
         for j, (row, scale) in zip(self.P, self._M, strict=True):
-            total = -sum(map(mul, row, at))
+            total = -sum([n * at[k] for k, n in row.items()])
             z[j] = Fraction(total, scale) if apart else total * (common // scale)
         return z if apart else primitive(z)
 
@@ -176,11 +194,9 @@ class Face:
     @cached_property
     def _change(self) -> Any:
         """What a row loses for each entry in P: that entry, and the row of M."""
-        r = len(self.P)
-        columns = np.array([*self.P, *self._U], dtype=np.int64)
-        numbers = np.hstack([np.eye(r), self._M_rounded])
-        i, k = np.nonzero(numbers)
-        return sparse.csr_array((numbers[i, k], (i, columns[k])), shape=(r, self.rows.D))
+        numbers = sparse.coo_array(sparse.hstack([sparse.eye_array(len(self.P)), self._M_rounded]))
+        (i, k), columns = numbers.coords, np.array([*self.P, *self._U], dtype=np.int64)
+        return sparse.csr_array((numbers.data, (i, columns[k])), shape=(len(self.P), self.rows.D))
 
     def _parts(self, which: np.ndarray) -> Iterator[np.ndarray]:
         """A few rows at a time."""
@@ -212,6 +228,8 @@ class Face:
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""
+        if is_worthwhile(self.rows):
+            return self._contains_sparse(which)
         inside = np.zeros(len(which), dtype=bool)
         for start in range(0, len(which), 1_000):
             part = self.rows.integers(which[start : start + 1_000].tolist())
@@ -220,18 +238,54 @@ class Face:
             inside[[start + k for k in some]] = self._spans([part[k] for k in some])
         return inside
 
+    def _contains_sparse(self, which: np.ndarray) -> np.ndarray:
+        """The same for many rows of few entries, modulo primes whose products 64 bits hold."""
+        A, outside = self.rows.sparse_block(which), np.zeros(len(which), dtype=bool)
+        for prime in SMALL_PRIMES:
+            entries = [
+                (j, k, n * pow(scale, -1, prime) % prime)
+                for j, (row, scale) in enumerate(self._M)
+                if scale % prime
+                for k, n in row.items()
+            ]
+            M = matrix_of(entries, (len(self.P), len(self._U)), np.int64)
+            R = residues(A, prime)
+            left = R[:, self.Q].astype(np.int64)
+            left = left - sparse.csr_array(R[:, self.P] @ M) @ self._at_places
+            left.data %= prime
+            left.eliminate_zeros()
+            outside |= np.diff(left.indptr) > 0
+        return ~outside
+
+    @cached_property
+    def _at_places(self) -> Any:
+        """Takes columns U to their places in Q."""
+        ones = np.ones(len(self._U), dtype=np.int64), (np.arange(len(self._U)), self._places)
+        return sparse.csr_array(ones, shape=(len(self._U), len(self.Q)))
+
     def _spans(self, rows: list[Whole]) -> np.ndarray:
         """The same for rows that are zero outside P and U."""
         if not rows or not self._U:
             return np.ones(len(rows), dtype=bool)
         prime = next(p for p in PRIMES if all(scale % p for _, scale in self._M))
         inverses = [pow(scale, -1, prime) for _, scale in self._M]
-        numbers = [[n * f % prime for n in row] for (row, _), f in zip(self._M, inverses, strict=True)]
+        places = range(len(self._U))
+        numbers = [
+            [row.get(k, 0) * f % prime for k in places]
+            for (row, _), f in zip(self._M, inverses, strict=True)
+        ]
         M: Any = nmod_mat(numbers, prime)
         A_P = nmod_mat([[v % prime for v in spread(a, self.P)] for a in rows], prime)
         A_U = nmod_mat([[v % prime for v in spread(a, self._U)] for a in rows], prime)
         left, k = [int(v) for v in (A_U - A_P * M).entries()], len(self._U)
         return np.array([not any(left[r * k : (r + 1) * k]) for r in range(len(rows))], dtype=bool)
+
+
+def matrix_of(entries: list[tuple[int, int, Any]], shape: tuple[int, int], dtype: Any) -> Any:
+    """The sparse matrix with these entries: row, column, number."""
+    i, j, numbers = zip(*entries, strict=True) if entries else ((), (), ())
+    where = np.array(i, dtype=np.int64), np.array(j, dtype=np.int64)
+    return sparse.csr_array((np.array(numbers, dtype=dtype), where), shape=shape)
 
 
 def _row_reach(rows: Rows) -> np.ndarray:

@@ -175,21 +175,23 @@ class Separated(NamedTuple):
 
 def uniform(rows: ExactRows) -> ExactRows:
     """The same rows with all columns scaled alike, so that lengths are in proportion."""
-    alike = np.full(rows.d, int(rows.exponents.max()), dtype=np.int64)
-    return ExactRows(rows.given, rows.y, rows.pad, alike, deadline=rows.deadline)
+    return rows.rescaled(np.full(rows.d, int(rows.exponents.max()), dtype=np.int64))
 
 
-def separated(rows: ExactRows, finding: Finding, tol: float) -> Separated:
-    """Turn the finding that the rows are separable into numbers for the user."""
+def separated(rows: ExactRows, finding: Finding, tol: float, margin: bool = True) -> Separated:
+    """Turn the finding that the rows are separable into numbers for the user.
+
+    Without ``margin`` no better plane is looked for.
+    """
     assert finding.plane is not None
     guess = finding.guess
     if guess is not None and len(guess.w) and finding.signs is not None:
         lower = attained(rows, finding.plane, finding.signs)
         upper = not_exceeded(rows, guess.support.tolist(), guess.alpha.tolist())
-        if upper <= (1.0 + tol) * lower or not within_reach(rows):
+        if upper <= (1.0 + tol) * lower or not margin or not within_reach(rows):
             return Separated(guess.w, guess.b if rows.pad else 0.0, finding.plane, True, lower, upper)
     best: list[int] | None = None
-    if within_reach(rows):
+    if margin and within_reach(rows):
         best, upper = _largest_margin(rows, guess)
     else:
         upper = _some_bound(rows, finding)

@@ -115,6 +115,10 @@ class ExactRows:
         rows, y = self.given.select(which), self.y[which]
         return ExactRows(rows, y, self.pad, self.exponents, deadline=self.deadline)
 
+    def rescaled(self, exponents: np.ndarray) -> ExactRows:
+        """The same rows with other scales of their columns."""
+        return ExactRows(self.given, self.y, self.pad, exponents, self._used, self.deadline)
+
     def values(self, z: np.ndarray) -> np.ndarray:
         """a_i·z in floating point, for z in these coordinates."""
         f = self.rows.times((z[: self.d] * self.fold)[:, None])[:, 0]
@@ -246,7 +250,10 @@ def contradictions(rows: ExactRows) -> Iterator[np.ndarray]:
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0.0)
     sides = np.add.reduceat(rows.y[order], starts) if rows.n else np.empty(0)
     sizes = np.diff(starts, append=rows.n)
-    for start, size in zip(*(a[np.abs(sides) < sizes] for a in (starts, sizes)), strict=True):
+    mixed = np.abs(sides) < sizes
+    together = order[np.repeat(mixed, sizes)][: CACHED_INTEGERS // rows.terms]
+    rows.integers(together.tolist())  # in one go: quicker than group by group
+    for start, size in zip(starts[mixed].tolist(), sizes[mixed].tolist(), strict=True):
         alike: dict[tuple[int, ...], list[int]] = {}
         group = order[start : start + size].tolist()
         for i, a in zip(group, rows.integers(group), strict=True):

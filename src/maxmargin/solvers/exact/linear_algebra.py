@@ -7,12 +7,14 @@ a determinant; solutions are found over the rationals and checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from flint import fmpz_mat, nmod_mat
 
 from maxmargin.core.parameters import Deadline
-from maxmargin.solvers.exact.integer_rows import ExactRows, primitive
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
 CONFIRMED_ENTRIES = 2_500  # numbers of a matrix whose rank is confirmed in integers
@@ -31,6 +33,80 @@ def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
     solution: Any = fmpz_mat(M).solve(fmpz_mat(rhs))
     numerators, scale = solution.numer_denom()
     return [[int(v) for v in row] for row in numerators.tolist()], int(scale)
+
+
+Sparse = dict[int, int]
+
+
+def solve_sparse(
+    M: Sequence[Sparse], rhs: Sequence[Sparse], deadline: Deadline
+) -> list[tuple[Sparse, int]]:
+    """The same for few entries: for each unknown its integers by right-hand side, and their scale.
+
+    Equations of one unknown, and unknowns of one equation, need no elimination.
+    """
+    size, known = len(M), list[tuple[int, int]]()
+    homes: list[set[int]] = [set() for _ in range(size)]
+    for i, row in enumerate(M):
+        for j in row:
+            homes[j].add(i)
+    left = [set(row) for row in M]
+    first = [(i, next(iter(left[i]))) for i in range(size) if len(left[i]) == 1]
+    last = [(next(iter(homes[j])), j) for j in range(size) if len(homes[j]) == 1]
+    later, open_i, open_j = list[tuple[int, int]](), set(range(size)), set(range(size))
+    while first or last:
+        forward = bool(first)
+        i, j = first.pop() if forward else last.pop()
+        if i not in open_i or j not in open_j:
+            continue
+        (known if forward else later).append((i, j))
+        open_i.discard(i)
+        open_j.discard(j)
+        for k in homes[j]:
+            left[k].discard(j)
+            if k in open_i and len(left[k]) == 1:
+                first.append((k, next(iter(left[k]))))
+        for k in left[i]:
+            homes[k].discard(i)
+            if k in open_j and len(homes[k]) == 1:
+                last.append((next(iter(homes[k])), k))
+    x: list[dict[int, Number]] = [{} for _ in range(size)]
+    for i, j in known:
+        x[j] = _solved_for(M[i], rhs[i], j, x, 1)
+    scale, core, unknown = 1, sorted(open_i), sorted(open_j)
+    if core:
+        sides = [_solved_for({**M[i], -1: 1}, rhs[i], -1, x, 1) for i in core]
+        which = sorted({k for side in sides for k in side})
+        common = lcm(*(v.denominator for side in sides for v in side.values()))
+        matrix = [[M[i].get(j, 0) for j in unknown] for i in core]
+        right = [[int(side.get(k, 0) * common) for k in which] or [0] for side in sides]
+        found, scale = solve(matrix, right, deadline)
+        scale *= common
+        for j, values in zip(unknown, found, strict=True):
+            x[j] = {k: v for k, v in zip(which, values, strict=False) if v}
+        for _, j in known:
+            x[j] = {k: v * scale for k, v in x[j].items()}
+    for i, j in reversed(later):
+        x[j] = _solved_for(M[i], rhs[i], j, x, scale)
+    result = []
+    for numbers in x:
+        common = lcm(*[v.denominator for v in numbers.values()])
+        result.append(({k: int(v * common) for k, v in numbers.items()}, scale * common))
+    return result
+
+
+def _solved_for(
+    row: Sparse, side: Sparse, j: int, x: Sequence[dict[int, Number]], scale: int
+) -> dict[int, Number]:
+    """An equation solved for the one unknown that is not known yet."""
+    total: dict[int, Number] = {k: v * scale for k, v in side.items()}
+    for u, c in row.items():
+        if u != j:
+            for k, v in x[u].items():
+                total[k] = total.get(k, 0) - c * v
+    pivot = row[j]
+    exact = {k: Fraction(v) / pivot for k, v in total.items() if v}
+    return {k: v.numerator if v.denominator == 1 else v for k, v in exact.items()}
 
 
 def pivots(A: Sequence[Sequence[int]]) -> list[int]:

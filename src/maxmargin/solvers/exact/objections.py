@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.partitions import matrix_of, stacked
 from maxmargin.solvers.exact.face import Face
@@ -79,17 +81,32 @@ class Objections(NamedTuple):
 
 
 def remote_verdict(
-    side: BinaryTask, pool: Pool, parts: int, count: int, columns: Columns, tol: float
+    side: BinaryTask,
+    pool: Pool,
+    parts: int,
+    count: int,
+    columns: Columns,
+    tol: float,
+    deadline: Deadline,
 ) -> Asking[Decided]:
-    """Decide on a machine with ``count`` rows, beginning with a pool."""
+    """Decide on a machine with ``count`` rows, beginning with a pool.
+
+    If the time ends first, what is known of the pool comes back, undecided.
+    """
     size = pool.rows.n
     most = max_sent(size, parts)
     none: list[np.ndarray | None] = [None] * parts
     while True:
         pool = pool.some(np.lexsort((pool.number, pool.part)))
         rows = columns.exact(pool.rows, pool.y, side.pad)
-        finding = find_verdict(rows, tol)
-        answer = separated(rows, finding, tol) if finding.kind == "separable" else None
+        rows.deadline = deadline
+        finding, answer = find_verdict(rows, tol), None
+        if finding.kind == "separable" and not deadline.over:
+            with suppress(OutOfTimeError):
+                answer = separated(rows, finding, tol)
+        if finding.kind == "undecided" or deadline.over:
+            early = Finding("undecided", witness=finding.witness, guess=finding.guess, work=finding.work)
+            return Decided(pool, rows, early, None, none, finding.work.exact_rows)
         if pool.rows.n == count:
             here = _numbers_on_plane(pool, finding, parts)
             return Decided(pool, rows, finding, answer, here, finding.work.exact_rows)

@@ -8,13 +8,14 @@ are left. Each is exact. Where rows have weights, a witness costs every plane th
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 
 import numpy as np
 
+from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.integer_rows import ExactRows, contradictions, exponents_of
 from maxmargin.solvers.exact.separability import find_witness
@@ -39,13 +40,14 @@ def unavoidable(
     everything = np.arange(training.rows.n)
     wrong = np.flatnonzero(training.margins(machine, z, everything) <= 0)
     exponents = exponents_of(training.rows.column_reach)
-    rows = ExactRows(training.rows, machine.signs(training.codes), training.pad, exponents)
+    y, end = machine.signs(training.codes), Deadline(deadline)
+    rows = ExactRows(training.rows, y, training.pad, exponents, deadline=end)
     weights = machine.class_weight[training.codes]
     least = 0.0
-    for witness in pack(rows, wrong, min(limit, len(wrong))):
-        least += float(weights[list(witness)].min())
-        if time.perf_counter() > deadline:
-            break
+    with suppress(OutOfTimeError):
+        for witness in pack(rows, wrong, min(limit, len(wrong))):
+            least += float(weights[list(witness)].min())
+            end.check()
     return least
 
 

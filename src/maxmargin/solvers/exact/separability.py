@@ -26,17 +26,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import nnls
+from scipy.sparse.linalg import LinearOperator, lsqr
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.parameters import Deadline
+from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows
 from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
 from maxmargin.solvers.exact.linear_algebra import cancel
-from maxmargin.solvers.exact.signs import Signs, from_doubles, signs
+from maxmargin.solvers.exact.signs import Signs, from_doubles, rounded, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
+from maxmargin.solvers.exact.sparse_rows import (
+    NO_VIOLATION,
+    cancel_few,
+    cancel_many,
+    is_worthwhile,
+    least_violations,
+)
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import SMALL, Budget, Solved, Task
 from maxmargin.solvers.threads import one_thread
@@ -55,14 +63,16 @@ class Guess(NamedTuple):
     passes: int
 
 
-def guess_plane(rows: Rows, y: np.ndarray, pad: float, tol: float, deadline: Deadline) -> Guess | None:
+def guess_plane(
+    rows: Rows, y: np.ndarray, pad: float, tol: float, deadline: Deadline, passes: float = np.inf
+) -> Guess | None:
     """Ask the hard-margin machine; None if numbers leave the range of doubles."""
     try:
         with np.errstate(all="ignore"):  # whatever comes out is checked
-            (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, Budget(deadline=deadline.end))
+            budget = Budget(passes, deadline.end)
+            (solved,) = solve_margins(rows, [Task(y, None)], pad, tol, budget)
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # numbers out of range
         return None
-    deadline.check()
     return guess_from(solved)
 
 
@@ -84,9 +94,32 @@ def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
     return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)
 
 
+FIT_STEPS = 200  # of conjugate gradients: a plane through all a_i·z = 1, where features are many
+
+
+def fitting_plane(rows: ExactRows) -> np.ndarray:
+    """The least z with a_i·z = 1, nearly: it separates rows that are no more than their features."""
+    even, d = rows.even(), rows.d
+
+    def times(z: np.ndarray) -> np.ndarray:
+        rows.deadline.check(doing="a plane for fewer rows than features")
+        z = z.ravel()
+        return rows.y * (even.times(z[:d, None])[:, 0] + (z[d] if rows.pad else 0.0))
+
+    def back(r: np.ndarray) -> np.ndarray:
+        r = rows.y * r.ravel()
+        return np.append(even.combine(r[None])[0], [r.sum()] * int(rows.pad))
+
+    A = LinearOperator((rows.n, rows.D), matvec=times, rmatvec=back, dtype=np.float64)
+    return np.asarray(lsqr(A, np.ones(rows.n), atol=1e-3, btol=1e-3, iter_lim=FIT_STEPS)[0])
+
+
 POOL_ROWS = 2_000  # rows to begin with, and to add at most
 POOL_ENTRIES = 1 << 21  # numbers of a pool whose dense factorisation is worth while
 ROUNDED_ZERO = 1e-9  # relative size of a value that is zero up to rounding
+POOL_ROWS_PER_COLUMN = 4  # of sparse rows that are asked first whether they cancel
+MIN_POOL_ROWS = 16_384  # of them: fewer are asked all at once
+MAX_PASSES = 128  # of the hard-margin machine over sparse rows that a plane is known to separate
 MAX_WEIGHT = 64  # random weights are whole numbers below this
 
 Weights = tuple[dict[int, int], dict[int, int]]
@@ -177,6 +210,7 @@ class Effort:
 
     passes: int = 0  # over the data in floating point, by the hard-margin machine
     pivots: int = 0  # of the simplex method in integers
+    bits: int = 0  # of the longest whole number: a determinant, a weight or a coefficient
     exact_rows: int = 0  # rows whose side was decided in integers
     rounds: int = 0
 
@@ -195,12 +229,20 @@ class Finding:
     work: Effort = field(default_factory=Effort)
 
 
-def find_verdict(rows: ExactRows, tol: float, known: Guess | None = None) -> Finding:
+def find_verdict(
+    rows: ExactRows, tol: float, known: Guess | None = None, margin: bool = True
+) -> Finding:
     """Climb the ladder; ``tol`` is the gap at which the largest margin need not be improved.
 
-    What the hard-margin machine said of these rows, if it is ``known``, is not asked for again.
+    What the hard-margin machine said of these rows, if it is ``known``, is not asked for again. Without
+    ``margin`` any plane will do. If the time ends first, the finding is "undecided", with a witness or
+    the first guess if there is one.
     """
-    return _Ladder(rows, tol, _is_small(rows), known).climb()
+    ladder = _Ladder(rows, tol, _is_small(rows), known, margin)
+    try:
+        return ladder.climb()
+    except OutOfTimeError:
+        return Finding("undecided", witness=ladder.witness, guess=ladder.first, work=ladder.work)
 
 
 def find_witness(rows: ExactRows) -> dict[int, int] | None:
@@ -217,10 +259,20 @@ def _is_small(rows: ExactRows) -> bool:
 
 
 class _Ladder:
-    def __init__(self, rows: ExactRows, tol: float, exact: bool, known: Guess | None = None) -> None:
+    def __init__(
+        self,
+        rows: ExactRows,
+        tol: float,
+        exact: bool,
+        known: Guess | None = None,
+        margin: bool = True,
+    ) -> None:
         self.rows, self.tol, self.exact, self.known = rows, tol, exact, known
+        self.margin, self.passes = margin, float("inf")
         self.work = Effort()
         self.guess: Guess | None = None
+        self.first: Guess | None = known  # what floating point said of all rows
+        self.witness: dict[int, int] = {}
         self.signs: Signs | None = None
         self.better: Conditioned | None = None  # other coordinates, where floating point fails in these
 
@@ -232,23 +284,28 @@ class _Ladder:
         witness: dict[int, int] = {}
         pairs = opposites(rows) if rows.given.is_sparse and not self.exact else {}
         if pairs:
-            witness = dict(islice(pairs.items(), 2))
+            witness = self.witness = dict(islice(pairs.items(), 2))
             face, alive = self._wider(face, alive, pairs, {})
         while True:
-            rows.deadline.check()
+            rows.deadline.check(doing=f"{len(alive):,} rows outside a face of rank {face.rank}")
             if not len(alive):
                 alive = self._strays(face)
                 if not len(alive):
                     return Finding("overlapping", None, witness=witness, face=face, work=work)
             work.rounds += 1
-            outcome = self.ask(face, alive)
+            many = self._many(face, alive)
+            outcome = self.ask(face, alive) if many is None else many
             if self.better is not None:
                 return self._in_other_coordinates(self.better)
             work.pivots += outcome.pivots
+            numbers = [*outcome.weights.values(), *outcome.free.values(), *(outcome.plane or ())]
+            work.bits = max([work.bits, outcome.bits, *[v.numerator.bit_length() for v in numbers]])
             if outcome.plane is None:
-                witness = witness or outcome.weights
+                witness = self.witness = witness or self._short_witness(outcome.weights)
                 face, alive = self._wider(face, alive, outcome.weights, outcome.free)
-                more = None if self.exact or not len(alive) else widest(rows, face, alive)
+                more = None
+                if many is None and not self.exact and len(alive):
+                    more = widest(rows, face, alive)
                 if more is not None:
                     face, alive = self._wider(face, alive, *more)
                 continue
@@ -259,6 +316,63 @@ class _Ladder:
                 on = np.flatnonzero(found.of == 0)
                 return Finding(kind, outcome.plane, on, witness, face, self.guess, found, work)
             alive = np.union1d(alive, strays)  # rows outside the face after all
+
+    def _short_witness(self, weights: dict[int, int]) -> dict[int, int]:
+        """Of rows that cancel at most D + 1 that do."""
+        if len(weights) <= self.rows.D + 1:
+            return weights
+        which = np.array(sorted(weights))
+        few = cancel_few(self.rows, which)
+        if few:
+            return few
+        found = find_witness(self.rows.restricted(which)) or {}
+        return {int(which[i]): w for i, w in found.items()}
+
+    def _many(self, face: Face, alive: np.ndarray) -> Outcome | None:
+        """Of sparse rows as many as can be seen to cancel at once, or a plane through a face."""
+        if self.exact or not is_worthwhile(self.rows):
+            return None
+        size = max(POOL_ROWS_PER_COLUMN * len(face.Q), MIN_POOL_ROWS)
+        pool = np.arange(len(alive)) if len(alive) <= 2 * size else draw(len(alive), size)
+        A = self.rows.sparse_block(alive)
+        if face.weights:
+            A = face.quotient_rows(alive).matrix  # type: ignore[attr-defined]
+        z = np.zeros(len(face.Q))
+        while True:
+            found = least_violations(A[pool], z, self.rows.deadline)
+            if found is None:
+                return None
+            for least in NO_VIOLATION:
+                some = np.flatnonzero(found.r > max(least * float(found.r.max()), 1e-9))
+                which, weights = alive[pool[some]], None
+                if len(some):
+                    weights = cancel_many(self.rows, which, found.r[some], face.free)
+                if weights is not None:
+                    return Outcome(None, *weights, 0)
+            z = found.z
+            violated = np.flatnonzero(A @ z <= 0.0)
+            if not len(np.setdiff1d(violated, pool)):
+                break
+            pool = np.union1d(pool, violated)
+        self.guess = None
+        for u in _with_bits(z):
+            plane = face.lift(u)
+            if np.any(self.rows.values(rounded(plane))[alive] < 0.0):
+                continue  # too few bits
+            self.signs = self._signs(plane)
+            if np.all(self.signs.of[alive] > 0):
+                return self._with_margin(face, alive, plane)
+        return None
+
+    def _with_margin(self, face: Face, alive: np.ndarray, plane: Plane) -> Outcome:
+        """A plane that separates, or a better one if that is asked for and few passes find it."""
+        better = None
+        if self.margin and not face.weights:
+            found, self.passes = self.signs, MAX_PASSES
+            better, _ = self._ask_floats(face, alive)
+            if better is None or better.plane is None:
+                better, self.guess, self.signs = None, None, found
+        return better or Outcome(plane, {}, {}, 0)
 
     def _wider(
         self, face: Face, alive: np.ndarray, weights: dict[int, int], free: dict[int, int]
@@ -288,7 +402,10 @@ class _Ladder:
     def _in_other_coordinates(self, better: Conditioned) -> Finding:
         """The finding there, carried back: the same rows and weights, and the plane of these rows."""
         ladder = _Ladder(better.rows, self.tol, False)
-        found, rows = ladder.climb(), self.rows
+        try:
+            found, rows = ladder.climb(), self.rows
+        finally:
+            self.witness = ladder.witness
         found.work.passes += self.work.passes
         if found.face is not None:
             found.face = Face(rows, found.face.weights)
@@ -332,6 +449,9 @@ class _Ladder:
         hint: list[int] = []
         for guess, planes in self._guesses(face, alive):
             self.work.passes += guess.passes
+            if not face.weights and self.first is None:
+                self.first = guess
+            self.rows.deadline.check()
             hint = [int(i) for i in alive[guess.support]]
             if guess.meets:
                 for least in NEGLIGIBLE_WEIGHTS:  # rows of tiny weight may be rounding
@@ -357,11 +477,16 @@ class _Ladder:
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return
-        guess = self.known or guess_plane(rows.given, rows.y, rows.pad, self.tol, rows.deadline)
+        if not self.margin and rows.n <= rows.D:
+            near = fitting_plane(rows)
+            yield Guess(np.empty(0), 0.0, alive[:0], np.empty(0), False, 0), _with_bits(near)
+        tol = self.tol if self.margin else max(self.tol, FACE_GAP)
+        given = rows.y, rows.pad, tol, rows.deadline, self.passes
+        guess = self.known or guess_plane(rows.given, *given)
         if guess is not None:
             yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
         if np.ptp(rows.exponents) > SCALE_BITS or rows.rows is not rows.given:
-            guess = guess_plane(rows.even(), rows.y, rows.pad, self.tol, rows.deadline)
+            guess = guess_plane(rows.even(), *given)
             if guess is not None:
                 z = [*guess.w.tolist(), guess.b] if rows.pad else guess.w.tolist()
                 even = guess._replace(w=np.empty(0))  # its multipliers belong to other coordinates

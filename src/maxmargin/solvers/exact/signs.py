@@ -78,6 +78,10 @@ def signs(rows: ExactRows, z: Sequence[Number], offset: int = 0) -> Signs:
     bound = error_bound(np.array([*plane, shift]), rows.terms + 1)
     of = np.sign(values).astype(np.int8)
     near = np.flatnonzero(np.abs(values) <= bound)
+    at_once = None if offset else _sparse_integers(rows, near, z)
+    if at_once is not None:
+        of[near] = at_once
+        return Signs(of, len(near), values, bound)
     for start in range(0, len(near), ROWS_AT_A_TIME):
         rows.deadline.check()
         part = near[start : start + ROWS_AT_A_TIME]
@@ -131,6 +135,29 @@ def _small_integers(
     if float(np.max(np.abs(A))) < 2.0**80 and float(np.sum(np.abs(v))) <= 2.0**25:
         return _in_limbs(A, v)
     return None
+
+
+def _sparse_integers(rows: ExactRows, which: np.ndarray, z: Sequence[Number]) -> np.ndarray | None:
+    """The signs of many sparse rows of small whole numbers, for a plane of long ones."""
+    plain = rows.given.is_sparse and rows.rows is rows.given and not rows.is_rounded
+    numbers = [v for v in z if isinstance(v, int)]
+    if not plain or not len(which) or len(numbers) < len(z):
+        return None
+    A = rows.sparse_block(which)
+    if float(np.min(np.abs(A.data), initial=1.0)) < ROUNDED_BELOW:
+        return None
+    A.data = np.ldexp(A.data, -_lowest_bit(A.data))
+    if float(np.max(abs(A).sum(axis=1), initial=0.0)) >= 2.0**35:
+        return None
+    A = A.astype(np.int64)
+    bits, mask = max(map(int.bit_length, numbers)), (1 << 27) - 1
+    total = np.zeros(len(which), dtype=np.int64)  # what is carried on from the limbs below
+    rest = np.zeros(len(which), dtype=np.int64)
+    for low in range(0, bits, 27):
+        limb = [(v >> low & mask) if v >= 0 else -(-v >> low & mask) for v in numbers]
+        rest |= total & mask
+        total = (total >> 27) + A @ np.array(limb, dtype=np.int64)
+    return np.asarray(np.where(total != 0, np.sign(total), np.sign(rest)), dtype=np.int8)
 
 
 def _in_limbs(A: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -210,7 +237,8 @@ def not_exceeded(rows: ExactRows, support: Sequence[int], weights: Sequence[floa
     sides = [[(i, w) for i, w in held if rows.y[i] == s] for s in (1.0, -1.0)] if rows.pad else [held]
     if not all(sides):
         return math.inf
-    if len(held) * rows.terms > EXACT_DISTANCE_ENTRIES // 8 and rows.rows is rows.given:
+    many = len(held) * rows.terms > EXACT_DISTANCE_ENTRIES // 8
+    if many and rows.rows is rows.given and not rows.is_rounded:
         return _not_exceeded_rounded(rows, sides)
     sums, scales, totals = zip(*(_weighted_sum(rows, side) for side in sides), strict=True)
     scale = max(scales)

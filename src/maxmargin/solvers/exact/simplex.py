@@ -33,6 +33,7 @@ class Outcome(NamedTuple):
     weights: dict[int, int]  # λ_i > 0, in proportion to the rows a_i
     free: dict[int, int]  # μ_i of the rows F, of any sign
     pivots: int
+    bits: int = 0  # of the largest determinant
 
 
 def meet_or_separate(
@@ -61,8 +62,9 @@ class _Simplex:
         self.artificial = [True] * self.m
         self.head: list[int] = [-1] * self.m  # rows in the basis
         self.fixed: list[int] = []  # places of free rows
-        self.pivots = 0
+        self.pivots = self.bits = 0
         for i in free:
+            rows.deadline.check(doing=self._doing())
             column = self.adj * self._column(i, 0)
             place = next(k for k in range(self.m) if self.artificial[k] and column[k, 0] != 0)
             self._pivot(i, place, column)
@@ -89,6 +91,10 @@ class _Simplex:
             self.adj, self.det = -self.adj, -new
         self.head[place], self.artificial[place] = i, False
         self.pivots += 1
+        self.bits = max(self.bits, int(new).bit_length())
+
+    def _doing(self) -> str:
+        return f"step {self.pivots:,} of the simplex method in integers of {self.bits:,} bits"
 
     def _prices(self) -> list[int]:
         cost = fmpz_mat([[int(a) for a in self.artificial]])
@@ -101,7 +107,7 @@ class _Simplex:
         """Go on until no row (among some, or of all) improves the basis."""
         waited, last = 0, None
         while True:
-            self.rows.deadline.check()
+            self.rows.deadline.check(doing=self._doing())
             prices = self._prices()
             if prices[-1] == 0:
                 return self._meeting()
@@ -111,7 +117,7 @@ class _Simplex:
             enter = self._enter(prices, among, waited > STEPS_BEFORE_BLAND)
             if enter is None:
                 plane = primitive([-v for v in prices[:-1]]) if among is None else None
-                return Outcome(plane, {}, {}, self.pivots)
+                return Outcome(plane, {}, {}, self.pivots, self.bits)
             column = self.adj * self._column(enter, 1)
             self._pivot(enter, self._leave(column), column)
 
@@ -167,4 +173,4 @@ class _Simplex:
                 free[self.head[k]] = value << m
             elif value:
                 weights[self.head[k]] = value << m
-        return Outcome(None, weights, free, self.pivots)
+        return Outcome(None, weights, free, self.pivots, self.bits)

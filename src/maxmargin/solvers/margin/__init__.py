@@ -5,4 +5,7 @@ solver. On few features that is ``hard_margin`` or ``soft_margin``, which ask ``
 ``interior_point`` for the small problems on the rows that matter; on many features it is
 ``coordinate_descent``, then ``active_set``. Each is a plain loop that returns its result: after each
 pass one call to its budget reports how far it is, and says whether to go on.
+
+Rows in partitions elsewhere go by ``partitions``: the same ``hard_margin``, whose passes are
+``questions``, or ``soft_margin_partitions``, which works on ``summaries``.
 """

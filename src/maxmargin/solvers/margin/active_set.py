@@ -62,16 +62,16 @@ SETTINGS = Settings()
 class Factorised:
     """Solves for the multipliers on the margin; knows the inner products of all rows met so far."""
 
-    def __init__(self, duel: DualProblem) -> None:
-        self.duel = duel
-        self._products = Growing(duel.n, SETTINGS.max_factorised_rows)
+    def __init__(self, dual_problem: DualProblem) -> None:
+        self.dual_problem = dual_problem
+        self._products = Growing(dual_problem.n, SETTINGS.max_factorised_rows)
 
     def solve(self, x: np.ndarray, w: np.ndarray, F: np.ndarray) -> bool:
         """Move the multipliers x of the rows F, and w with them, to where these rows have margin 1.
 
         False if there are too many of them, or their matrix has no factor; nothing is moved then.
         """
-        duel, y, k = self.duel, self.duel.y[F], len(F)
+        dual_problem, y, k = self.dual_problem, self.dual_problem.y[F], len(F)
         if k > SETTINGS.max_factorised_rows:
             return False
         K = self._inner(F) * (y[:, None] * y)
@@ -83,12 +83,12 @@ class Factorised:
         towards = cho_solve(factor, y, check_finite=False)
         out, before = np.empty(k), np.inf
         for _ in range(SETTINGS.max_refinements):
-            dots(duel.rows.arrays, F, w, out)
-            duel.visits += k
+            dots(dual_problem.rows.arrays, F, w, out)
+            dual_problem.visits += k
             r = 1.0 - y * out
             step = cho_solve(factor, r, check_finite=False)
-            if duel.pad:
-                missing = -float(x @ duel.y)
+            if dual_problem.pad:
+                missing = -float(x @ dual_problem.y)
                 beta = (float(y @ step) - missing) / float(y @ towards)
                 step -= beta * towards
                 r -= beta * y
@@ -97,7 +97,7 @@ class Factorised:
                 break
             before = left
             x[F] += step
-            duel.add(F, step, w)
+            dual_problem.add(F, step, w)
         return True
 
     def _inner(self, F: np.ndarray) -> np.ndarray:
@@ -105,8 +105,8 @@ class Factorised:
         fresh = F[self._products.fresh(F)]
         if len(fresh):
             met = np.concatenate([*self._products.history, fresh])
-            self._products.add(fresh, self.duel.rows.inner(fresh, met))
-            self.duel.visits += len(met)
+            self._products.add(fresh, self.dual_problem.rows.inner(fresh, met))
+            self.dual_problem.visits += len(met)
         return self._products.known(F)
 
 
@@ -114,7 +114,7 @@ ENDLESS = Budget()
 
 
 def settle(
-    duel: DualProblem,
+    dual_problem: DualProblem,
     x: np.ndarray,
     w: np.ndarray,
     best: MarginPoint,
@@ -127,7 +127,7 @@ def settle(
     ``factorise`` says that factors are worth their time, should conjugate residuals lead no further.
     """
     x, w = x.copy(), w.copy()
-    face = (x > 0.0) & (x < duel.C)
+    face = (x > 0.0) & (x < dual_problem.C)
     bad, direct = 0, None
     for _ in range(SETTINGS.max_rounds):
         budget.go_on()
@@ -135,10 +135,10 @@ def settle(
         if not len(F):
             break
         if direct is None:
-            _solve(duel, x, w, F, best.primal, tol, budget)
+            _solve(dual_problem, x, w, F, best.primal, tol, budget)
         elif not direct.solve(x, w, F):
             break
-        point, f = duel.measure(w, x)
+        point, f = dual_problem.measure(w, x)
         before = best.gap
         best = best.joined(point)
         if best.gap <= tol or budget.ended(best):
@@ -149,20 +149,20 @@ def settle(
         if bad >= SETTINGS.max_bad_rounds:
             if direct is not None or not factorise:
                 break
-            direct, bad = Factorised(duel), 0
-        b = float(np.mean(duel.y[F] - f[F])) if duel.pad else 0.0
-        m = duel.y * (f + b)
-        inside = np.clip(x, 0.0, duel.C)
-        leave = face & ((x <= 0.0) | (x >= duel.C))
-        join = ~face & np.where(x >= duel.C, m > 1.0, m < 1.0)
-        w = duel.moved(w, x, inside)
+            direct, bad = Factorised(dual_problem), 0
+        b = float(np.mean(dual_problem.y[F] - f[F])) if dual_problem.pad else 0.0
+        m = dual_problem.y * (f + b)
+        inside = np.clip(x, 0.0, dual_problem.C)
+        leave = face & ((x <= 0.0) | (x >= dual_problem.C))
+        join = ~face & np.where(x >= dual_problem.C, m > 1.0, m < 1.0)
+        w = dual_problem.moved(w, x, inside)
         x = inside
         face = (face & ~leave) | join
     return best, False
 
 
 def _solve(
-    duel: DualProblem,
+    dual_problem: DualProblem,
     x: np.ndarray,
     w: np.ndarray,
     F: np.ndarray,
@@ -171,30 +171,30 @@ def _solve(
     budget: Budget = ENDLESS,
 ) -> None:
     """Move the multipliers of the rows F, and w with them, to where these rows have margin 1."""
-    rows, y, k = duel.rows.arrays, duel.y[F], len(F)
-    u, out = np.zeros(duel.d), np.empty(k)
-    unit = float(duel.q[F].max()) or 1.0  # K is divided by it: its products stay within range
+    rows, y, k = dual_problem.rows.arrays, dual_problem.y[F], len(F)
+    u, out = np.zeros(dual_problem.d), np.empty(k)
+    unit = float(dual_problem.q[F].max()) or 1.0  # K is divided by it: its products stay within range
 
     def project(r: np.ndarray) -> np.ndarray:
-        return r - y * (float(y @ r) / k) if duel.pad else r
+        return r - y * (float(y @ r) / k) if dual_problem.pad else r
 
     def product(p: np.ndarray) -> np.ndarray:
         u[:] = 0.0
         add_rows(rows, F, p * y, u)
         dots(rows, F, u, out)
-        duel.visits += 2 * k
+        dual_problem.visits += 2 * k
         return project(y * out) / unit
 
     def size(r: np.ndarray) -> float:
         """About what the residual adds to the relative gap."""
-        if duel.hard or not math.isfinite(primal):
+        if dual_problem.hard or not math.isfinite(primal):
             return 2.0 * float(np.max(np.abs(r)))
-        return float(duel.C[F] @ np.abs(r)) / primal
+        return float(dual_problem.C[F] @ np.abs(r)) / primal
 
-    if duel.pad:  # what is missing in the balance is shared
-        share = y * (-float(x @ duel.y) / k)
+    if dual_problem.pad:  # what is missing in the balance is shared
+        share = y * (-float(x @ dual_problem.y) / k)
         x[F] += share
-        duel.add(F, share, w)
+        dual_problem.add(F, share, w)
     dots(rows, F, w, out)
     r = project(1.0 - y * out)
     goal = max(SETTINGS.tolerance_share * tol, SETTINGS.residual_share * size(r))
@@ -210,7 +210,7 @@ def _solve(
         t = rKr / length
         moved += (t / unit) * p
         r -= t * Kp
-        if size(r) <= goal or budget.is_up(duel.passes):
+        if size(r) <= goal or budget.is_up(dual_problem.passes):
             break
         Kr = product(r)
         new = float(r @ Kr)
@@ -218,4 +218,4 @@ def _solve(
         Kp = Kr + (new / rKr) * Kp
         rKr = new
     x[F] += moved
-    duel.add(F, moved, w)
+    dual_problem.add(F, moved, w)

@@ -70,25 +70,25 @@ SETTINGS = Settings()
 class Descent:
     """Multipliers on their way, and w = Σ α_i y_i x_i."""
 
-    def __init__(self, duel: DualProblem) -> None:
-        self.duel = duel
-        self.alpha, self.w = np.zeros(duel.n), np.zeros(duel.d)
-        self.left = duel.n  # rows that are not set aside: the first ones of the order
+    def __init__(self, dual_problem: DualProblem) -> None:
+        self.dual_problem = dual_problem
+        self.alpha, self.w = np.zeros(dual_problem.n), np.zeros(dual_problem.d)
+        self.left = dual_problem.n  # rows that are not set aside: the first ones of the order
         self.epochs = 0
-        self._order = np.arange(duel.n)
-        self._rho = SETTINGS.centre_share * float(duel.q.mean()) * duel.pad
-        self._q = duel.q + (SETTINGS.empty_row * float(duel.q.max(initial=0.0)) + 1e-300)
+        self._order = np.arange(dual_problem.n)
+        self._rho = SETTINGS.centre_share * float(dual_problem.q.mean()) * dual_problem.pad
+        self._q = dual_problem.q + (SETTINGS.empty_row * float(dual_problem.q.max(initial=0.0)) + 1e-300)
         self._state = np.array([0.0, 0.0, math.inf, -math.inf, 0.0, 0.0])
 
     def begin(self, is_up: Callable[[int], bool]) -> None:
         """The first epochs, with smaller bounds; fewer if so many passes are enough."""
-        duel = self.duel
-        size = 1.0 if duel.hard else float(np.mean(duel.C * duel.q))
+        dual_problem = self.dual_problem
+        size = 1.0 if dual_problem.hard else float(np.mean(dual_problem.C * dual_problem.q))
         factor = SETTINGS.bounds_factor
         for stage in range(min(SETTINGS.max_bounds, round(math.log(max(size, 1.0), factor))), 0, -1):
-            bounds = duel.C / factor**stage
+            bounds = dual_problem.C / factor**stage
             for _ in range(SETTINGS.epochs_per_bounds):
-                if is_up(duel.passes + 1):
+                if is_up(dual_problem.passes + 1):
                     return
                 self.epoch(bounds)
             self._stretch(bounds * factor)
@@ -96,31 +96,33 @@ class Descent:
     def start(self, alpha: np.ndarray, w: np.ndarray, b: float) -> None:
         """Go on from multipliers with their w = Σ α_i y_i x_i, and a bias."""
         self.alpha, self.w = alpha.copy(), w.copy()
-        self._state[BALANCE], self._state[BIAS] = float(alpha @ self.duel.y), b
+        self._state[BALANCE], self._state[BIAS] = float(alpha @ self.dual_problem.y), b
         self.wake()
 
     def wake(self, b: float | None = None) -> None:
         """Let all rows take part again, with another bias if one is given."""
-        self.left = self.duel.n
+        self.left = self.dual_problem.n
         if b is not None:
             self._state[BIAS] = b
         self._state[ABOVE], self._state[BELOW] = math.inf, -math.inf
 
     def epoch(self, bounds: np.ndarray | None = None) -> None:
         """Visit every row that is not set aside once."""
-        duel, state, y = self.duel, self._state, self.duel.y
-        C = duel.C if bounds is None else bounds
+        dual_problem, state, y = self.dual_problem, self._state, self.dual_problem.y
+        C = dual_problem.C if bounds is None else bounds
         order = self._order[: self.left]
         self.epochs += 1
         shuffle(order, self.epochs)
-        duel.visits += self.left
+        dual_problem.visits += self.left
         kept, aside, gap, changed = [], [], 0.0, 0.0
         above, below, highest, lowest = state[ABOVE], state[BELOW], 0.0, 0.0
-        length = duel.rows.block_length(SETTINGS.entries_at_a_time)
+        length = dual_problem.rows.block_length(SETTINGS.entries_at_a_time)
         for start in range(0, len(order), length):
             part = order[start : start + length]
             state[ABOVE], state[BELOW] = above, below
-            count = descend(duel.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state)
+            count = descend(
+                dual_problem.rows.arrays, y, part, self.alpha, C, self.w, self._q, self._rho, state
+            )
             kept.append(part[:count])
             aside.append(part[count:])
             gap += state[GAP]
@@ -136,7 +138,7 @@ class Descent:
     @property
     def restless(self) -> float:
         """How many multipliers came to a bound or left one in the last epoch, against the free ones."""
-        free = int(np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.duel.C)))
+        free = int(np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.dual_problem.C)))
         return max(float(self._state[CHANGED]) - 1.0, 0.0) / max(free, 1)
 
     @property
@@ -149,7 +151,7 @@ class Descent:
         """About the relative gap, as it was while the rows were visited."""
         gap, short = float(self._state[GAP]), float(self._state[BELOW])
         dual = float(self.alpha.sum()) - 0.5 * float(self.w @ self.w)
-        if self.duel.hard:
+        if self.dual_problem.hard:
             gap += 2.0 * max(-short, 0.0) * dual if short > -math.inf else 0.0
         return gap / (dual + gap) if dual > 0.0 else math.inf
 
@@ -185,7 +187,7 @@ class Search:
 
 
 def large_margin(
-    duel: DualProblem,
+    dual_problem: DualProblem,
     tol: float,
     budget: Budget,
     start: MarginPoint | None = None,
@@ -196,81 +198,86 @@ def large_margin(
 
     With ``once`` the active set is tried once: another solver is quicker than more descent.
     """
-    walk = Descent(duel)
-    zero = np.zeros(duel.d)
-    search = Search(MarginPoint(zero, 0.0, np.zeros(duel.n), zero))
+    descent = Descent(dual_problem)
+    zero = np.zeros(dual_problem.d)
+    search = Search(MarginPoint(zero, 0.0, np.zeros(dual_problem.n), zero))
     if start is not None:
-        duel.visits += duel.n * start.passes
+        dual_problem.visits += dual_problem.n * start.passes
         search.look = start.passes + SETTINGS.first_look
-        walk.start(start.alpha, start.v, start.b)
+        descent.start(start.alpha, start.v, start.b)
     else:
-        walk.begin(budget.is_up)
+        descent.begin(budget.is_up)
     while True:
-        done = _descend(walk, search, tol, budget, once)
+        done = _descend(descent, search, tol, budget, once)
         if done:
             return Approach(search.best, True)
         if not exact or (once and search.best.gap >= SETTINGS.lost_gap):
-            point = search.best.joined(duel.measure(walk.w, walk.alpha)[0])
+            point = search.best.joined(dual_problem.measure(descent.w, descent.alpha)[0])
             if not exact or point.gap >= SETTINGS.lost_gap:
                 return Approach(point, False)
         before = search.best.gap
         again = search.patience > 0
-        search.best, done = settle(duel, walk.alpha, walk.w, search.best, tol, budget, again)
+        search.best, done = settle(
+            dual_problem, descent.alpha, descent.w, search.best, tol, budget, again
+        )
         if done:
             return Approach(search.best, True)
         if once or (again and not search.best.gap < SETTINGS.worthwhile * before):
             return Approach(search.best, False)
-        walk.start(search.best.alpha, search.best.v, walk.bias)
+        descent.start(search.best.alpha, search.best.v, descent.bias)
         search.epochs, search.factor, search.history = 0, 1.0, []
-        search.look = duel.passes + SETTINGS.first_look
+        search.look = dual_problem.passes + SETTINGS.first_look
         search.patience = 2 * (search.patience or SETTINGS.patience)
 
 
-def _descend(walk: Descent, search: Search, tol: float, budget: Budget, once: bool) -> bool:
+def _descend(descent: Descent, search: Search, tol: float, budget: Budget, once: bool) -> bool:
     """Epoch after epoch until tol is reached (True), or it is time for something else."""
-    duel, history = walk.duel, search.history
+    dual_problem, history = descent.dual_problem, search.history
     while True:
         budget.go_on()
-        walk.epoch()
+        descent.epoch()
         search.epochs += 1
-        history.append(walk.estimate)
+        history.append(descent.estimate)
         soon = search.factor * history[-1] <= tol
-        if soon or duel.passes >= search.look or budget.is_up(duel.passes):
-            point, _ = duel.measure(walk.w, walk.alpha)
+        if soon or dual_problem.passes >= search.look or budget.is_up(dual_problem.passes):
+            point, _ = dual_problem.measure(descent.w, descent.alpha)
             search.best = search.best.joined(point)
             if search.best.gap <= tol or budget.ended(search.best):
                 return True
-            if duel.hard and search.best.primal == math.inf and _grows(walk, search):
+            if dual_problem.hard and search.best.primal == math.inf and _grows(descent, search):
                 return True
             search.factor = search.best.gap / history[-1] if history[-1] > 0.0 else math.inf
             if search.factor > SETTINGS.wrong_estimate:
-                walk.wake(None if duel.hard else point.b)  # far from where the epochs think it is
+                # The point is far from where the epochs think it is.
+                descent.wake(None if dual_problem.hard else point.b)
                 search.factor = 1.0
-            search.look = max(SETTINGS.look_factor * duel.passes, search.look)
-        if duel.hard and search.best.primal == math.inf:
+            search.look = max(SETTINGS.look_factor * dual_problem.passes, search.look)
+        if dual_problem.hard and search.best.primal == math.inf:
             if search.epochs >= SETTINGS.hopeless_epochs:
                 return False
-        elif search.epochs >= search.patience and _is_slow(walk, history, tol):
+        elif search.epochs >= search.patience and _is_slow(descent, history, tol):
             return False
         if once and search.epochs >= SETTINGS.lost_epochs and search.best.gap >= SETTINGS.lost_gap:
             return False
 
 
-def _grows(walk: Descent, search: Search) -> bool:
+def _grows(descent: Descent, search: Search) -> bool:
     """Whether the multipliers grow on rows that cancel; if so, their weights are the result."""
     if search.earlier is None:
-        weights = opposite_twins(walk.duel)
+        weights = opposite_twins(descent.dual_problem)
     else:
-        weights = growing_rows(walk.duel, walk.alpha - search.earlier)
+        weights = growing_rows(descent.dual_problem, descent.alpha - search.earlier)
     if weights is not None:
-        zero = np.zeros(walk.duel.d)
-        search.best = MarginPoint(zero, 0.0, weights, zero, passes=walk.duel.passes, meets=True)
+        zero = np.zeros(descent.dual_problem.d)
+        search.best = MarginPoint(
+            zero, 0.0, weights, zero, passes=descent.dual_problem.passes, meets=True
+        )
         return True
-    search.earlier = walk.alpha.copy()
+    search.earlier = descent.alpha.copy()
     return False
 
 
-def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
+def _is_slow(descent: Descent, history: list[float], tol: float) -> bool:
     """Whether descent needs many more passes, and the free rows hardly change any more."""
     back = max(SETTINGS.progress_epochs, len(history) // SETTINGS.progress_epochs)
     if len(history) <= back or not math.isfinite(history[-1 - back]):
@@ -280,6 +287,9 @@ def _is_slow(walk: Descent, history: list[float], tol: float) -> bool:
         return not any(last)  # all rows at rest: the bias may be on its way
     rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
     epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
-    if epochs * (walk.left + SETTINGS.epoch_overhead) <= SETTINGS.soon_passes * walk.duel.n:
+    if (
+        epochs * (descent.left + SETTINGS.epoch_overhead)
+        <= SETTINGS.soon_passes * descent.dual_problem.n
+    ):
         return False
-    return len(history) >= SETTINGS.patience or walk.restless <= SETTINGS.steady_share
+    return len(history) >= SETTINGS.patience or descent.restless <= SETTINGS.steady_share

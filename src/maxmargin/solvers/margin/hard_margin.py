@@ -135,11 +135,8 @@ def hard_margin(
             astray, point = False, _begin(start._replace(point=None), work)  # begin at zero
             continue
         close = violated < SETTINGS.few_violated * size
-        fresh = gathered([None if answer is None else answer.rows for answer in answers])
+        fresh = _nearest_of_all(answers, size)
         if fresh is not None:
-            m = np.concatenate([answer.m for answer in near])
-            if len(m) > size:
-                fresh = fresh.some(np.sort(np.argpartition(m, size)[:size]))
             pool = pool.joined(fresh)
             work = pool.frame(start.pad, start.scaling, start.blur)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
@@ -190,6 +187,15 @@ def nearest_rows(view: View, m: np.ndarray, below: float, most: int, known: np.n
     return Nearest(
         least, violated, m[which], Sent(view.numbers[which], view.frame.y[which], view.C[which], X)
     )
+
+
+def _nearest_of_all(answers: Sequence[Nearest | None], size: int) -> Pool | None:
+    """The rows that partitions sent, the nearest ``size`` of them; None if that is nothing."""
+    fresh = gathered([None if answer is None else answer.rows for answer in answers])
+    if fresh is None or fresh.rows.n <= size:
+        return fresh
+    m = np.concatenate([answer.m for answer in answers if answer is not None])
+    return fresh.some(np.sort(np.argpartition(m, size)[:size]))
 
 
 def max_sent(size: int, parts: int) -> int:

@@ -121,11 +121,8 @@ def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
     r = 1.0 - frame.margins(*plane)
     if frame.d > SETTINGS.max_newton_features:
         row_scales = row_lengths(frame.d)
-        return Beginning(
-            plane,
-            row_scales,
-            float(np.quantile(np.abs(r) / row_scales.of(frame), SETTINGS.bending_share)),
-        )
+        distances = np.abs(r) / row_scales.of(frame)
+        return Beginning(plane, row_scales, float(np.quantile(distances, SETTINGS.bending_share)))
     Z = np.column_stack([frame.take(np.arange(frame.n)), frame.bias])
     far = np.abs(r)
     curvature = C / (2.0 * np.maximum(far, max(float(np.median(far)), 1e-300)))
@@ -135,15 +132,12 @@ def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
         row_scales = scales_for(M, frame.pad)
         scales = np.maximum(row_scales.of(frame), 1e-300)
         few, most = np.quantile(far / scales, (SETTINGS.bending_share, SETTINGS.nearly_all)).tolist()
-        width = (
-            max(few, SETTINGS.min_first_width * most) or 1.0
-        )  # of equal rows many may be on the margin
+        width = max(few, SETTINGS.min_first_width * most) or 1.0  # many equal rows may be on the margin
         curvature = np.where(far <= width * scales, C / (2.0 * width * scales), 0.0)
     noise = np.where(r > 0.0, C * scales, 0.0)
     fitted = float(np.quantile(far / scales, min(2.0 * len(M) / frame.n, 1.0)))
-    return Beginning(
-        plane, row_scales, max(SETTINGS.far * math.sqrt(float(noise @ noise) / len(M)), fitted) or width
-    )
+    expected = math.sqrt(float(noise @ noise) / len(M))
+    return Beginning(plane, row_scales, max(SETTINGS.far * expected, fitted) or width)
 
 
 def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
@@ -154,11 +148,13 @@ def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> 
         task = Task(frame.y, problem.C / unit)
         (alone,) = solve_margins(frame.rows, [task], frame.pad, goal, Budget(deadline=deadline))
         return Plane(*scaling.inside(alone.w, alone.b)), np.minimum(alone.alpha * unit, problem.C)
-    duel = DualProblem(frame.rows, frame.y, problem.C / unit, frame.pad, square_lengths(frame.rows))
-    alpha = 0.5 * duel.C
+    dual_problem = DualProblem(
+        frame.rows, frame.y, problem.C / unit, frame.pad, square_lengths(frame.rows)
+    )
+    alpha = 0.5 * dual_problem.C
     others = (scaling.scale * problem.v0 + problem.s0 * scaling.centre) / unit
-    descent = Descent(duel)
-    descent.start(alpha, others + duel.weighted_sum(alpha), scaling.outside(*start)[1])
+    descent = Descent(dual_problem)
+    descent.start(alpha, others + dual_problem.weighted_sum(alpha), scaling.outside(*start)[1])
     descent._state[BALANCE] += problem.s0 / unit
     for _ in range(SETTINGS.max_epochs):
         descent.epoch()

@@ -196,11 +196,13 @@ def _by_descent(
 ) -> list[Solved]:
     """Coordinate descent, machine by machine in threads; then Newton steps for those that need them."""
     q = square_lengths(rows)
-    duels = [DualProblem(rows, task.y, task.C, pad, q) for task in tasks]
-    each = zip(duels, tasks, budgets, strict=True)
-    calls = [partial(_descend, duel, task, tol, budget, exact) for duel, task, budget in each]
+    dual_problems = [DualProblem(rows, task.y, task.C, pad, q) for task in tasks]
+    each = zip(dual_problems, tasks, budgets, strict=True)
+    calls = [
+        partial(_descend, dual_problem, task, tol, budget, exact) for dual_problem, task, budget in each
+    ]
     reached = in_threads(calls, jobs, budgets[0].halt)  # matrix products have threads of their own
-    found = {k: _solved(duels[k], point) for k, (point, done) in enumerate(reached) if done}
+    found = {k: _solved(dual_problems[k], point) for k, (point, done) in enumerate(reached) if done}
     rest = [k for k in range(len(tasks)) if k not in found]
     for k in rest:
         solved = _hard_within_bounds(frames[k], tasks[k], reached[k].point, tol, budgets[k])
@@ -216,15 +218,15 @@ def _by_descent(
     return [found[k] for k in range(len(tasks))]
 
 
-def _descend(duel: DualProblem, task: Task, tol: float, budget: Budget, exact: bool) -> Approach:
+def _descend(dual_problem: DualProblem, task: Task, tol: float, budget: Budget, exact: bool) -> Approach:
     """One machine by coordinate descent, in the user's coordinates."""
     start = None
     if task.start is not None:
-        alpha = np.clip(task.start.alpha, 0.0, duel.C)
-        v = duel.weighted_sum(alpha)
+        alpha = np.clip(task.start.alpha, 0.0, dual_problem.C)
+        v = dual_problem.weighted_sum(alpha)
         start = MarginPoint(task.start.w, task.start.b, alpha, v, passes=task.start.passes)
-    once = task.C is not None and is_affordable(duel.rows)
-    return large_margin(duel, tol, budget, start, exact, once)
+    once = task.C is not None and is_affordable(dual_problem.rows)
+    return large_margin(dual_problem, tol, budget, start, exact, once)
 
 
 def _start_of(task: Task, reached: MarginPoint) -> Start | None:
@@ -258,13 +260,13 @@ def _hard_within_bounds(
     return replace(found, solver="mixed") if gap <= tol else None
 
 
-def _solved(duel: DualProblem, point: MarginPoint) -> Solved:
+def _solved(dual_problem: DualProblem, point: MarginPoint) -> Solved:
     """The result of descent: its coordinates are the user's, its multipliers balance."""
     alpha = point.alpha
     length = float(point.v @ point.v)
-    if duel.hard and not point.meets and length > 0.0:
+    if dual_problem.hard and not point.meets and length > 0.0:
         alpha = alpha * (float(alpha.sum()) / length)
-    b = point.b if duel.pad else 0.0
+    b = point.b if dual_problem.pad else 0.0
     return Solved(point.w, b, alpha, point.passes, point.meets, solver="descent")
 
 

@@ -68,45 +68,45 @@ def _meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np
     return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
 
 
-def opposite_twins(duel: DualProblem) -> np.ndarray | None:
+def opposite_twins(dual_problem: DualProblem) -> np.ndarray | None:
     """Return weights of two equal rows with opposite labels, or None: equal rows have equal values."""
-    z = np.random.default_rng(0).standard_normal(duel.d)
-    f = duel.rows.times(z[:, None])[:, 0]
-    duel.visits += duel.n
-    order = np.lexsort((duel.y, f))
-    near = np.flatnonzero((np.diff(f[order]) == 0.0) & (np.diff(duel.y[order]) != 0.0))
+    z = np.random.default_rng(0).standard_normal(dual_problem.d)
+    f = dual_problem.rows.times(z[:, None])[:, 0]
+    dual_problem.visits += dual_problem.n
+    order = np.lexsort((dual_problem.y, f))
+    near = np.flatnonzero((np.diff(f[order]) == 0.0) & (np.diff(dual_problem.y[order]) != 0.0))
     for k in near[: SETTINGS.max_rows]:
         pair = order[k : k + 2]
-        x = duel.rows.select(pair)
+        x = dual_problem.rows.select(pair)
         if np.array_equal(*x.take(np.arange(2))):
-            weights = np.zeros(duel.n)
+            weights = np.zeros(dual_problem.n)
             weights[pair] = 1.0
             return weights
     return None
 
 
-def growing_rows(duel: DualProblem, growth: np.ndarray) -> np.ndarray | None:
+def growing_rows(dual_problem: DualProblem, growth: np.ndarray) -> np.ndarray | None:
     """Return weights with which the rows whose multipliers grow meet to rounding, or None."""
     some = np.flatnonzero(growth > SETTINGS.growing_share * float(growth.max()))
     if len(some) > SETTINGS.max_rows:
         return None
-    part = duel.rows.select(some)
+    part = dual_problem.rows.select(some)
     A = part.matrix if isinstance(part, CsrRows) else sparse.csr_array(part.take(np.arange(part.n)))
-    kept = _may_cancel(A, duel.y[some], bool(duel.pad))
+    kept = _may_cancel(A, dual_problem.y[some], bool(dual_problem.pad))
     some, A = some[kept], A[kept]
     columns = np.unique(A.indices) if A.nnz else np.arange(1)
     if not 0 < len(some) * len(columns) <= SETTINGS.max_entries:
         return None
     frame = Frame(
         DenseRows(np.asarray(A[:, columns].toarray(), dtype=np.float64)),
-        duel.y[some],
-        duel.pad,
+        dual_problem.y[some],
+        dual_problem.pad,
         Scaling(np.zeros(len(columns)), 1.0),
     )
     found = meeting_weights(frame, np.arange(len(some)), growth[some])
     if found is None:
         return None
-    weights = np.zeros(duel.n)
+    weights = np.zeros(dual_problem.n)
     weights[some] = found
     return weights
 

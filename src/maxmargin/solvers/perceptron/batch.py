@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.history import Update
-from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.examples import Examples, RemoteExamples
 from maxmargin.solvers.perceptron.epochs import Run
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
 
 BUNDLE_SIZE = 20  # gradients remembered
@@ -33,15 +33,17 @@ BUNDLE_SIZE = 20  # gradients remembered
 
 def batch_perceptron(
     problem: Problem[Any],
-    risk: Slope,
-    start: np.ndarray,
+    machines: Sequence[Machine],
+    start: np.ndarray | None,
     step: float | str,
     stop: StoppingRule,
     observer: Observer,
     record: bool,
 ) -> list[Solution]:
     """Descend with some machines together, until each has a reason to stop."""
-    Z, bundles, sizes = start.copy(), Bundles(*start.shape), risk.sizes
+    risk = slope_of(problem.training, machines)
+    start = risk.first_rows() if start is None else start
+    Z, bundles = start.copy(), Bundles(*start.shape)
     mistakes, updates = np.zeros((2, len(Z)), dtype=np.int64)
     sums = {"mistakes": mistakes, "updates": updates}
     traced = start if record else None
@@ -59,6 +61,7 @@ def batch_perceptron(
         asked = observer(run.epoch, int(wrong.sum()), Z.copy)
         valid = problem.validation_errors(risk.machines, lambda: Z[active])  # noqa: B023
         for j, k in enumerate(active):
+            log = run.logs[k]
             progress = Progress(
                 epoch=run.epoch,
                 updates=int(updates[k]),
@@ -71,8 +74,8 @@ def batch_perceptron(
                 validation_error=valid[j],
                 # Only with a fixed step is the next z a function of this one, and repetition a proof.
                 repeats=not isinstance(step, str),
+                verdict=log.verdict,
             )
-            log = run.logs[k]
             log.close_epoch(progress, Z[k], asked=asked, risk=float(risk.risk[j]))
             if log.trace is not None and wrong[j]:
                 log.trace.append(Update(run.epoch, -1, -float(R[j]), Z[k].copy()))
@@ -82,12 +85,7 @@ def batch_perceptron(
             risk.keep(going_on)
         run.keep(ended=not active)
     return [
-        log.solution(
-            Z[k].copy(),
-            Z[k].copy(),
-            mistakes=int(mistakes[k]),
-            steps=log.history.passed * int(sizes[k]),
-        )
+        log.solution(Z[k].copy(), Z[k].copy(), mistakes=int(mistakes[k]))
         for k, log in enumerate(run.logs)
     ]
 
@@ -102,6 +100,10 @@ class Slope(ABC):
         self.machines, self.sizes = list(machines), np.array(sizes)
         self.risk, self.behind = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
         self.wrong = np.zeros(len(self.sizes), dtype=np.int64)
+
+    @abstractmethod
+    def first_rows(self) -> np.ndarray:
+        """Return y_i (x_i, 1) of the first row of each machine."""
 
     @abstractmethod
     def look(self, Z: np.ndarray) -> None:
@@ -152,6 +154,11 @@ class Risk(Slope):
         self.weights = np.array([m.class_weight[examples.codes] for m in machines])
         self._M = np.empty((len(machines), 0))
 
+    def first_rows(self) -> np.ndarray:
+        """Return y_i (x_i, 1) of the first row of each machine."""
+        first = np.array([0])
+        return np.array([self.examples.signed(machine, first)[0] for machine in self.machines])
+
     def margins(self, Z: np.ndarray) -> np.ndarray:
         """a_i·z_k as a (machines, rows) array, with the same bits for dense and sparse rows."""
         return np.asarray(self.signs * self.examples.ordered_values(Z))
@@ -176,7 +183,7 @@ class Risk(Slope):
 
     def breaks(self, D: np.ndarray) -> list[Breaks]:
         """Return how R changes along each direction from where it looked last."""
-        Q = self.margins(D)  # how fast each margin moves along each direction
+        Q = self.signs * self.examples.ordered_values(D)  # how fast each margin moves
         return [breaks(m, q, c) for m, q, c in zip(self._M, Q, self.weights, strict=True)]
 
     def lengths(self, Z: np.ndarray, D: np.ndarray) -> list[float]:
@@ -187,6 +194,17 @@ class Risk(Slope):
         """Go on with some of the machines only."""
         super().keep(which)
         self.signs, self.weights, self._M = self.signs[which], self.weights[which], self._M[which]
+
+
+def slope_of(training: Trained, machines: Sequence[Machine]) -> Slope:
+    """Return R for machines on the same rows, or on rows in partitions."""
+    if isinstance(training, Examples):
+        return Risk(training.restricted(machines[0].members), machines)
+    # Imported on use: its partitions compute the risk of this module.
+    from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk
+
+    assert isinstance(training, RemoteExamples)
+    return RemoteRisk(training, machines)
 
 
 class Bundles:

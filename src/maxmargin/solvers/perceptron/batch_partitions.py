@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.partitions import Part, Partitions
+from maxmargin.rows.partitions import Part
+from maxmargin.solvers.examples import Form, RemoteExamples, light, seen
 from maxmargin.solvers.perceptron.batch import Breaks, Risk, Slope, lowest
-from maxmargin.solvers.perceptron.online_partitions import Form, light, seen
 from maxmargin.solvers.problem import Machine
 
 GROUPS = 1024  # of breakpoints, by number and by weight
@@ -100,12 +100,10 @@ MAX_ROUNDS = 6  # rounds after which all breakpoints that are left are asked for
 class RemoteRisk(Slope):
     """R and its gradient for machines on rows in partitions."""
 
-    def __init__(
-        self, rows: Partitions, form: Form, machines: Sequence[Machine], sizes: Sequence[int]
-    ) -> None:
-        super().__init__(light(machines), sizes)
-        self.rows, self.form = rows, form
-        self._pulls = np.zeros((len(self.machines), rows.d + 1))
+    def __init__(self, examples: RemoteExamples, machines: Sequence[Machine]) -> None:
+        super().__init__(light(machines), examples.sizes(machines).sum(axis=1))
+        self.examples, self.rows, self.form = examples, examples.rows, examples.form
+        self._pulls = np.zeros((len(self.machines), self.rows.d + 1))
 
     def look(self, Z: np.ndarray) -> None:
         """Find R(z), R(−z), |V| and −∇R(z) of each machine: one round."""
@@ -117,6 +115,15 @@ class RemoteRisk(Slope):
             self.behind += behind
             self.wrong += wrong
             self._pulls += pulls
+
+    def first_rows(self) -> np.ndarray:
+        """Return y_i (x_i, 1) of the first row of each machine."""
+        first = np.argmax(self.examples.sizes(self.machines) > 0, axis=1)
+        start, numbers = np.empty((len(self.machines), self.rows.d + 1)), np.unique(first).tolist()
+        which = [np.flatnonzero(first == number).tolist() for number in numbers]
+        own = [(self.form, places, [self.machines[k] for k in places]) for places in which]
+        found: np.ndarray = self.rows.along(_first, start, numbers, own)
+        return found
 
     def pulls(self) -> np.ndarray:
         """Return −∇R for each machine, where it looked last."""
@@ -190,18 +197,6 @@ def _broken(
         for k, found in zip(range(which.start, which.stop), here.breaks(D[which]), strict=True):
             lines[k] = within(found, *brackets[k], most)
     return lines
-
-
-def first_rows(
-    rows: Partitions, form: Form, machines: Sequence[Machine], sizes: np.ndarray
-) -> np.ndarray:
-    """y_i (x_i, 1) of the first row of each machine; ``sizes`` are its rows in each partition."""
-    first = np.argmax(sizes > 0, axis=1)
-    start, numbers = np.empty((len(machines), rows.d + 1)), np.unique(first).tolist()
-    which = [np.flatnonzero(first == number).tolist() for number in numbers]
-    own = [(form, places, light([machines[k] for k in places])) for places in which]
-    found: np.ndarray = rows.along(_first, start, numbers, own)
-    return found
 
 
 def _first(part: Part, own: tuple[Form, list[int], list[Machine]], start: np.ndarray) -> np.ndarray:

@@ -52,7 +52,6 @@ class Log:
 
         ``z`` are the weights to predict with; the progress tells of the running ones.
         """
-        progress = progress._replace(verdict=self.verdict)
         self.reason = self.watcher(progress) or (ASKED if asked else None)
         training, validation = progress.training_error, progress.validation_error
         self.history.append(

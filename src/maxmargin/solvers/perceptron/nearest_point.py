@@ -11,15 +11,17 @@ small set and moves to the nearest point of that set's affine hull, dropping row
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.problem import Machine
 
-TOL = 1e-10  # at which bounds agree, as a share of the upper one
-MOST_ROUNDS = 10_000
+AGREEMENT = 1e-10  # of the bounds, as a share of the upper one
+MAX_ROUNDS = 10_000
 
 
 class HullPoint(NamedTuple):
@@ -32,38 +34,69 @@ class HullPoint(NamedTuple):
     upper: float
 
 
-def nearest_point(examples: Examples, machine: Machine) -> HullPoint:
-    """Approach the nearest point until the bounds agree, or rounding stops it."""
+def nearest_point(examples: Examples, machine: Machine, deadline: Deadline = NEVER) -> HullPoint:
+    """Approach the nearest point until the bounds agree, time ends, or rounding stops it."""
     signs = machine.signs(examples.codes)
     if len(examples.scale):
         signs = signs * examples.scale
 
-    def rows_at(indices: list[int]) -> np.ndarray:
-        x = examples.rows.take(np.array(indices))
-        pad = np.full((len(indices), 1), examples.pad)
-        return np.asarray(signs[indices, None] * np.hstack([x, pad]))
-
-    def scores(p: np.ndarray) -> np.ndarray:
+    def margins(p: np.ndarray) -> np.ndarray:
         f = examples.rows.times(p[:-1, None])[:, 0] + examples.pad * p[-1]
         return np.asarray(signs * f)
 
-    support, lam = [0], np.ones(1)
-    A = rows_at(support)
+    def rows_at(which: list[int]) -> np.ndarray:
+        return examples.signed(machine, np.array(which))
+
+    return _approach(rows_at, margins, AGREEMENT, MAX_ROUNDS, deadline)
+
+
+def separating_plane(
+    examples: Examples, machine: Machine, rounds: int, deadline: Deadline
+) -> np.ndarray | None:
+    """Return z with a_i·z > 0 on all rows, up to rounding, if so many rounds find one.
+
+    It has the same bits for dense and sparse rows. Columns are brought to similar sizes by powers of
+    two, which changes the nearest point, but not whether there is a plane.
+    """
+    signs = machine.signs(examples.codes)
+    reach = examples.rows.column_reach
+    unit = np.append(np.ldexp(1.0, -np.frexp(np.where(reach > 0.0, reach, 0.5))[1]), 1.0)
+
+    def margins(p: np.ndarray) -> np.ndarray:
+        return np.asarray(signs * examples.ordered_values((unit * p)[None])[0])
+
+    def rows_at(which: list[int]) -> np.ndarray:
+        return np.asarray(unit * examples.signed(machine, np.array(which)))
+
+    found = _approach(rows_at, margins, 1.0, rounds, deadline)
+    return unit * found.point if found.lower > 0.0 else None
+
+
+def _approach(
+    rows_at: Callable[[list[int]], np.ndarray],
+    margins: Callable[[np.ndarray], np.ndarray],
+    tol: float,
+    rounds: int,
+    deadline: Deadline,
+) -> HullPoint:
+    """Approach the nearest point of the rows a_i until the bounds are within a share ``tol``."""
+    support, lam, A = [0], np.ones(1), rows_at([0])
     lower, upper, best = -np.inf, np.inf, A[0]
-    for _ in range(MOST_ROUNDS):
+    for _ in range(rounds):
         p = lam @ A
         length = float(np.linalg.norm(p))
-        if length >= upper * (1 - 1e-15) and lower > -np.inf:
-            break  # no further progress in double precision
+        stalled = length >= upper * (1 - 1e-15)  # no further progress in double precision
+        if lower > -np.inf and (stalled or deadline.over):
+            break
         upper = length
         if length == 0.0:
             lower, best = 0.0, p
             break
-        a = scores(p) / length
+        a = margins(p) / length
         worst = int(np.argmin(a))
         if a[worst] > lower:
             lower, best = float(a[worst]), p
-        if lower >= upper * (1 - TOL) or worst in support:
+        if lower >= upper * (1 - tol) or worst in support:
             break
         before = support
         support, lam, A = _add(support, lam, A, worst, rows_at([worst]))

@@ -11,6 +11,7 @@ The voted perceptron (Freund and Schapire 1999): all weights vote, each as long 
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from abc import ABC, abstractmethod
@@ -23,9 +24,9 @@ import numpy as np
 from maxmargin.core.history import Trace
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Csr, Dense
-from maxmargin.solvers.examples import TILE_ENTRIES, Examples
+from maxmargin.solvers.examples import TILE_ENTRIES, Examples, RemoteExamples
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
 
 ORDERS = ("cyclic", "shuffled", "random")
@@ -44,18 +45,21 @@ class Settings:
     order: str = "cyclic"
     average: bool = False
     record: bool = False
+    mixing: bool = False  # partitions run apart, and their means are mixed
 
 
 @dataclass
 class State:
-    """One row per machine of all that the perceptron remembers; see ``kernels.perceptron``."""
+    """One row per machine of all that a perceptron remembers; see ``kernels.perceptron``."""
 
     Z: np.ndarray  # weights (w, b)
     U: np.ndarray  # what averaging needs, or no columns
     counts: np.ndarray  # rows looked at, updates made, updates left, rows read in full
+    pocket: np.ndarray | None = None  # the best weights, which then predict
+    runs: np.ndarray | None = None  # correct predictions since the last mistake, and those of the pocket
 
     @classmethod
-    def begin(cls, start: np.ndarray, average: bool, max_updates: float = UNLIMITED) -> State:
+    def begin(cls, start: np.ndarray, average: bool = False, max_updates: float = UNLIMITED) -> State:
         """Start at weights ``start``, which are copied."""
         counts = np.zeros((len(start), 4), dtype=np.int64)
         counts[:, LEFT] = int(min(max_updates, UNLIMITED))
@@ -74,8 +78,32 @@ class State:
         """Take over the state of some machines."""
         self.Z[which], self.U[which], self.counts[which] = part.Z, part.U, part.counts
 
+    def copy(self) -> State:
+        """Return a state that can go on without changing this one."""
+        return copy.deepcopy(self)
+
+    def weights(self) -> list[np.ndarray]:
+        """Return the arrays with one row (w, b) per machine."""
+        found = [self.Z, self.U if self.U.shape[1] else None, self.pocket]
+        return [array for array in found if array is not None]
+
+    def widened(self, d: int) -> State:
+        """Return the state for d features: new ones have weight zero, and those beyond d are dropped."""
+
+        def wide(array: np.ndarray) -> np.ndarray:
+            new, shared = np.zeros((len(array), d + 1)), min(d, array.shape[1] - 1)
+            new[:, :shared], new[:, -1] = array[:, :shared], array[:, -1]
+            return new
+
+        U = wide(self.U) if self.U.shape[1] else self.U
+        return State(
+            wide(self.Z), U, self.counts, None if self.pocket is None else wide(self.pocket), self.runs
+        )
+
     def predictors(self) -> np.ndarray:
-        """Return weights to predict with: the current ones (not a copy), or their averages."""
+        """Return the weights to predict with: in the pocket, averaged or the last (not a copy)."""
+        if self.pocket is not None:
+            return self.pocket
         if not self.U.shape[1]:
             return self.Z
         return np.array([self.predictor(k) for k in range(len(self.Z))])
@@ -124,7 +152,8 @@ def online_perceptron(
     if run.logs[0].trace is not None:
         recorder = Recorder(problem.training, machines[0], run.logs[0].trace)
     track = problem.track_error or stop.reads_training_error()
-    while run.active:
+    active = run.active
+    while active:
         before, made = state.Z.copy(), state.counts[:, MADE].copy()
         whole = passes.epoch(state, rng, run.deadline, recorder.record if recorder else None)
         if recorder is not None:
@@ -132,8 +161,13 @@ def online_perceptron(
         run.epoch += 1
         mistakes = (state.counts[:, MADE] - made).tolist()
         asked = observer(run.epoch, sum(mistakes), state.predictors)
-        _close_epoch(problem, passes, run, state, before, mistakes, whole, asked, track)
-        run.keep(ended=not run.active)
+        errors: list[float | None] = [None] * len(active)
+        if track:
+            errors = _training_errors(problem, passes, state, active)
+        clean = _clean(problem, passes, state, active, mistakes, whole)
+        _close_epoch(problem, passes, run, state, before, mistakes, clean, errors, asked)
+        active = run.active
+        run.keep(ended=not active)
     return [
         log.solution(
             state.predictor(k).copy(),
@@ -146,6 +180,15 @@ def online_perceptron(
     ]
 
 
+def _training_errors(
+    problem: Problem[Any], passes: Passes, state: State, which: list[int]
+) -> list[float | None]:
+    """E_in of some machines."""
+    machines = [passes.machines[k] for k in which]
+    found: list[float | None] = problem.training.errors_of(machines, state.predictors()[which]).tolist()
+    return found
+
+
 def _close_epoch(
     problem: Problem[Any],
     passes: Passes,
@@ -153,23 +196,21 @@ def _close_epoch(
     state: State,
     before: np.ndarray,
     mistakes: list[int],
-    whole: bool,
+    clean: list[bool],
+    errors: list[float | None],
     asked: bool,
-    track: bool,
 ) -> None:
-    """Measure what the rules want to know, ask them, and stop the machines that have a reason."""
+    """Ask the rules of machines that are active, and stop those that have a reason."""
     active, settings = run.active, passes.settings
     machines = [passes.machines[k] for k in active]
-    errors: Sequence[float | None] = [None] * len(active)
-    if track:
-        errors = problem.training.errors_of(machines, state.predictors()[active]).tolist()
     valid = problem.validation_errors(machines, lambda: state.predictors()[active])
-    clean = _clean(problem, passes, state, active, mistakes, whole)
-    seconds = time.perf_counter() - problem.began
+    seconds, made = time.perf_counter() - problem.began, state.counts[:, MADE].tolist()
+    late = []
     for j, k in enumerate(active):
+        log = run.logs[k]
         progress = Progress(
             epoch=run.epoch,
-            updates=int(state.counts[k, MADE]),
+            updates=made[k],
             mistakes=mistakes[k],
             all_correct=clean[j],
             seconds=seconds,
@@ -179,15 +220,15 @@ def _close_epoch(
             validation_error=valid[j],
             repeats=settings.order == "cyclic",
             threshold=settings.threshold,
+            verdict=log.verdict,
         )
-        run.logs[k].close_epoch(progress, state.predictor(k), asked=asked)
-        if run.logs[k].reason is not None:
+        log.close_epoch(progress, state.predictor(k), asked=asked)
+        if log.reason is not None:
             state.counts[k, LEFT] = STOPPED
-    late = [k for k in active if run.logs[k].unmeasured]
+            if log.unmeasured:
+                late.append(k)
     if late:
-        some = [passes.machines[k] for k in late]
-        found = problem.training.errors_of(some, state.predictors()[late]).tolist()
-        for k, error in zip(late, found, strict=True):
+        for k, error in zip(late, _training_errors(problem, passes, state, late), strict=True):
             run.logs[k].history.amend(training_error=error)
 
 
@@ -200,15 +241,16 @@ def _clean(
     whole: bool,
 ) -> list[bool]:
     """Whether all rows of each machine are correct; looked up where not every row was looked at."""
-    chance = passes.settings.order == "random"
-    spent = {k for k in active if state.counts[k, LEFT] == 0}
-    clean = {k: whole and mistakes[k] == 0 and k not in spent for k in active}
-    doubt = [k for k in active if k in spent or (clean[k] and chance)]
+    left, chance = state.counts[:, LEFT].tolist(), passes.settings.order == "random"
+    clean = [whole and mistakes[k] == 0 and left[k] != 0 for k in active]
+    doubt = [j for j, k in enumerate(active) if left[k] == 0 or (clean[j] and chance)]
     if doubt:
-        some = [passes.machines[k] for k in doubt]
-        found = problem.training.beyond(some, state.Z[doubt], passes.settings.threshold)
-        clean |= zip(doubt, found, strict=True)
-    return [clean[k] for k in active]
+        which = [active[j] for j in doubt]
+        some = [passes.machines[k] for k in which]
+        found = problem.training.beyond(some, state.Z[which], passes.settings.threshold)
+        for j, answer in zip(doubt, found, strict=True):
+            clean[j] = answer
+    return clean
 
 
 # Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and
@@ -245,13 +287,13 @@ class LocalPasses(Passes):
     ) -> None:
         super().__init__(machines, settings)
         self.examples, self.rows = examples, examples.rows
-        self.arrays: Dense | Csr | None = None
-        if self.rows.resident:
-            self.arrays = examples.sketched if sketch else self.rows.arrays
+        self.sketch = examples.sketch if sketch and self.rows.resident else None
+        self.arrays = self.rows.arrays if self.rows.resident and self.sketch is None else self.sketch
         self.positives = np.array([m.positive for m in machines], dtype=np.int64)
         rates = settings.eta * np.array([m.class_weight for m in machines])
         self.rule = Rule(settings.threshold, examples.pad, rates)
         self.tile = self.rows.block_length(TILE_ENTRIES) if len(machines) > 1 else UNLIMITED
+        self.piece = self.rows.block_length()
 
     def epoch(
         self,
@@ -262,9 +304,11 @@ class LocalPasses(Passes):
     ) -> bool:
         """Visit all rows once, in pieces of some 20 ms between which Ctrl-C and the clock are heeded."""
         order = visiting_order(self.settings.order, self.machines[0].members, rng)
-        counts, in_time, length = state.counts.copy(), True, self.rows.block_length()
-        for start in range(0, len(order), length):
-            for arrays, local, first in self._stretches(order[start : start + length]):
+        counts, in_time = state.counts if self.sketch is None else state.counts.copy(), True
+        for start in range(0, len(order), self.piece):
+            piece = order[start : start + self.piece]
+            whole = [(np.s_[:], self.arrays, piece, 0)] if self.arrays is not None else None
+            for _, arrays, local, first in whole or self.rows.stretches(piece):
                 if on_update is None:
                     self._sweep(state, arrays, local, first)
                 else:
@@ -272,18 +316,11 @@ class LocalPasses(Passes):
             in_time = time.perf_counter() < deadline
             if not in_time:
                 break
-        new, own = state.counts - counts, self.rows.arrays if self.arrays is not None else None
-        if self.arrays is not own and 2 * new[:, READ].sum() > new[:, SEEN].sum():
-            self.arrays = own  # the sketch decided too little to pay for itself
+        if self.sketch is not None:
+            new = state.counts - counts
+            if 2 * new[:, READ].sum() > new[:, SEEN].sum():  # it decided too little to pay for itself
+                self.sketch, self.arrays = None, self.rows.arrays
         return in_time
-
-    def _stretches(self, order: np.ndarray) -> Iterator[tuple[Dense | Csr, np.ndarray, int]]:
-        """Yield pieces of ``order``: the arrays their rows are in, places there, and the first row."""
-        if self.arrays is not None:
-            yield self.arrays, order, 0
-            return
-        for _, arrays, local, first in self.rows.stretches(order):
-            yield arrays, local, first
 
     def _sweep(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
         labels = self.examples.codes[first:], self.positives, self.examples.scale[first:]
@@ -311,6 +348,18 @@ class LocalPasses(Passes):
                 left -= 1
                 on_update(step, row, state.Z[0])
         count[LEFT] = left
+
+
+def passes_over(training: Trained, machines: Sequence[Machine], settings: Settings) -> Passes:
+    """Return the epochs of machines over their rows, wherever these are."""
+    if isinstance(training, Examples):
+        return LocalPasses(training, machines, settings, sketch=True)
+    # Imported on use: its partitions run the passes of this module.
+    from maxmargin.solvers.perceptron.online_partitions import Mixing, Sequential
+
+    assert isinstance(training, RemoteExamples)
+    mixing = settings.mixing and training.rows.parts > 1
+    return (Mixing if mixing else Sequential)(training, machines, settings)
 
 
 def grouped(

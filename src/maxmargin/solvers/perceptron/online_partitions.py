@@ -22,116 +22,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
-from maxmargin.rows.partitions import Part, Partitions
-from maxmargin.solvers.examples import Examples, shares
+from maxmargin.rows.partitions import Part
+from maxmargin.solvers.examples import Form, RemoteExamples, light, seen
 from maxmargin.solvers.perceptron.online import OnUpdate, Passes, Settings, State, grouped
 from maxmargin.solvers.problem import Machine
 
 MIN_PARTITIONS = 4  # in a graph: all of them may be in memory at once
-
-
-@dataclass(frozen=True)
-class Form:
-    """How rows count: padded with 1 or 0, and scaled to unit length or not."""
-
-    pad: float
-    normalize: bool = False
-
-    def examples(self, part: Part) -> Examples:
-        """The rows of a partition."""
-        return Examples.of(part.rows, part.codes, self.pad, self.normalize)
-
-    def unscaled(self, part: Part) -> Examples:
-        """The same to count errors, which scales do not change."""
-        return Examples(part.rows, part.codes, self.pad)
-
-
-def light(machines: Sequence[Machine]) -> list[Machine]:
-    """Machines as they travel: which rows of a partition are theirs, the labels there say."""
-    return [replace(machine, members=np.empty(0, dtype=np.int64)) for machine in machines]
-
-
-def seen(machines: Sequence[Machine], codes: np.ndarray) -> list[Machine]:
-    """Machines on rows with these label codes; those on all rows share their members."""
-    everything = np.arange(len(codes))
-    found = []
-    for machine in machines:
-        mine = machine.on(codes)
-        whole = len(mine.members) == len(codes)
-        found.append(replace(mine, members=everything) if whole else mine)
-    return found
-
-
-def sizes(machines: Sequence[Machine], counts: np.ndarray) -> np.ndarray:
-    """How many rows each machine has in each partition, from those of each class."""
-    return np.array([counts[:, m.among(np.arange(counts.shape[1]))].sum(axis=1) for m in machines])
-
-
-@dataclass(frozen=True)
-class RemoteExamples:
-    """Rows in partitions on which planes are measured: one round for all machines together.
-
-    What a partition is asked is answered by the same :class:`Examples` that serve rows in memory.
-    Weights are copied where they arrive: those of a message may not be written, and kernels are compiled
-    for those that may.
-    """
-
-    rows: Partitions
-    form: Form
-
-    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
-        """For each machine with its z the share of its rows with y·f(x) ≤ 0; nan without rows."""
-        found = self.rows.each(_wrong, self.form, light(machines), Z)
-        wrong, many = np.sum(found, axis=0)
-        return shares(wrong, many)
-
-    def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
-        """For each machine with its z whether all its rows have y·f(x) > δ."""
-        found = self.rows.each(_beyond, self.form, light(machines), Z, delta)
-        return [all(answers) for answers in zip(*found, strict=True)]
-
-    def weights(self, machines: Sequence[Machine], candidates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """For each machine the weight of the rows that each of its candidates z gets wrong.
-
-        Partitions count by class, so that the sums over them are exact.
-        """
-        found = self.rows.each(_by_class, self.form, light(machines), list(candidates))
-        counts = [np.sum(answers, axis=0) for answers in zip(*found, strict=True)]
-        return [count @ m.class_weight for count, m in zip(counts, machines, strict=True)]
-
-
-def _wrong(part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
-    mine = seen(machines, part.codes)
-    many = [len(machine.members) for machine in mine]
-    return np.array([form.unscaled(part).wrong(mine, Z.copy()), many])
-
-
-def _beyond(
-    part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray, delta: float
-) -> list[bool]:
-    return form.examples(part).beyond(seen(machines, part.codes), Z.copy(), delta)
-
-
-def _by_class(
-    part: Part, form: Form, machines: Sequence[Machine], candidates: Sequence[np.ndarray]
-) -> list[np.ndarray]:
-    """How many rows of each class each candidate of each machine gets wrong."""
-    examples = form.unscaled(part)
-    found = []
-    for machine, Z in zip(seen(machines, part.codes), candidates, strict=True):
-        count = np.zeros((len(Z), len(machine.class_weight)), dtype=np.int64)
-        mine = part.codes[machine.members]
-        for code in np.unique(mine):
-            which = replace(machine, members=machine.members[mine == code])
-            count[:, code] = examples.wrong([which] * len(Z), Z.copy())
-        found.append(count)
-    return found
 
 
 class Visit(NamedTuple):
@@ -155,16 +56,16 @@ class PartitionPasses(Passes):
     """Machines whose rows are in partitions."""
 
     def __init__(
-        self, rows: Partitions, form: Form, machines: Sequence[Machine], settings: Settings
+        self, examples: RemoteExamples, machines: Sequence[Machine], settings: Settings
     ) -> None:
         super().__init__(light(machines), settings)
-        self.rows, self.form = rows, form
+        self.examples, self.rows = examples, examples.rows
 
     def turns(self, going: np.ndarray, rng: np.random.Generator) -> tuple[list[int], list[Visit]]:
         """Return the partitions in turn, and what each has to know to advance some of the machines."""
         turns = partitions_in_turn(self.settings.order, self.rows.parts, rng)
         machines = [self.machines[k] for k in going]
-        visits = [Visit(self.form, machines, self.settings, seed) for _, seed in turns]
+        visits = [Visit(self.examples.form, machines, self.settings, seed) for _, seed in turns]
         return [number for number, _ in turns], visits
 
     def along(
@@ -208,18 +109,13 @@ class Sequential(PartitionPasses):
 
 
 class Mixing(PartitionPasses):
-    """Machines that run in all partitions at once; ``shares`` says in how many each has rows."""
+    """Machines that run in all partitions at once."""
 
     def __init__(
-        self,
-        rows: Partitions,
-        form: Form,
-        machines: Sequence[Machine],
-        settings: Settings,
-        shares: np.ndarray,
+        self, examples: RemoteExamples, machines: Sequence[Machine], settings: Settings
     ) -> None:
-        super().__init__(rows, form, machines, settings)
-        self.shares = shares
+        super().__init__(examples, machines, settings)
+        self.shares = np.count_nonzero(examples.sizes(machines), axis=1)  # partitions with its rows
 
     def epoch(
         self,

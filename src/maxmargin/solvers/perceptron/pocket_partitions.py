@@ -15,24 +15,31 @@ more round counts the errors of what they find on all rows.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.partitions import Part
-from maxmargin.solvers.examples import Examples
+from maxmargin.rows.survey import sample
+from maxmargin.solvers.examples import Examples, RemoteExamples, seen
 from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.online import LocalPasses, Settings, State
-from maxmargin.solvers.perceptron.online_partitions import RemoteExamples, Sequential, Visit, seen
+from maxmargin.solvers.perceptron.online_partitions import Sequential, Visit
 from maxmargin.solvers.perceptron.pocket import Pocket, Pockets, Search, polish
 from maxmargin.solvers.problem import Machine
 
 CANDIDATES = 64  # per epoch, beside the weights at its end
 
-# Some rows, and how many rows a row of each class stands for.
-Sample = tuple[Examples, np.ndarray]
+SAMPLED_ENTRIES = 1 << 20  # numbers that are brought here to polish on
+
+
+def drawn(examples: RemoteExamples) -> tuple[Examples, np.ndarray]:
+    """Return some rows, and how many rows a row of each class stands for: one round."""
+    data, form = examples.data, examples.form
+    some = sample(data, max(4 * (data.rows.d + 1), SAMPLED_ENTRIES * data.rows.n // data.entries))
+    return Examples.of(some.rows, some.codes, form.pad, form.normalize), some.stands_for
 
 
 @dataclass
@@ -71,10 +78,7 @@ class Trail:
 
 
 class PartitionSearch(Search):
-    """Machines that are handed from partition to partition and note candidates on their way.
-
-    ``totals`` weigh all their rows; ``sample`` brings some of them here.
-    """
+    """Machines that are handed from partition to partition and note candidates on their way."""
 
     def __init__(
         self,
@@ -82,14 +86,11 @@ class PartitionSearch(Search):
         machines: Sequence[Machine],
         start: np.ndarray,
         settings: Settings,
-        totals: Sequence[float],
-        sample: Callable[[], Sample],
     ) -> None:
-        errors = examples.weights(machines, list(start[:, None]))
-        pockets = Pockets(start, [float(error[0]) for error in errors], totals)
+        errors = [float(error[0]) for error in examples.weights(machines, list(start[:, None]))]
+        pockets = Pockets(start, errors, examples.totals(machines))
         super().__init__(machines, settings, pockets)
-        self.examples, self.sample = examples, sample
-        self.passes = Sequential(examples.rows, examples.form, machines, settings)
+        self.examples, self.passes = examples, Sequential(examples, machines, settings)
         self._running = np.array([pockets.error(k) for k in range(len(start))])
 
     def epoch(
@@ -117,7 +118,7 @@ class PartitionSearch(Search):
         """Improve pockets on a sample; what is better on all rows, too, is taken: one round."""
         if not np.any(self.pockets.errors > 0):
             return
-        (some, stands_for), found = self.sample(), []
+        (some, stands_for), found = drawn(self.examples), []
         for machine, z in zip(self.machines, self.pockets.Z, strict=True):
             mine = replace(machine.on(some.codes), class_weight=machine.class_weight * stands_for)
             pocket = Pocket(some.restricted(mine.members), mine, z)
