@@ -320,7 +320,7 @@ class Pool:
         return None
 
     def _dispatch(self) -> None:
-        """Give idle workers the next requests, connection by connection; end stale ones for the others."""
+        """Give idle workers the next requests, by turns; end what is stale for the others."""
         # One page may use all workers; of several, none takes the last one.
         most = MAX_RUNNING
         if len(self.connections) > 1:
