@@ -3,7 +3,10 @@
 import math
 from dataclasses import replace
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -199,3 +202,12 @@ def test_what_cannot_be_decided_is_refused(few_rows_here, monkeypatch):
     monkeypatch.setattr(objections, "SETTINGS", replace(FEW, max_pool_numbers=20))
     with pytest.raises(mm.InputError, match="decided by few of them"):
         decided(X, y, cut(200, 3))
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_collections_may_hold_numbers_of_any_size(scale):
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]) * scale, np.array([0, 0, 1, 1])
+    verdict = mm.separability(da.from_array(X, chunks=(2, 1)), da.from_array(y, chunks=2))
+    assert verdict.separable and verdict.proof == mm.separability(X, y).proof
+    frame = dd.from_pandas(pd.DataFrame({"height": X[:, 0], "y": y}), npartitions=2)
+    assert mm.separability(frame[["height"]], frame["y"]).features == ("height",)

@@ -114,11 +114,6 @@ class Verdict:
         ``bits`` of the largest number in them.
     features : tuple of str
         Names of the features.
-    precision : Precision or None
-        How far the verdict is from the last digits of the data: the least relative ``distance`` of a
-        ``row`` that is not on the plane, the ``numerical_rank`` beside the exact ``rank``, and the
-        columns that are ``dependent`` on others to rounding. None if undecided. Of rows in memory it is
-        measured when it is first asked for.
     likely_separable : bool or None
         If undecided: what floating point says, without proof; None if it had no answer either.
 
@@ -154,7 +149,12 @@ class Verdict:
 
     @cached_property
     def precision(self) -> Precision | None:
-        """How far the verdict is from the last digits of the data; None if undecided."""
+        """How far the verdict is from the last digits of the data; None if undecided.
+
+        The least relative ``distance`` of a ``row`` that is not on the plane, the ``numerical_rank``
+        beside the exact ``rank``, and the columns that are ``dependent`` on others to rounding. Of rows
+        in memory it is measured when it is first asked for, or when the verdict is copied.
+        """
         return None if self.on_demand is None else self.on_demand.precision()
 
     @property
