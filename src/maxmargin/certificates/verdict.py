@@ -25,10 +25,10 @@ STATISTICIAN = {
     "overlapping": "no separation",
     "undecided": "not known",
 }
-NAMED = 8  # features that are named in a sentence
+MAX_NAMED_FEATURES = 8  # features that are named in a sentence
 WIDE_BOUNDS = 100.0  # bounds on the margin farther apart say nothing
 LAST_DIGITS = 1e-12  # relative distance below which a verdict rests on the last digits of the data
-QUICK_DIRECTIONS = 1 << 16  # n D² up to which the directions of all coefficients are printed
+MAX_PRINTED_EFFORT = 1 << 16  # n D² up to which the directions of all coefficients are printed
 
 
 class Work(NamedTuple):
@@ -171,7 +171,7 @@ class Verdict:
     def knows_directions(self) -> bool:
         """Whether ``infinite`` is known, or found at once."""
         known = self.w is None or "infinite" in self.__dict__
-        return known or (self.on_demand is not None and self.on_demand.effort <= QUICK_DIRECTIONS)
+        return known or (self.on_demand is not None and self.on_demand.effort <= MAX_PRINTED_EFFORT)
 
     @property
     def statistical_name(self) -> str:
@@ -235,7 +235,7 @@ class Verdict:
             details.append("The plane needs more digits than doubles have: w and b are rounded.")
         if self.kind == "touching":
             rows = count(len(self.on_plane), "row")
-            details.append(f"On the plane: {rows} ({some(self.on_plane, NAMED)}).")
+            details.append(f"On the plane: {rows} ({some(self.on_plane, MAX_NAMED_FEATURES)}).")
         if self.witness is not None:
             details.append(f"Witness: {self.witness}.")
         if self.kind != "undecided":
@@ -251,7 +251,7 @@ class Verdict:
             share = f"|w·x + b| is {p.distance:.2g} of Σ |w_j x_j| + |b|"
             said.append(f"Nearest row that is not on the plane: {p.row}, where {share}.")
         if p.dependent:
-            shown = some(p.dependent, NAMED)
+            shown = some(p.dependent, MAX_NAMED_FEATURES)
             said.append(f"Numerical rank {p.numerical_rank}, exact rank {p.rank}. To rounding, {shown}.")
         if not p.rests_on_last_digits or self.proof is None:
             return said
@@ -297,8 +297,8 @@ class Verdict:
 
 def _running(signs: Mapping[str, int], what: str) -> str:
     words = {1: "+∞", -1: "−∞", 0: "+∞ or −∞"}
-    shown = [f"{name} ({words[sign]})" for name, sign in list(signs.items())[:NAMED]]
-    more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
+    shown = [f"{name} ({words[sign]})" for name, sign in list(signs.items())[:MAX_NAMED_FEATURES]]
+    more = f" and {len(signs) - MAX_NAMED_FEATURES} more" if len(signs) > MAX_NAMED_FEATURES else ""
     return f"{what}: {', '.join(shown)}{more}."
 
 

@@ -22,8 +22,8 @@ from maxmargin.solvers.exact.packing import pack
 from maxmargin.solvers.exact.separability import guess_plane
 from maxmargin.stopping import MaxSeconds
 
-LEAST_SECONDS = 0.1  # that the pocket algorithm has in any case
-EVEN = 300  # bits between the scales of columns that the pocket algorithm takes as they are
+MIN_POCKET_SECONDS = 0.1  # that the pocket algorithm has in any case
+MAX_SCALE_BITS = 300  # between the scales of columns that the pocket algorithm takes as they are
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,13 @@ def _bounded(question: Question, max_witnesses: int, random_state: Any) -> Error
 
 def _pocket(question: Question, rows: ExactRows, random_state: Any) -> tuple[np.ndarray, float]:
     """A plane with few errors, found with all columns scaled to the size of one where they are not."""
-    even = question.decimal or (np.ptp(rows.exponents) <= EVEN and rows.rows is rows.given)
+    even = question.decimal or (np.ptp(rows.exponents) <= MAX_SCALE_BITS and rows.rows is rows.given)
     scaled = question.rows if even else rows.even()
     left = question.deadline.end - time.perf_counter()
     pocket = PocketPerceptron(
         fit_intercept=question.fit_intercept,
         max_witnesses=0,
-        stop=MaxSeconds(max(left, LEAST_SECONDS)) if math.isfinite(left) else None,
+        stop=MaxSeconds(max(left, MIN_POCKET_SECONDS)) if math.isfinite(left) else None,
         random_state=random_state,
     )
     with np.errstate(all="ignore"):

@@ -15,12 +15,12 @@ from maxmargin.solvers.exact.hard_margin import exact_hard_margin, uniform, with
 from maxmargin.solvers.exact.separability import guess_from
 from maxmargin.solvers.margin.tasks import Solved
 
-NARROW = 1e-9  # gap at which the support of a guess is likely that of the optimum
+SUPPORT_GAP = 1e-9  # gap at which the support of a guess is likely that of the optimum
 
 
 def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     """The verdict, and if the classes are separable and there is time the largest margin, exactly."""
-    verdict, finding = judge(question, NARROW)
+    verdict, finding = judge(question, SUPPORT_GAP)
     if not verdict.separable:
         return verdict, None
     start = {}

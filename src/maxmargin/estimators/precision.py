@@ -20,13 +20,13 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers
 from maxmargin.solvers.exact.separability import Finding, find_verdict
 from maxmargin.solvers.exact.signs import rounded, signs
 
-NEAREST = 100  # rows next to the plane whose distances are compared,
-NEAREST_ENTRIES = 1 << 18  # and numbers in them
+MAX_NEAREST_ROWS = 100  # rows next to the plane whose distances are compared,
+MAX_NEAREST_NUMBERS = 1 << 18  # and numbers in them
 SAMPLED_ROWS = 300  # rows that are factorised, or twice as many as columns
-MAX_COLUMNS = 600
-DEPENDENT = 1e-12  # of a column, the part outside the span of others: as much as rounding leaves
-PLAIN = Fraction(1, 10**9)  # relative distance of a coefficient from the fraction it is taken for
-DENOMINATOR = 1_000
+MAX_COLUMNS = 600  # of data whose columns are looked at
+DEPENDENT_SHARE = 1e-12  # of a column, outside the span of others: as much as rounding leaves
+COEFFICIENT_ROUNDING = Fraction(1, 10**9)  # relative distance from the fraction it is taken for
+MAX_DENOMINATOR = 1_000  # of that fraction
 
 
 def measure(
@@ -53,7 +53,7 @@ def _nearest(
     off = np.flatnonzero(found.of)
     if not len(off):
         return None, None
-    size, few = np.abs(found.values[off]), max(1, min(NEAREST, NEAREST_ENTRIES // rows.D))
+    size, few = np.abs(found.values[off]), max(1, min(MAX_NEAREST_ROWS, MAX_NEAREST_NUMBERS // rows.D))
     near = off[np.argpartition(size, few)[:few]] if len(off) > few else off
     terms = np.abs(rows.block(near)) @ np.abs(rounded(z))
     shares = np.abs(found.values[near]) / np.maximum(terms, np.finfo(float).tiny)
@@ -77,7 +77,7 @@ def _dependent(rows: ExactRows) -> list[Relation]:
     length = np.linalg.norm(A, axis=0)
     seen = np.flatnonzero(length)
     R = np.asarray(np.linalg.qr(A[:, seen] / length[seen], mode="r"))
-    small = np.abs(np.diag(R)) <= DEPENDENT * rows.D
+    small = np.abs(np.diag(R)) <= DEPENDENT_SHARE * rows.D
     if not np.any(small):
         return []
     held, relations = np.flatnonzero(~small), []
@@ -86,7 +86,7 @@ def _dependent(rows: ExactRows) -> list[Relation]:
         c, *_ = np.linalg.lstsq(R[:, before], R[:, k], rcond=None)
         c *= length[seen[k]] / length[seen[before]]
         sizes = np.abs(c) * length[seen[before]]
-        large = sizes > DEPENDENT * rows.D * sizes.max(initial=0.0)
+        large = sizes > DEPENDENT_SHARE * rows.D * sizes.max(initial=0.0)
         others = dict(zip(order[seen[before[large]]].tolist(), c[large].tolist(), strict=True))
         j = int(order[seen[k]])
         if others and _holds(rows, j, others):
@@ -101,7 +101,7 @@ def _holds(rows: ExactRows, j: int, others: dict[int, float]) -> bool:
     alone = np.zeros(rows.D)
     alone[j] = 1.0
     left, size = np.max(np.abs(rows.values(z))), np.max(np.abs(rows.values(alone)))
-    return bool(left <= DEPENDENT * rows.D * size)
+    return bool(left <= DEPENDENT_SHARE * rows.D * size)
 
 
 def _coefficients(question: Question, rows: ExactRows, relation: Relation) -> dict[int, Fraction]:
@@ -122,8 +122,8 @@ def _is_exact(question: Question, rows: ExactRows, relation: Relation) -> bool:
     z = [Fraction(0)] * rows.D
     z[j] = Fraction(-1)
     for k, c in _coefficients(question, rows, relation).items():
-        plain = c.limit_denominator(DENOMINATOR)
-        if not plain or abs(plain - c) > PLAIN * abs(c):
+        plain = c.limit_denominator(MAX_DENOMINATOR)
+        if not plain or abs(plain - c) > COEFFICIENT_ROUNDING * abs(c):
             return False
         z[k] = plain * (unit if k == rows.d else 1)
     z = [v * Fraction(2) ** e for v, e in zip(z, [*rows.powers, 0], strict=False)]

@@ -34,7 +34,7 @@ from maxmargin.solvers.exact.signs import from_doubles, signs
 from maxmargin.solvers.margin.questions import BinaryTask
 from maxmargin.solvers.problem import Machine
 
-CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
+MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
 
 
 class Among(NamedTuple):
@@ -283,7 +283,7 @@ def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
 def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
     """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
     try:
-        if question.rows.n == question.count <= CHECKED / question.rows.d:
+        if question.rows.n == question.count <= MAX_NUMBERS_CHECKED / question.rows.d:
             checker.check(proof.parsed(), question.labelled(), question.deadline.check)
         else:
             _confirm_sums(question, proof, named)
