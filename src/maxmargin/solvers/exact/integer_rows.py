@@ -162,8 +162,7 @@ class ExactRows:
         for start in range(0, len(fresh), ROWS_AT_A_TIME):
             self.deadline.check()
             part = fresh[start : start + ROWS_AT_A_TIME]
-            for i, (columns, row) in zip(part, self._numbers(part), strict=True):
-                self._kept[i] = self._integers(columns, row, 1 if self.y[i] > 0 else -1)
+            self._kept.update(zip(part, self._whole_rows(part), strict=True))
         found = [self._kept[i] for i in which]
         self._size += sum([len(self._kept[i].ints) for i in fresh])
         if self._size > CACHED_INTEGERS:
@@ -182,6 +181,13 @@ class ExactRows:
         used = {j for a in found for j, v in a.entries() if v}
         columns = sorted(used)
         return columns, [spread(a, columns) for a in found], [a.m for a in found]
+
+    def _whole_rows(self, which: list[int]) -> list[Whole]:
+        """These rows in integers; rows of other forms compute them in other ways."""
+        signs = np.where(self.y[which] > 0, 1, -1).tolist()
+        return [
+            self._integers(*row, sign) for row, sign in zip(self._numbers(which), signs, strict=True)
+        ]
 
     def _numbers(self, which: list[int]) -> list[tuple[Sequence[int], list[float]]]:
         """The columns of each row, and its features there."""
