@@ -6,6 +6,7 @@ the second takes a verdict without each of the columns, so it waits until somebo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -36,7 +37,7 @@ def measure(
     row, distance = (None, None) if z is None else _nearest(question, rows, finding, z)
     rank, exact, named = None, None, list[str]()
     if min(MAX_COLUMNS, rows.n - 1) >= rows.D:
-        relations, used = _dependent(rows), int(np.count_nonzero(rows.used))
+        relations, used = _dependent(question, rows), int(np.count_nonzero(rows.used))
         near = [one for one in relations if not _is_exact(question, rows, one)]
         rank, exact = used - len(relations), used - len(relations) + len(near)
         named = [_written(question, rows, one) for one in near]
@@ -69,8 +70,11 @@ def _nearest(
 Relation = tuple[int, dict[int, float]]  # column j is the sum of others times these coefficients
 
 
-def _dependent(rows: ExactRows) -> list[Relation]:
-    """Columns that depend on those before them to rounding, in the coordinates of the exact rows."""
+def _dependent(question: Question, rows: ExactRows) -> list[Relation]:
+    """Columns that depend on those before them to rounding, in the coordinates of the exact rows.
+
+    Relations with coefficients that are no doubles in the units of the user are left out.
+    """
     step = max(1, rows.n // max(SAMPLED_ROWS, 2 * rows.D))
     order = np.array([*range(rows.d, rows.D), *range(rows.d)])  # the constant first
     A = rows.block(np.arange(0, rows.n, step))[:, order]
@@ -89,8 +93,9 @@ def _dependent(rows: ExactRows) -> list[Relation]:
         large = sizes > DEPENDENT * rows.D * sizes.max(initial=0.0)
         others = dict(zip(order[seen[before[large]]].tolist(), c[large].tolist(), strict=True))
         j = int(order[seen[k]])
-        if others and _holds(rows, j, others):
-            relations.append((j, others))
+        relation = j, others
+        if others and _holds(rows, j, others) and all(_coefficients(question, rows, relation).values()):
+            relations.append(relation)
     return relations
 
 
@@ -105,11 +110,13 @@ def _holds(rows: ExactRows, j: int, others: dict[int, float]) -> bool:
 
 
 def _coefficients(question: Question, rows: ExactRows, relation: Relation) -> dict[int, float]:
-    """Coefficients in the units of the user, the constant last."""
+    """Coefficients in the units of the user, the constant last; zero where no double holds them."""
     j, others = relation
     scale = {k: rows.powers[k] for k in range(rows.d)} | {rows.d: 0}
     units = 10.0**-question.places
-    found = {k: float(np.ldexp(c, scale[j] - scale[k])) for k, c in others.items()}
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = {k: float(np.ldexp(c, scale[j] - scale[k])) for k, c in others.items()}
+    found = {k: c if math.isfinite(c) else 0.0 for k, c in scaled.items()}
     return {k: c * units if k == rows.d else c for k, c in sorted(found.items())}
 
 
