@@ -130,6 +130,8 @@ def stand_in(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple[An
         log = copy.copy(estimator._logs[known.index(machine.label)])
         log.label, log.trace = two[1:].tolist()[0], _trace_among(machine.trace_, members)
         vars(made).update(_logs=[log], _state=State.begin(Z))
+        if "_lower_bounds" in vars(estimator):  # of a pocket
+            made._lower_bounds = [estimator._lower_bounds[known.index(machine.label)]]
         made._publish()
         made.n_iter_, made.n_mistakes_ = machine.n_iter_, machine.n_mistakes_
         made.stop_reason_ = machine.stop_reason_

@@ -65,7 +65,7 @@ class _ActiveSet:
             if side not in self.rows.y[which]:
                 which.append(int(np.flatnonzero(self.rows.y == side)[0]))
         which = which or [0]
-        which = [which[k] for k in independent([self._vector(i) for i in which])]
+        which = [which[k] for k in independent(self._vectors(which))]
         alpha = {i: fmpq(*(start.get(i, 0.0) or 1.0).as_integer_ratio()) for i in which}
         if self.rows.pad:
             total = {1.0: fmpq(0), -1.0: fmpq(0)}
@@ -77,11 +77,12 @@ class _ActiveSet:
             alpha = {i: v / total[float(self.rows.y[i])] for i, v in alpha.items()}
         return alpha
 
-    def _vector(self, i: int) -> list[int]:
-        """(a_i, y_i) in integers, times a power of two."""
-        if i not in self.vectors:
-            ((self.vectors[i], self.scales[i]),) = self.rows.whole([i])
-        return self.vectors[i]
+    def _vectors(self, which: list[int]) -> list[list[int]]:
+        """(a_i, y_i) of rows in integers, each times a power of two."""
+        fresh = [i for i in which if i not in self.vectors]
+        for i, (vector, scale) in zip(fresh, self.rows.whole(fresh), strict=True):
+            self.vectors[i], self.scales[i] = vector, scale
+        return [self.vectors[i] for i in which]
 
     def run(self) -> ExactPoint:
         """Add and drop rows until the conditions hold."""
@@ -114,7 +115,7 @@ class _ActiveSet:
             self.alpha = {i: v for i, v in moved.items() if v > 0}
         self.alpha = goal
         d = self.rows.d
-        w = (fmpz_mat([found]) * fmpz_mat([self._vector(i)[:d] for i in S])).entries()
+        w = (fmpz_mat([found]) * fmpz_mat([v[:d] for v in self._vectors(S)])).entries()
         self.plane = primitive([*map(int, w), b, scale])
 
     def _solve(self, S: list[int]) -> tuple[list[int], int, int]:
@@ -124,9 +125,9 @@ class _ActiveSet:
         """
         self.solves += 1
         d, pad = self.rows.d, bool(self.rows.pad)
-        A = fmpz_mat([self._vector(i)[:d] for i in S])
+        A = fmpz_mat([v[:d] for v in self._vectors(S)])
         K: Any = (A * A.transpose()).tolist()
-        y = [self._vector(i)[d] for i in S] if pad else []
+        y = [v[d] for v in self._vectors(S)] if pad else []
         M = [[*row, y[k]] if pad else row for k, row in enumerate(K)]
         if pad:
             M.append([*y, 0])
@@ -145,7 +146,7 @@ class _ActiveSet:
 
     def _take_in(self, i: int) -> None:
         S = list(self.alpha)
-        change = dependency([self._vector(j) for j in [*S, i]], self.rows.deadline)
+        change = dependency(self._vectors([*S, i]), self.rows.deadline)
         if change is not None and change[-1]:  # it depends on S: trade it for one of its rows
             v = {
                 j: fmpq(c << self.scales[j], change[-1] << self.scales[i])

@@ -184,10 +184,10 @@ class ExactRows:
 
     def _whole_rows(self, which: list[int]) -> list[Whole]:
         """These rows in integers; rows of other forms compute them in other ways."""
-        signs = np.where(self.y[which] > 0, 1, -1).tolist()
-        return [
-            self._integers(*row, sign) for row, sign in zip(self._numbers(which), signs, strict=True)
-        ]
+        found = []
+        for i, (columns, row) in zip(which, self._numbers(which), strict=True):
+            found.append(self._integers(columns, row, 1 if self.y[i] > 0 else -1))
+        return found
 
     def _numbers(self, which: list[int]) -> list[tuple[Sequence[int], list[float]]]:
         """The columns of each row, and its features there."""

@@ -136,8 +136,11 @@ def hard_margin(
             continue
         close = violated < SETTINGS.few_violated * size
         fresh = _nearest_of_all(answers, size)
+        del answers, near, problem  # with rows that are no longer needed, before others are copied
         if fresh is not None:
+            del work
             pool = pool.joined(fresh)
+            del fresh
             work = pool.frame(start.pad, start.scaling, start.blur)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         known = np.concatenate([point.alpha, np.zeros(work.n - len(point.alpha))])
