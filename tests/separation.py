@@ -224,8 +224,7 @@ def _check_plane(verdict, plane, A, d, intercept):
     assert on == verdict.on_plane.tolist()
     assert (verdict.kind == "touching") == bool(on)
     signs = {
-        name: (v > 0) - (v < 0)
-        for name, v in zip((*verdict.features, "intercept"), z, strict=False)
+        name: (v > 0) - (v < 0) for name, v in zip((*verdict.features, "intercept"), z, strict=False)
     }
     if verdict.knows_directions:  # this plane is one of many
         assert {name: s for name, s in verdict.infinite.items() if s}.items() <= signs.items()

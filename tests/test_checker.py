@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin.checker import Rejected, canonical, parse, rank, rank_modulo
-from maxmargin.checker.words import integer
+from maxmargin.checker.form import integer
 from proofs import (
     APART,
     ONE_TWO_ONE,

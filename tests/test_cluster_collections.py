@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import maxmargin as mm
-from maxmargin.solvers.margin.partitions import SETTINGS as PARTITIONS
+from maxmargin.solvers.exact import objections
 from partitions import cluster, noisy
 
 
@@ -21,8 +21,8 @@ def client():
 
 
 def test_collections_on_a_cluster(client, monkeypatch):
-    few = replace(PARTITIONS, max_numbers_sent=1_000)
-    monkeypatch.setattr("maxmargin.estimators.remote.separability.PARTITIONS", few)
+    few = replace(objections.SETTINGS, max_numbers_here=1_000, max_first_numbers=1_000)
+    monkeypatch.setattr(objections, "SETTINGS", few)
     X, y = noisy(1_500, 3, kind="separable")
     weight = np.random.default_rng(0).random(1_500).round(1)
     dX, dy = da.from_array(X, chunks=(600, 2)), da.from_array(y, chunks=600)

@@ -62,7 +62,7 @@ def test_many_directions_are_not_looked_for_by_printing(monkeypatch):
     X = rng.standard_normal((400, 20))
     verdict = mm.separability(X, X[:, 0] > 0)
     assert not verdict.knows_directions
-    monkeypatch.setattr("maxmargin.estimators.separability.directions", None)
+    monkeypatch.setattr("maxmargin.estimators.precision.directions", None)
     assert "Along this plane the coefficients run to infinity: x0 (+∞)" in " ".join(str(verdict).split())
 
 
@@ -181,3 +181,15 @@ def test_the_longest_number_is_told():
     assert f"numbers of up to {work.bits} bit" in " ".join(str(mm.separability(X, y)).split())
     rounded = np.column_stack([np.array(X) / 3.0, np.array(X).sum(axis=1) / 7.0])
     assert mm.separability(rounded, y).work.bits > work.bits
+
+
+def test_precision_is_measured_once_when_it_is_asked_for(monkeypatch):
+    from maxmargin.estimators import precision
+
+    measured, measure = [], precision.measure
+    monkeypatch.setattr(precision, "measure", lambda *given: measured.append(1) or measure(*given))
+    verdict = mm.separability([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0]], [0, 0, 1])
+    assert not measured
+    copy = pickle.loads(pickle.dumps(verdict))
+    assert copy.precision == verdict.precision and "Nearest row" in str(copy)
+    assert len(measured) == 1

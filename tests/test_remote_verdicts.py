@@ -3,7 +3,10 @@
 import math
 from dataclasses import replace
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,26 +15,29 @@ from scipy import sparse
 import maxmargin as mm
 from bank import BANK
 from maxmargin.core.parameters import Deadline
-from maxmargin.estimators.remote import separability as remote
-from maxmargin.estimators.separability import Options
+from maxmargin.estimators.separability import Options, decide_labelled, distinct_labels
+from maxmargin.estimators.validation import check_exact_survey
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
 from separation import check_verdict, decide, signed
 from simulated import Serial
 
+FEW = replace(objections.SETTINGS, max_numbers_here=0, max_first_numbers=0, min_first_rows=2)
+
 
 @pytest.fixture
 def few_rows_here(monkeypatch):
     """Nothing is gathered as a whole, and a pool begins with next to nothing."""
-    monkeypatch.setattr(remote, "PARTITIONS", replace(remote.PARTITIONS, max_numbers_sent=0))
-    monkeypatch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
+    monkeypatch.setattr(objections, "SETTINGS", FEW)
 
 
 def decided(X, y, cuts, names=None, sides=None, **options):
     """The verdict, and the rounds it took."""
     data = survey(Serial(blocks(X, y, cuts)))
-    return remote.decide_surveyed(data, names, Options(**options), sides), data.rows
+    distinct_labels(data.classes.tolist())
+    features = tuple(names or [f"x{j}" for j in range(data.rows.d)])
+    return decide_labelled(check_exact_survey(data), features, Options(**options), sides), data.rows
 
 
 def cut(n, parts):
@@ -86,8 +92,7 @@ def test_small_data_against_enumeration(rows, sides, cuts, intercept, scale):
     if len(set(y.tolist())) < 2:
         y[0] = 1 - y[1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remote, "PARTITIONS", replace(remote.PARTITIONS, max_numbers_sent=0))
-        patch.setattr(remote, "SETTINGS", replace(remote.SETTINGS, min_pool_rows=2))
+        patch.setattr(objections, "SETTINGS", FEW)
         cuts = [min(c, len(y)) for c in cuts]
         verdict, _ = decided(X, y, cuts, fit_intercept=intercept)
     answer = decide(signed(X, np.where(y == 1, 1, -1), intercept))
@@ -134,7 +139,8 @@ LARGE = {
     ],
 )
 def test_many_rows_of_which_few_travel(name, form, monkeypatch):
-    monkeypatch.setattr(remote, "PARTITIONS", replace(remote.PARTITIONS, max_numbers_sent=1 << 15))
+    some = replace(objections.SETTINGS, max_numbers_here=1 << 15, max_first_numbers=1 << 15)
+    monkeypatch.setattr(objections, "SETTINGS", some)
     X, y = LARGE[name]()
     X = form(X)
     verdict, rows = decided(X, y, cut(20_000, 7))
@@ -193,6 +199,15 @@ def test_what_cannot_be_decided_is_refused(few_rows_here, monkeypatch):
             words = "cannot be compared"
         with pytest.raises(mm.InputError, match=words):
             decided(rows, labels, cut(len(labels), 3))
-    monkeypatch.setattr(objections, "MOST", 20)
+    monkeypatch.setattr(objections, "SETTINGS", replace(FEW, max_pool_numbers=20))
     with pytest.raises(mm.InputError, match="decided by few of them"):
         decided(X, y, cut(200, 3))
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_collections_may_hold_numbers_of_any_size(scale):
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]) * scale, np.array([0, 0, 1, 1])
+    verdict = mm.separability(da.from_array(X, chunks=(2, 1)), da.from_array(y, chunks=2))
+    assert verdict.separable and verdict.proof == mm.separability(X, y).proof
+    frame = dd.from_pandas(pd.DataFrame({"height": X[:, 0], "y": y}), npartitions=2)
+    assert mm.separability(frame[["height"]], frame["y"]).features == ("height",)

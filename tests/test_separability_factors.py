@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 import maxmargin as mm
 from maxmargin.checker import dense_rank, rank_modulo
 from maxmargin.core.parameters import NEVER
-from maxmargin.solvers.exact.linear_algebra import solve_sparse
-from maxmargin.solvers.exact.sparse_rows import basis, least_violations
+from maxmargin.solvers.exact.linear_algebra import basis, solve_sparse
+from maxmargin.solvers.exact.sparse_rows import least_violations
 
 
 def factors(levels, n, noise, seed=0):

@@ -120,6 +120,8 @@ def assert_same(a, b, where="model"):
         assert_same(a.get_state(), b.get_state(), where)
     elif type(a).__name__ == "Proof":
         assert a == b, where
+    elif type(a).__name__ == "Verdict":  # as it is copied, with all that it finds on demand
+        assert_same(a.__getstate__(), b.__getstate__(), where)
     elif hasattr(a, "__dict__"):
         assert_same(vars(a), vars(b), where)
     elif hasattr(a, "__slots__") and not isinstance(a, np.generic):

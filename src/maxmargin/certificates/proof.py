@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -146,44 +146,34 @@ class Proof:
 
 
 def _labelled(X: Any, y: Any, features: int) -> Iterator[checker.Row]:
-    matrix, labels = _matrix(X), np.asarray(y).tolist()
-    checker.require(matrix.ndim == 2 and isinstance(labels, list), "X must be a matrix, y a list")
-    checker.require(len(labels) == matrix.shape[0], "X and y must have the same number of rows")
-    checker.require(matrix.shape[1] == features, f"X must have {features} features")
-    return _rows(matrix, labels)
+    """Each row as the checker wants it: the label as text, and the nonzero features."""
+    labels = np.asarray(y).tolist()
+    if not isinstance(X, Rows):
+        X = _matrix(X)
+    shape = (X.n, X.d) if isinstance(X, Rows) else X.shape
+    checker.require(len(shape) == 2 and isinstance(labels, list), "X must be a matrix, y a list")
+    checker.require(len(labels) == shape[0], "X and y must have the same number of rows")
+    checker.require(shape[1] == features, f"X must have {features} features")
+    if not isinstance(X, Rows):
+        yield from _rows(X, labels)
+        return
+    for where, block in X.blocks():
+        part = block.matrix if isinstance(block, CsrRows) else block.take(np.arange(block.n))
+        yield from _rows(part, labels[where])
 
 
 def _matrix(X: Any) -> Any:
-    if isinstance(X, Rows):
-        return _Parts(X)
-    if sparse.issparse(X):
-        check_structure(X)
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-    return np.asarray(X)
-
-
-class _Parts(NamedTuple):
-    """Rows that are read part by part."""
-
-    rows: Rows
-    ndim: int = 2
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.n, self.rows.d
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    check_structure(X)
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _rows(matrix: Any, labels: list[Any]) -> Iterator[checker.Row]:
-    """Each row as the checker wants it: the label as text, and the nonzero features."""
-    if isinstance(matrix, _Parts):
-        for where, block in matrix.rows.blocks():
-            part = block.matrix if isinstance(block, CsrRows) else block.take(np.arange(block.n))
-            yield from _rows(part, labels[where])
-        return
     for i, label in enumerate(labels):
         if sparse.issparse(matrix):
             part = slice(matrix.indptr[i], matrix.indptr[i + 1])
@@ -205,7 +195,7 @@ def fingerprint_of(parts: Iterable[list[np.ndarray]], n: int, d: int) -> str:
     for part in parts:
         for digest, values in zip(digests, part, strict=True):
             digest.update(values.data)
-    whole = b"".join(digest.digest() for digest in digests)
+    whole = b"".join([digest.digest() for digest in digests])
     return sha256(b"maxmargin rows 1\n%d %d\n" % (n, d) + whole).hexdigest()
 
 

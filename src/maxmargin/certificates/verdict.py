@@ -25,10 +25,10 @@ STATISTICIAN = {
     "overlapping": "no separation",
     "undecided": "not known",
 }
-NAMED = 8  # features that are named in a sentence
+MAX_NAMED_FEATURES = 8  # features that are named in a sentence
 WIDE_BOUNDS = 100.0  # bounds on the margin farther apart say nothing
 LAST_DIGITS = 1e-12  # relative distance below which a verdict rests on the last digits of the data
-QUICK_DIRECTIONS = 1 << 16  # n D² up to which the directions of all coefficients are printed
+MAX_PRINTED_EFFORT = 1 << 16  # n D² up to which the directions of all coefficients are printed
 
 
 class Work(NamedTuple):
@@ -70,17 +70,12 @@ class Precision(NamedTuple):
         return bool(self.dependent) or (self.distance is not None and self.distance < LAST_DIGITS)
 
 
-@dataclass
-class Directions:
-    """Which coefficients run to infinity, found when they are asked for."""
+class OnDemand(NamedTuple):
+    """What a verdict finds when it is asked for, from its data."""
 
-    find: Callable[[], dict[str, int]]
-    effort: float  # n D²
-
-    @cached_property
-    def found(self) -> dict[str, int]:
-        """1, −1, or 0 where both signs are possible, for each coefficient that is not finite."""
-        return self.find()
+    precision: Callable[[], Precision]
+    directions: Callable[[], dict[str, int]] | None = None
+    effort: float = math.inf  # of the directions, n D²
 
 
 @dataclass(frozen=True)
@@ -119,10 +114,6 @@ class Verdict:
         ``bits`` of the largest number in them.
     features : tuple of str
         Names of the features.
-    precision : Precision or None
-        How far the verdict is from the last digits of the data: the least relative ``distance`` of a
-        ``row`` that is not on the plane, the ``numerical_rank`` beside the exact ``rank``, and the
-        columns that are ``dependent`` on others to rounding. None if undecided.
     likely_separable : bool or None
         If undecided: what floating point says, without proof; None if it had no answer either.
 
@@ -150,12 +141,21 @@ class Verdict:
     proof: Proof | None
     work: Work
     features: tuple[str, ...]
-    precision: Precision | None = None
     likely_separable: bool | None = None
-    directions: Directions | None = field(default=None, repr=False, compare=False)
+    on_demand: OnDemand | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "directions": None}  # they hold the data
+        return {**self.__dict__, "precision": self.precision, "on_demand": None}  # which holds the data
+
+    @cached_property
+    def precision(self) -> Precision | None:
+        """How far the verdict is from the last digits of the data; None if undecided.
+
+        The least relative ``distance`` of a ``row`` that is not on the plane, the ``numerical_rank``
+        beside the exact ``rank``, and the columns that are ``dependent`` on others to rounding. Of rows
+        in memory it is measured when it is first asked for, or when the verdict is copied.
+        """
+        return None if self.on_demand is None else self.on_demand.precision()
 
     @property
     def separable(self) -> bool:
@@ -171,7 +171,7 @@ class Verdict:
     def knows_directions(self) -> bool:
         """Whether ``infinite`` is known, or found at once."""
         known = self.w is None or "infinite" in self.__dict__
-        return known or (self.directions is not None and self.directions.effort <= QUICK_DIRECTIONS)
+        return known or (self.on_demand is not None and self.on_demand.effort <= MAX_PRINTED_EFFORT)
 
     @property
     def statistical_name(self) -> str:
@@ -191,20 +191,19 @@ class Verdict:
         """
         if self.w is None:
             return {}
-        if self.directions is None:
+        if self.on_demand is None or self.on_demand.directions is None:
             raise InputError(
                 "infinite needs the data of the verdict in memory. Got a verdict that was copied or "
                 "loaded, or about rows of a file or in partitions. Ask separability(X, y) about rows in "
                 "memory."
             )
-        return self.directions.found
+        return self.on_demand.directions()
 
     def __str__(self) -> str:
         lines = [f"{self.kind.capitalize()} ({self.statistical_name}): {self._what()}"]
         lines += [f"· {line}" for line in self._details()]
         lines += [f"· Exactness: {self.work}."] * (self.kind != "undecided")
-        filled = (textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
-        return "\n".join(filled)
+        return "\n".join([textwrap.fill(line, 100, subsequent_indent="  ") for line in lines])
 
     def _what(self) -> str:
         other = "all others" if self.negative is None else repr(self.negative)
@@ -236,7 +235,7 @@ class Verdict:
             details.append("The plane needs more digits than doubles have: w and b are rounded.")
         if self.kind == "touching":
             rows = count(len(self.on_plane), "row")
-            details.append(f"On the plane: {rows} ({some(self.on_plane, NAMED)}).")
+            details.append(f"On the plane: {rows} ({some(self.on_plane, MAX_NAMED_FEATURES)}).")
         if self.witness is not None:
             details.append(f"Witness: {self.witness}.")
         if self.kind != "undecided":
@@ -252,7 +251,7 @@ class Verdict:
             share = f"|w·x + b| is {p.distance:.2g} of Σ |w_j x_j| + |b|"
             said.append(f"Nearest row that is not on the plane: {p.row}, where {share}.")
         if p.dependent:
-            shown = some(p.dependent, NAMED)
+            shown = some(p.dependent, MAX_NAMED_FEATURES)
             said.append(f"Numerical rank {p.numerical_rank}, exact rank {p.rank}. To rounding, {shown}.")
         if not p.rests_on_last_digits or self.proof is None:
             return said
@@ -298,8 +297,8 @@ class Verdict:
 
 def _running(signs: Mapping[str, int], what: str) -> str:
     words = {1: "+∞", -1: "−∞", 0: "+∞ or −∞"}
-    shown = [f"{name} ({words[sign]})" for name, sign in list(signs.items())[:NAMED]]
-    more = f" and {len(signs) - NAMED} more" if len(signs) > NAMED else ""
+    shown = [f"{name} ({words[sign]})" for name, sign in list(signs.items())[:MAX_NAMED_FEATURES]]
+    more = f" and {len(signs) - MAX_NAMED_FEATURES} more" if len(signs) > MAX_NAMED_FEATURES else ""
     return f"{what}: {', '.join(shown)}{more}."
 
 
@@ -354,8 +353,7 @@ class MulticlassVerdict:
 
 def _count(verdicts: Mapping[Hashable, Verdict] | Mapping[tuple[Hashable, Hashable], Verdict]) -> str:
     kinds = [verdict.kind for verdict in verdicts.values()]
-    parts = (f"{kinds.count(kind)} {kind}" for kind in STATISTICIAN if kind in kinds)
-    return ", ".join(parts)
+    return ", ".join([f"{kinds.count(kind)} {kind}" for kind in STATISTICIAN if kind in kinds])
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side
 A double is an integer over a power of two; in a proof about decimals ("numbers": "decimal") it stands
 for the shortest decimal that rounds to it, an integer over a power of ten. All this is computed in
 integers (and in a few fractions, where a plane has such), without rounding. How long they may be is
-bounded by the proof's own length (:mod:`maxmargin.checker.words`), so that no small file keeps the
+bounded by the proof's own length (:mod:`maxmargin.checker.form`), so that no small file keeps the
 checker busy for long.
 """
 
@@ -31,12 +31,12 @@ from struct import pack
 from typing import Any, NamedTuple
 
 from maxmargin.checker.files import Row, read
-from maxmargin.checker.form import parse
-from maxmargin.checker.words import (
+from maxmargin.checker.form import (
     Rejected,
     Unreadable,
     canonical,
     common_denominator,
+    parse,
     ratio,
     require,
 )
@@ -193,9 +193,9 @@ def require_sums(
             require(equal, f"plane.w[{j}] must be that of the multipliers")
     if "span" in proof and len(proof["span"]["rows"]) < proof["rows"]:  # not all rows cancel together
         flat = [common_denominator(u)[0] for u in proof["span"]["flat"]]
-        others = rank(({j: u[j] for j in seen} for u in flat), len(flat), before_each)
+        others = rank([{j: u[j] for j in seen} for u in flat], len(flat), before_each)
         missing = len(seen) - others
-        span = (dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"])
+        span = [dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"]]
         found = rank(span, missing, before_each)
         require(found >= missing, "the rows of the span must span all others")
 
@@ -268,7 +268,7 @@ class Plane(NamedTuple):
         total = dot(a, self.plain) * self.denominators[1]
         if self.fractions:
             pairs = zip(*a[:2], strict=True)
-            others = sum(n * self.fractions[j] for j, n in pairs if j in self.fractions)
+            others = sum([n * self.fractions[j] for j, n in pairs if j in self.fractions])
             total += others * self.denominators[0]
         return total
 
@@ -291,7 +291,7 @@ def signed(side: int, columns: list[int], values: list[float], decimal: bool = F
     """
     if decimal:
         parts = list(map(shortest_decimal, values))
-        places = max((k for _, k in parts), default=0)
+        places = max([k for _, k in parts], default=0)
         return columns, [side * n * 10 ** (places - k) for n, k in parts], 10**places
     try:
         # A double is a multiple of the last bit of any smaller one: 2^-53 of the next power of two.
@@ -301,7 +301,7 @@ def signed(side: int, columns: list[int], values: list[float], decimal: bool = F
         return columns, [int(value * factor) for value in values], 1 << shift
     except OverflowError:  # the row holds tiny and huge numbers: the same, by its fractions
         ratios = [value.as_integer_ratio() for value in values]
-        scale = max(denominator for _, denominator in ratios)
+        scale = max([denominator for _, denominator in ratios])
         return columns, [side * n * (scale // denominator) for n, denominator in ratios], scale
 
 
@@ -324,8 +324,8 @@ def weighted_sum(
 ) -> tuple[dict[int, int], int]:
     """Return integers by column, and their scale: together Σ weight_i a_i over the rows of the part."""
     weights, denominator = common_denominator(part["weights"])
-    require(all(weight > 0 for weight in weights), "every weight must be positive")
-    scale = max((kept[i][2] for i in part["rows"]), default=1)
+    require(min(weights, default=1) > 0, "every weight must be positive")
+    scale = max([kept[i][2] for i in part["rows"]], default=1)
     total: dict[int, int] = {}
     for i, weight in zip(part["rows"], weights, strict=True):
         before_each()
@@ -336,12 +336,12 @@ def weighted_sum(
     return total, scale * denominator
 
 
-def rank(vectors: Iterable[Mapping[int, int]], enough: int, before_each: Call = nothing) -> int:
+def rank(vectors: Sequence[Mapping[int, int]], enough: int, before_each: Call = nothing) -> int:
     """Return the largest of the ranks modulo some primes: the true rank is this or larger."""
-    given, best = list(vectors), 0
+    best = 0
     for prime in (2**61 - 1, 2**89 - 1, 2**127 - 1, 2**521 - 1, 2**2203 - 1):
         if best < enough:
-            best = max(best, rank_modulo(prime, given, before_each))
+            best = max(best, rank_modulo(prime, vectors, before_each))
     return best
 
 
@@ -400,7 +400,7 @@ def dense_rank(prime: int, vectors: Sequence[Mapping[int, int]], before_each: Ca
 
     for vector in vectors:
         before_each()
-        rest = packed(vector.get(j, 0) for j in columns)
+        rest = packed([vector.get(j, 0) for j in columns])
         for place, reduced in basis:
             if factor := (rest >> place & mask) % prime:
                 rest += (prime - factor) * reduced
@@ -410,5 +410,5 @@ def dense_rank(prime: int, vectors: Sequence[Mapping[int, int]], before_each: Ca
         first = next((k for k, n in enumerate(numbers) if n), -1)
         if first >= 0:
             inverse = pow(numbers[first], -1, prime)
-            basis.append((8 * size * first, packed(n * inverse % prime for n in numbers)))
+            basis.append((8 * size * first, packed([n * inverse % prime for n in numbers])))
     return len(basis)

@@ -16,7 +16,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Any, TextIO
 
-from maxmargin.checker.words import Unreadable
+from maxmargin.checker.form import Unreadable
 
 Row = tuple[str, Mapping[int, float]]  # the label as written, and the features that are not zero
 
@@ -200,25 +200,23 @@ def _places(
     return label_at, features_at
 
 
-def _encoded(
-    texts: list[str], categories: list[list[str]] | None, where: str
-) -> Iterator[tuple[int, str]]:
-    """Yield features and their texts: a column of categories is a feature of zeros and ones for each."""
+def _encoded(texts: list[str], categories: list[list[str]] | None, where: str) -> list[tuple[int, str]]:
+    """Return features with their texts: of categories one of zeros and ones for each."""
     if categories is None:
-        yield from enumerate(texts)
-        return
-    j = 0
+        return list(enumerate(texts))
+    found, j = [], 0
     for text, known in zip(texts, categories, strict=True):
         if not known:
-            yield j, text
+            found.append((j, text))
         elif text.strip() in known:
-            yield j + known.index(text.strip()), "1"
+            found.append((j + known.index(text.strip()), "1"))
         else:
             some = ", ".join(known[:8])
             raise Unreadable(
                 f"{where}: must be among the categories {some}. Got {text[:40]!r}. Correct the file."
             )
         j += max(1, len(known))
+    return found
 
 
 def _features(entries: Iterable[tuple[int, str]], where: str) -> dict[int, float]:

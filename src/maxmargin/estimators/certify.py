@@ -189,9 +189,9 @@ def first_to_reach(turns: np.ndarray, C: np.ndarray, target: float, below: float
     return float(turns[order[min(k, len(order) - 1)]])
 
 
-EXACT = 1e-6  # a relative gap up to this is called the optimum
-SWAPPED = 2  # times fewer errors with the other signs, at least, if the sides are called swapped
-ANOTHER = 0.1  # a model is called the optimum of another problem if this much nearer to that one
+OPTIMUM_GAP = 1e-6  # a relative gap up to this is called the optimum
+SWAPPED_ERROR_RATIO = 2  # times fewer errors with the other signs: the sides are swapped
+OTHER_GAP_RATIO = 0.1  # so much nearer to the optimum of another problem: it was solved instead
 
 
 def certify(
@@ -334,7 +334,7 @@ class _Audit:
         if self.loss != "hinge":
             other = f"The model minimises another loss, {self.loss}: the textbook's is the hinge."
             said.insert(1, other)
-        if SWAPPED * turned < wrong > self.reference.n / 2:
+        if SWAPPED_ERROR_RATIO * turned < wrong > self.reference.n / 2:
             said.insert(
                 0,
                 f"Its sides are swapped: −w and −b make {turned} training errors instead of {wrong}. "
@@ -353,7 +353,7 @@ class _Audit:
                 f"side or on the plane. The largest margin is {largest:.6g}."
             ]
         short = 1.0 - attained / largest
-        if short <= EXACT:
+        if short <= OPTIMUM_GAP:
             return [f"This is the plane with the largest margin, {attained:.6g}, to {short:.0e}."]
         return [
             f"The margin is {attained:.6g}, {100 * short:.3g} % less than the largest, {largest:.6g}."
@@ -361,7 +361,7 @@ class _Audit:
 
     def _soft_findings(self, proof: Certificate, w: np.ndarray, b: float) -> list[str]:
         far = proof.relative_gap
-        if far <= EXACT:
+        if far <= OPTIMUM_GAP:
             return [f"This is the optimum of the textbook problem, to {far:.0e}."]
         above = proof.gap / proof.dual if proof.dual > 0 else math.inf
         said = [f"The objective is {100 * above:.3g} % above the optimum of the textbook problem."]
@@ -378,7 +378,7 @@ class _Audit:
         penalty = 0.5 * (b / self.scaling) ** 2
         other = (proof.primal + penalty - padded) / (proof.primal + penalty)
         remedy = "Centre the features, or leave b free."
-        if other < ANOTHER * far:
+        if other < OTHER_GAP_RATIO * far:
             said.append(
                 f"It is within {100 * max(other, 0.0):.2g} % of the optimum of another problem, with "
                 f"½b² added: its solver regularised the bias. {remedy}"

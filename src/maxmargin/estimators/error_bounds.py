@@ -12,18 +12,18 @@ import numpy as np
 from maxmargin.core.errors import InputError, count
 from maxmargin.core.parameters import NEVER, OutOfTimeError, check_count
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.multiclass import build_machines
+from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.proofs import Question
-from maxmargin.estimators.separability import Options, judge, read_labelled, witness_of
+from maxmargin.estimators.separability import Options, judge, question_of, read_labelled, witness_of
+from maxmargin.estimators.validation import refuse_partitions, time_limit
 from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.packing import pack
 from maxmargin.solvers.exact.separability import guess_plane
 from maxmargin.stopping import MaxSeconds
 
-LEAST_SECONDS = 0.1  # that the pocket algorithm has in any case
-EVEN = 300  # bits between the scales of columns that the pocket algorithm takes as they are
+MIN_POCKET_SECONDS = 0.1  # that the pocket algorithm has in any case
+MAX_SCALE_BITS = 300  # between the scales of columns that the pocket algorithm takes as they are
 
 
 @dataclass(frozen=True)
@@ -117,19 +117,21 @@ def error_bounds(
     check_count("max_witnesses", max_witnesses, least=0)
     with time_limit("error_bounds", max_seconds, verbose) as deadline:
         options = Options(fit_intercept, numbers=numbers, deadline=deadline)
-        data = read_labelled(X, y, numbers)
+        refuse_partitions(X)
+        data, features = read_labelled(X, y, numbers)
         if len(data.classes) > 2:
             raise InputError(
                 f"y must hold two classes. Got {len(data.classes)} instead. Bound each machine by "
                 "itself: error_bounds(X, y == label)."
             )
-        (machine,) = build_machines(data.classes, data.codes, "ovr", np.arange(data.rows.n), np.ones(2))
-        return _bounded(data.question(machine, options), max_witnesses, random_state)
+        (machine,) = machines_of(data, "ovr", np.ones(2))
+        question = question_of(data, machine, features, options)
+        return _bounded(question, max_witnesses, random_state)
 
 
 def _bounded(question: Question, max_witnesses: int, random_state: Any) -> ErrorBounds:
     """Bound the errors of a question, as tightly as there is time for."""
-    verdict = judge(question)
+    verdict, _ = judge(question)
     exact = question.exact_rows()
     whole = replace(
         question, deadline=NEVER
@@ -157,7 +159,7 @@ def _bounded(question: Question, max_witnesses: int, random_state: Any) -> Error
         upper=len(wrong),
         w=w,
         b=b,
-        witnesses=tuple(witness_of(question, whole, weights) for weights in found),
+        witnesses=tuple([witness_of(question, whole, weights) for weights in found]),
         limited=len(found) < len(wrong) and (late or len(found) == max_witnesses),
         late=late,
     )
@@ -165,13 +167,13 @@ def _bounded(question: Question, max_witnesses: int, random_state: Any) -> Error
 
 def _pocket(question: Question, rows: ExactRows, random_state: Any) -> tuple[np.ndarray, float]:
     """A plane with few errors, found with all columns scaled to the size of one where they are not."""
-    even = question.decimal or (np.ptp(rows.exponents) <= EVEN and rows.rows is rows.given)
+    even = question.decimal or (np.ptp(rows.exponents) <= MAX_SCALE_BITS and rows.rows is rows.given)
     scaled = question.rows if even else rows.even()
     left = question.deadline.end - time.perf_counter()
     pocket = PocketPerceptron(
         fit_intercept=question.fit_intercept,
         max_witnesses=0,
-        stop=MaxSeconds(max(left, LEAST_SECONDS)) if math.isfinite(left) else None,
+        stop=MaxSeconds(max(left, MIN_POCKET_SECONDS)) if math.isfinite(left) else None,
         random_state=random_state,
     )
     with np.errstate(all="ignore"):

@@ -10,17 +10,17 @@ import numpy as np
 from maxmargin.certificates.verdict import ExactOptimum, Verdict
 from maxmargin.core.parameters import NEVER, OutOfTimeError
 from maxmargin.estimators.proofs import Question, confirm, fraction_text, plane_text
-from maxmargin.estimators.separability import judged
+from maxmargin.estimators.separability import judge
 from maxmargin.solvers.exact.hard_margin import exact_hard_margin, uniform, within_reach
 from maxmargin.solvers.exact.separability import guess_from
 from maxmargin.solvers.margin.tasks import Solved
 
-NARROW = 1e-9  # gap at which the support of a guess is likely that of the optimum
+SUPPORT_GAP = 1e-9  # gap at which the support of a guess is likely that of the optimum
 
 
 def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     """The verdict, and if the classes are separable and there is time the largest margin, exactly."""
-    verdict, finding = judged(question, NARROW)
+    verdict, finding = judge(question, SUPPORT_GAP)
     if not verdict.separable:
         return verdict, None
     start = {}
@@ -42,7 +42,7 @@ def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
     content["multipliers"] = {"rows": question.numbered(which).tolist(), "weights": weights}
     proof = question.proof(content)
     confirm(replace(question, deadline=NEVER), proof, which)
-    square = 1 / sum((v * v for v in w), Fraction(0))
+    square = 1 / sum([v * v for v in w], Fraction(0))
     return verdict, ExactOptimum(w, point.b, alpha, square, proof, point.solves, point.exact_rows)
 
 
@@ -52,7 +52,7 @@ def second_opinion(question: Question, first: Solved) -> tuple[Verdict, Solved |
     The weights with which it saw them cancel are tried at once. Returns the verdict, and if the classes
     are separable after all a plane with multipliers.
     """
-    verdict, _ = judged(question, known=guess_from(first) if first.meets else None)
+    verdict, _ = judge(question, known=guess_from(first) if first.meets else None)
     if verdict.kind == "undecided":
         raise OutOfTimeError
     passes = first.passes

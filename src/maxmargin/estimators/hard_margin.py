@@ -11,9 +11,9 @@ from maxmargin.certificates.verdict import ExactOptimum
 from maxmargin.core.errors import BudgetError, Remedy
 from maxmargin.estimators.exact_optimum import exact_optimum
 from maxmargin.estimators.margin_classifier import MarginClassifier
-from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.progress import time_limit
-from maxmargin.estimators.separability import Options, read_labelled
+from maxmargin.estimators.multiclass import machines_of
+from maxmargin.estimators.separability import Options, question_of, read_labelled
+from maxmargin.estimators.validation import refuse_partitions, time_limit
 
 
 class HardMarginSVC(MarginClassifier):
@@ -143,10 +143,10 @@ class HardMarginSVC(MarginClassifier):
         self._check_params()
         with time_limit("HardMarginSVC.prove", self.max_seconds, self.verbose) as deadline:
             options = Options(self.fit_intercept, numbers=numbers, deadline=deadline)
-            data = read_labelled(X, y, numbers)
-            members, ones = np.arange(data.rows.n), np.ones(len(data.classes))
-            machines = build_machines(data.classes, data.codes, self.multi_class, members, ones)
-            pairs = [exact_optimum(data.question(machine, options)) for machine in machines]
+            refuse_partitions(X)
+            data, features = read_labelled(X, y, numbers)
+            machines = machines_of(data, self.multi_class, np.ones(len(data.classes)))
+            pairs = [exact_optimum(question_of(data, m, features, options)) for m in machines]
         self._refuse(machines, [verdict for verdict, _ in pairs])
         late = {m.label: v for m, (v, best) in zip(machines, pairs, strict=True) if best is None}
         if late:

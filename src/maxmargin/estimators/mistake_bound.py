@@ -19,10 +19,9 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.parameters import NEVER, Deadline, check_number
 from maxmargin.estimators.exact_optimum import exact_optimum
-from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.proofs import Question
 from maxmargin.estimators.separability import judge
-from maxmargin.estimators.validation import read_Xy
+from maxmargin.estimators.validation import read_Xy, time_limit
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows, with_column
 from maxmargin.solvers.exact.hard_margin import within_reach
@@ -30,7 +29,7 @@ from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.nearest_point import nearest_point
 from maxmargin.solvers.problem import Machine
 
-AGREE = 0.999  # share of the upper bound that γ has to reach; else exact arithmetic is asked
+MIN_GAMMA_SHARE = 0.999  # of the upper bound that γ has to reach; else exact arithmetic is asked
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def mistake_bound(
         rounding = 4e-16 * (rows.d + 8) * longest  # of a_i·z and of ‖a_i‖
         lower, upper = max(0.0, point.lower - rounding), point.upper + rounding
         kind = "separable" if lower > 0 else "undecided"
-        if lower < AGREE * upper and not isinstance(rows, PartedRows):
+        if lower < MIN_GAMMA_SHARE * upper and not isinstance(rows, PartedRows):
             padded, signs = with_column(rows, pad) if pad else rows, machine.signs(codes)
             kind, least, most = _exactly(_scaled(padded, scale), signs, deadline)
             if normalize:  # the rows that were asked about are rounded
@@ -179,5 +178,5 @@ def _exactly(rows: Rows, y: np.ndarray, deadline: Deadline) -> tuple[str, float,
         if best is not None:
             return verdict.kind, best.margin * (1 - 4e-16), best.margin * (1 + 4e-16)
     else:
-        verdict = judge(question, 1.0 - AGREE)
+        verdict, _ = judge(question, 1.0 - MIN_GAMMA_SHARE)
     return verdict.kind, *(verdict.margin or (0.0, math.inf))

@@ -40,6 +40,7 @@ from maxmargin.estimators.multiclass import (
 )
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import (
+    check_exact_survey,
     check_reach,
     feature_names,
     read_start,
@@ -551,14 +552,18 @@ def verdict_of(
 ) -> Any:
     """Return whether the rows of a machine are separable, with the proof."""
     # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-    from maxmargin.estimators.remote.separability import decide_surveyed
-    from maxmargin.estimators.separability import Labelled, Options, judge
+    from maxmargin.estimators.separability import (
+        Options,
+        decide_labelled,
+        distinct_labels,
+        judge,
+        question_of,
+    )
 
     labels = data.classes.tolist()
     if data.here is None:
         other = None if machine.negative is None else labels[machine.negative]
         sides = labels[machine.positive], other
-        return decide_surveyed(data, features, Options(fit_intercept), sides)
-    rows, codes, _ = data.here
-    question = Labelled(rows, data.classes, codes, features).question(machine, Options(fit_intercept))
-    return judge(replace(question, partial=held_out))
+        distinct_labels(labels)
+        return decide_labelled(check_exact_survey(data), features, Options(fit_intercept), sides)
+    return judge(question_of(data, machine, features, Options(fit_intercept), held_out))[0]

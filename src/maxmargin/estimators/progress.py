@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from maxmargin.core.errors import Remedy
-from maxmargin.core.parameters import Deadline, check_count, check_number
+from maxmargin.core.parameters import Deadline
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -75,25 +73,19 @@ class Bar:
 
 
 @contextmanager
-def time_limit(name: str, max_seconds: float | None, verbose: int = 0) -> Iterator[Deadline]:
-    """Check both options, and yield the deadline of some work; the bar of long work has its name."""
-    check_count("verbose", verbose, least=0)
-    if max_seconds is not None:
-        check_number("max_seconds", max_seconds, above=0, remedy=Remedy("None means no limit"))
-    began, bar = time.perf_counter(), Bar(name, None)
-    shown = began + PATIENCE
+def shown(name: str, end: float) -> Iterator[Deadline]:
+    """A deadline at which some work ends, with a bar of this name if the work is long."""
+    bar, next_note = Bar(name, None), time.perf_counter() + PATIENCE
 
     def tell(doing: str) -> None:
-        nonlocal shown
+        nonlocal next_note
         now = time.perf_counter()
-        if doing and now > shown:
-            shown = now + OFTEN
+        if doing and now > next_note:
+            next_note = now + OFTEN
             bar.show(doing)
 
     try:
-        yield Deadline(
-            began + (math.inf if max_seconds is None else max_seconds), tell if verbose else None
-        )
+        yield Deadline(end, tell)
     finally:
         bar.stop()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -17,16 +17,24 @@ import numpy as np
 from flint import fmpz
 
 from maxmargin import checker
-from maxmargin.certificates.proof import Proof, fingerprint, label_text
+from maxmargin.certificates.proof import (
+    Proof,
+    fingerprint,
+    fingerprint_of,
+    label_text,
+    streams_of,
+)
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Rows
+from maxmargin.rows.partitions import Part, Partitions
 from maxmargin.solvers.exact.decimal_rows import Decimals
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of, primitive
 from maxmargin.solvers.exact.separability import Finding
 from maxmargin.solvers.exact.signs import from_doubles, signs
+from maxmargin.solvers.margin.questions import BinaryTask
 from maxmargin.solvers.problem import Machine
 
-CHECKED = 1 << 16  # numbers of data that is checked again as a whole by the independent checker
+MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
 
 
 class Among(NamedTuple):
@@ -36,6 +44,18 @@ class Among(NamedTuple):
     reach: np.ndarray  # the largest |x_ij|, for every feature j
     fingerprint: Callable[[], str]
     on_plane: np.ndarray  # the rows on the plane that was found, by their numbers in the user's data
+
+
+def fingerprint_of_partitions(rows: Partitions, task: BinaryTask, count: int) -> str:
+    """The fingerprint of the rows of a machine, which are brought here partition by partition."""
+    parts = (part for k in range(rows.parts) for part in rows.along(_streams, None, [k], [task]))
+    return fingerprint_of(parts, count, rows.d)
+
+
+def _streams(part: Part, task: BinaryTask, _: None) -> list[list[np.ndarray]]:
+    which = task.members(part.codes)
+    rows = part.rows if len(which) == part.rows.n else part.rows.select(which)
+    return list(streams_of(rows, task.signs(part.codes[which])))
 
 
 @dataclass(frozen=True)
@@ -127,7 +147,7 @@ class Question:
             return Proof(content, self.among.fingerprint)
         rows, y, whole, members = self.rows, self.y, self.whole, self.members
         if whole is None or members is None:
-            return Proof(content, lambda: fingerprint(rows, y))
+            return Proof(content, partial(fingerprint, rows, y))
         return Proof(content, lambda: fingerprint(whole.select(members), y))
 
     def labelled(self) -> Iterator[checker.Row]:
@@ -173,6 +193,7 @@ def ask(
     partial: bool = False,
     whole: Rows | None = None,
     deadline: Deadline = NEVER,
+    decimal: bool = False,
 ) -> Question:
     """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
 
@@ -194,6 +215,7 @@ def ask(
         partial,
         whole,
         deadline,
+        decimal=decimal,
     )
 
 
@@ -208,7 +230,7 @@ def user_plane(question: Question, rows: ExactRows, z: Sequence[Number]) -> list
     unit = 10**question.places
     scaled = [v * (unit << most - k) for v, k in zip(z, rows.powers, strict=False)]
     scaled += [v * (1 << most) for v in z[rows.d :]]
-    return primitive(scaled) if all(isinstance(v, int) for v in scaled) else scaled
+    return primitive(scaled) if set(map(type, scaled)) == {int} else scaled
 
 
 def plane_text(question: Question, numbers: Sequence[Number]) -> dict[str, Any]:
@@ -261,7 +283,7 @@ def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
 def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
     """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
     try:
-        if question.rows.n == question.count <= CHECKED / question.rows.d:
+        if question.rows.n == question.count <= MAX_NUMBERS_CHECKED / question.rows.d:
             checker.check(proof.parsed(), question.labelled(), question.deadline.check)
         else:
             _confirm_sums(question, proof, named)

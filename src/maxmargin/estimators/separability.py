@@ -9,18 +9,16 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.proof import label_text
-from maxmargin.certificates.verdict import Directions, MulticlassVerdict, Verdict, Work
-from maxmargin.cluster.collections import is_remote
+from maxmargin.certificates.verdict import MulticlassVerdict, OnDemand, Precision, Verdict, Work
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.parameters import (
     NEVER,
     Deadline,
@@ -30,79 +28,35 @@ from maxmargin.core.parameters import (
     check_number,
 )
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.multiclass import build_machines
-from maxmargin.estimators.precision import directions, measure
-from maxmargin.estimators.progress import time_limit
-from maxmargin.estimators.proofs import Question, ask, in_doubles, plane_text, user_plane, write_proof
-from maxmargin.estimators.validation import (
-    check_exact,
-    check_finite,
-    feature_names,
-    names_of,
-    read_Xy,
-    remote,
+from maxmargin.estimators.multiclass import machines_of
+from maxmargin.estimators.proofs import (
+    Among,
+    Question,
+    ask,
+    fingerprint_of_partitions,
+    in_doubles,
+    plane_text,
+    user_plane,
+    write_proof,
 )
-from maxmargin.rows import Rows
+from maxmargin.estimators.validation import feature_names, read_training, time_limit
+from maxmargin.rows.survey import TrainingData, gather
 from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number
 from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
 from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded
+from maxmargin.solvers.margin.questions import BinaryTask
 from maxmargin.solvers.problem import Machine
 
 NUMBERS = "binary", "decimal"
 
 
-class Labelled(NamedTuple):
-    """Data as all questions about proofs begin with it."""
-
-    rows: Rows
-    classes: np.ndarray
-    codes: np.ndarray
-    features: tuple[str, ...]
-
-    def question(self, machine: Machine, options: Options) -> Question:
-        """Whether the two sides of a machine are separable."""
-        whole = len(machine.members) == self.rows.n
-        part = self.rows if whole else self.rows.select(machine.members)
-        asked = ask(
-            machine,
-            part,
-            machine.signs(self.codes[machine.members]),
-            self.classes.tolist(),
-            self.features,
-            options.fit_intercept,
-            whole=self.rows,
-            deadline=options.deadline,
-        )
-        return replace(asked, decimal=options.numbers == "decimal")
-
-
-def read_labelled(X: Any, y: Any, numbers: str = "binary") -> Labelled:
-    """Check X and y: finite numbers of any size that doubles hold, and labels that differ as text."""
+def read_labelled(X: Any, y: Any, numbers: str = "binary") -> tuple[TrainingData, tuple[str, ...]]:
+    """Check X and y: finite numbers of any size, and labels that differ as text; name the features."""
     reader = BaseEstimator()
-    rows, y = read_Xy(reader, X, y, check=False)
-    if numbers == "binary":
-        check_exact(X)
-    else:
-        _check_decimals(X)
-    check_finite(rows, names_of(reader))
-    classes = find_classes(y)
-    distinct_labels(classes.tolist())
-    return Labelled(rows, classes, encode(y, classes), feature_names(reader, rows.d))
-
-
-def _check_decimals(X: Any) -> None:
-    """Refuse numbers of other types that are not what the shortest decimals of their doubles are."""
-    try:
-        check_exact(X)
-    except InputError:
-        known = isinstance(X, Rows) or sparse.issparse(X)
-        values: list[Any] = [] if known else np.asarray(X, object).ravel().tolist()
-        if known or any(Fraction(v) != Fraction(repr(float(v))) for v in values):
-            raise InputError(
-                "X must hold numbers that doubles hold as they are written. Got some with more digits. "
-                "Round them to 15 digits."
-            ) from None
+    data = read_training(reader, X, y, numbers=numbers)
+    distinct_labels(data.classes.tolist())
+    return data, feature_names(reader, data.rows.d)
 
 
 def distinct_labels(labels: Sequence[Hashable]) -> None:
@@ -114,15 +68,38 @@ def distinct_labels(labels: Sequence[Hashable]) -> None:
         )
 
 
-def judge(question: Question, tol: float = 0.05, margin: bool = True) -> Verdict:
-    """Find the verdict on one question, and put it into words and proof."""
-    return judged(question, tol, margin=margin)[0]
+def question_of(
+    data: TrainingData,
+    machine: Machine,
+    features: tuple[str, ...],
+    options: Options,
+    partial: bool = False,
+) -> Question:
+    """Whether the two sides of a machine are separable; ``partial`` as for :func:`ask`."""
+    assert data.here is not None
+    rows, codes, _ = data.here
+    members = machine.members
+    return ask(
+        machine,
+        rows if len(members) == rows.n else rows.select(members),
+        machine.signs(codes[members]),
+        data.classes.tolist(),
+        features,
+        options.fit_intercept,
+        partial,
+        whole=rows,
+        deadline=options.deadline,
+        decimal=options.numbers == "decimal",
+    )
 
 
-def judged(
+def judge(
     question: Question, tol: float = 0.05, known: Guess | None = None, margin: bool = True
 ) -> tuple[Verdict, Finding]:
-    """The same, with what the solver found; it begins with what is ``known`` in floating point."""
+    """Return the verdict on a question with its proof, and what the solver found.
+
+    The solver begins with what is ``known`` in floating point.
+    """
     rows = question.exact_rows()
     finding, answer = find_verdict(rows, tol, known, margin), None
     if finding.kind == "separable":
@@ -186,8 +163,6 @@ def put_into_words(
         plane = in_doubles(w, b) if doubles else plane_text(question, numbers)
     if answer is not None:
         margin = question.in_units(answer.lower), question.in_units(answer.upper, up=True)
-    kept = replace(question, deadline=NEVER)
-    effort, here = question.count * rows.D**2, question.among is None and question.rows.resident
     return Verdict(
         kind=finding.kind,
         w=w,
@@ -202,9 +177,32 @@ def put_into_words(
         proof=write_proof(question, rows, finding, plane),
         work=work_of(finding, filtered),
         features=question.features,
-        precision=measure(question, rows, finding, z),
-        directions=Directions(lambda: directions(kept, finding), effort) if here and z else None,
+        on_demand=on_demand(replace(question, deadline=NEVER), rows, finding, z),
     )
+
+
+def on_demand(
+    question: Question, rows: ExactRows, finding: Finding, z: Sequence[Number] | None
+) -> OnDemand:
+    """What a verdict with plane ``z`` finds when it is asked for: rarely, and it may take long."""
+
+    def precision() -> Precision:
+        from maxmargin.estimators.precision import measure
+
+        rows.deadline = NEVER
+        return measure(question, rows, finding, z)
+
+    def directions() -> dict[str, int]:
+        from maxmargin.estimators.precision import directions
+
+        return directions(question, finding)
+
+    if not question.rows.resident:  # a file may be gone by then
+        measured = precision()
+        return OnDemand(lambda: measured)
+    if z is None or question.among is not None:
+        return OnDemand(precision)
+    return OnDemand(precision, directions, question.count * rows.D**2)
 
 
 def work_of(finding: Finding, filtered: int) -> Work:
@@ -225,10 +223,10 @@ def _is_multiple(w: np.ndarray, b: float, plane: Sequence[Number]) -> bool:
 def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> Witness:
     """Rows that cancel, as the user sees them."""
     sides = {s: [i for i in sorted(weights) if rows.y[i] == s] for s in (1.0, -1.0)}
-    totals = {s: sum(weights[i] for i in which) for s, which in sides.items()}
+    totals = {s: sum([weights[i] for i in which]) for s, which in sides.items()}
     if not question.fit_intercept:
         totals = dict.fromkeys(totals, sum(totals.values()))
-    shares = {s: tuple(Fraction(weights[i], totals[s]) for i in which) for s, which in sides.items()}
+    shares = {s: [Fraction(weights[i], totals[s]) for i in which] for s, which in sides.items()}
     mean = np.zeros(rows.d)
     best = 1.0 if sides[1.0] else -1.0
     for i, share in zip(sides[best], shares[best], strict=True):
@@ -326,7 +324,9 @@ def separability(
     ['separable', 'overlapping']
     """
     with time_limit("separability", max_seconds, verbose) as deadline:
-        return decide(X, y, Options(fit_intercept, tol, margin, numbers, deadline))
+        options = Options(fit_intercept, tol, margin, numbers, deadline)
+        data, features = read_labelled(X, y, numbers)
+        return decide_labelled(data, features, options)
 
 
 def decide(
@@ -337,41 +337,84 @@ def decide(
     sides: tuple[Hashable, Hashable] | None = None,
 ) -> Answer:
     """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
-    if is_remote(X):
-        return cast(Answer, remote("separability").decide_remote(X, y, options, names, sides))
-    data = read_labelled(X, y, options.numbers)
-    return decide_labelled(
-        data if names is None else data._replace(features=tuple(names)), options, sides
-    )
+    data, features = read_labelled(X, y, options.numbers)
+    return decide_labelled(data, features if names is None else tuple(names), options, sides)
 
 
 def decide_labelled(
-    data: Labelled, options: Options, sides: tuple[Hashable, Hashable] | None = None
+    data: TrainingData,
+    features: tuple[str, ...],
+    options: Options,
+    sides: tuple[Hashable, Hashable] | None = None,
 ) -> Answer:
-    """Decide for data that has been checked."""
-    machines = asked(data.classes, data.codes, sides)
-    verdicts = [
-        judge(data.question(machine, options), options.tol, options.margin) for machine in machines
-    ]
+    """Decide for data that has been checked; what partitions hold is brought here if it is not much."""
+    verdicts = []
+    if data.here is None:
+        from maxmargin.solvers.exact.objections import SETTINGS
+
+        if data.entries > SETTINGS.max_numbers_here:
+            verdicts = _judge_partitions(data, features, options, sides)
+            return answered(verdicts, data.classes)
+        data = gather(data)
+    for machine in asked(data, sides):
+        question = question_of(data, machine, features, options)
+        verdicts.append(judge(question, options.tol, margin=options.margin)[0])
     return answered(verdicts, data.classes)
 
 
-def asked(
-    classes: np.ndarray, codes: np.ndarray, sides: tuple[Hashable, Hashable] | None
-) -> list[Machine]:
+def _judge_partitions(
+    data: TrainingData,
+    features: tuple[str, ...],
+    options: Options,
+    sides: tuple[Hashable, Hashable] | None,
+) -> list[Verdict]:
+    """The verdicts on rows that stay in partitions, of which only those that matter come here."""
+    from maxmargin.solvers.exact.objections import decide_on_partitions
+
+    if options.numbers == "decimal":
+        raise InputError(
+            "numbers must be 'binary' for rows in partitions. Got 'decimal' instead. compute() rows "
+            "that fit into memory."
+        )
+    rows, labels, pad = data.rows, data.classes.tolist(), float(options.fit_intercept)
+    machines, verdicts = asked(data, sides), []
+    tasks = [BinaryTask(machine.positive, machine.negative, None, pad) for machine in machines]
+    found = decide_on_partitions(data, tasks, options.tol, options.deadline)
+    for machine, task, one in zip(machines, tasks, found, strict=True):
+        pool, finding = one.pool, one.finding
+        machine = replace(machine, members=rows.offsets[pool.part] + pool.number)
+        on = [
+            start + some for start, some in zip(rows.offsets, one.on, strict=False) if some is not None
+        ]
+        among = Among(
+            one.n,
+            data.reach,
+            partial(fingerprint_of_partitions, rows, task, one.n),
+            np.concatenate([np.empty(0, np.int64), *on]),
+        )
+        asking = ask(machine, pool.rows, pool.y, labels, features, options.fit_intercept)
+        question = replace(asking, among=among)
+        one.rows.deadline = NEVER
+        if finding.kind == "undecided":
+            verdicts.append(undecided(question, one.rows, replace(finding, guess=None)))
+            continue
+        finding.work.exact_rows = one.exact
+        filtered = 0 if finding.plane is None else one.n - one.exact
+        verdicts.append(put_into_words(question, one.rows, finding, one.answer, filtered))
+    return verdicts
+
+
+def asked(data: TrainingData, sides: tuple[Hashable, Hashable] | None) -> list[Machine]:
     """The pairs of sides to decide on: (one, other), other None: all others; without ``sides`` all."""
-    labels = classes.tolist()
+    labels = data.classes.tolist()
     ones = np.ones(len(labels))
     if sides is not None:
-        positive, negative = (None if s is None else labels.index(s) for s in sides)
+        positive, negative = [None if s is None else labels.index(s) for s in sides]
         assert positive is not None
-        mine = (codes == positive) | (negative is None or codes == negative)
-        return [Machine(sides, positive, negative, np.flatnonzero(mine), ones)]
-    everything = np.arange(len(codes))
-    machines = build_machines(classes, codes, "ovr", everything, ones)
-    if len(labels) > 2:
-        machines = [*machines, *build_machines(classes, codes, "ovo", everything, ones)]
-    return machines
+        codes = np.arange(len(labels)) if data.here is None else data.here.codes
+        return [Machine(sides, positive, negative, codes, ones).on(codes)]
+    machines = machines_of(data, "ovr", ones)
+    return machines if len(labels) == 2 else [*machines, *machines_of(data, "ovo", ones)]
 
 
 def answered(verdicts: Sequence[Verdict], classes: np.ndarray) -> Answer:

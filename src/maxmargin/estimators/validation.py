@@ -7,9 +7,11 @@ It is looked for only after the reading has failed: good data cost nothing.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +21,9 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import labelled
 from maxmargin.cluster.collections import names_of as column_names
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.labels import check_no_gaps, plain_labels, unlabelled
-from maxmargin.core.parameters import LARGEST, SMALLEST
+from maxmargin.core.parameters import LARGEST, SMALLEST, Deadline, check_count, check_number
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.dense import not_doubles
 from maxmargin.rows.partitions import is_parted
@@ -190,18 +192,24 @@ def read_training(
     *,
     classes: np.ndarray | None = None,
     check: bool = True,
+    numbers: str | None = None,
 ) -> TrainingData:
     """Check rows, labels and weights for ``fit``: in memory, in a file, or in partitions elsewhere.
 
     A fit that goes on has ``classes``, and labels and features must be those of the earlier fit. With
-    ``check=False`` the values of rows in this process are left to the caller.
+    ``check=False`` the values of rows in this process are left to the caller. For a proof any finite
+    ``numbers`` will do that doubles hold, exactly ("binary") or as they are written ("decimal").
     """
     reset = classes is None
     if is_parted(X):
-        data = check_survey(survey(labelled(X, y, sample_weight)))
+        data = survey(labelled(X, y, sample_weight))
+        data = check_survey(data) if numbers is None else check_exact_survey(data)
         known_features(estimator, data.rows.d, data.names or column_names(X), reset)
         return data if classes is None else data.among(classes)
-    rows, y = read_Xy(estimator, X, y, reset=reset, check=check)
+    rows, y = read_Xy(estimator, X, y, reset=reset, check=check and numbers is None)
+    if numbers is not None:
+        check_exact(X, numbers)
+        check_finite(rows, names_of(estimator))
     weight = None if sample_weight is None else read_weight(sample_weight, rows.n)
     return in_memory(rows, y, weight, classes)
 
@@ -261,11 +269,6 @@ def names_of(estimator: Any) -> Sequence[str] | None:
 def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
     """The names of the columns of a data frame, or x0, x1 and so on."""
     return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
-
-
-def remote(part: str) -> Any:
-    """A part of what estimators do with Dask collections, loaded when there is one."""
-    return import_module(f"maxmargin.estimators.remote.{part}")
 
 
 def refuse_partitions(X: Any) -> None:
@@ -373,14 +376,22 @@ def check_finite(rows: Rows, names: Sequence[str] | None = None) -> np.ndarray:
     return reach
 
 
-def check_exact(X: Any) -> None:
-    """Refuse numbers that doubles do not hold: a proof is about the numbers as given."""
+def check_exact(X: Any, numbers: str) -> None:
+    """Refuse numbers that doubles do not hold: a proof is about the numbers as given, or as written."""
     if isinstance(X, Rows):
         return  # they are doubles or floats already
     with in_our_words(X):
         kind = not_doubles(X)
-    if kind is not None:
+    if kind is None:
+        return
+    if numbers == "binary":
         raise _not_exact(kind)
+    values: list[Any] = [] if sparse.issparse(X) else np.asarray(X, object).ravel().tolist()
+    if not values or any(Fraction(v) != Fraction(repr(float(v))) for v in values):
+        raise InputError(
+            "X must hold numbers that doubles hold as they are written. Got some with more digits. "
+            "Round them to 15 digits."
+        )
 
 
 def check_exact_survey(data: TrainingData) -> TrainingData:
@@ -398,6 +409,21 @@ def _not_exact(kind: str) -> InputError:
         f"of type {kind}. Subtract an offset, or convert X to float64 yourself, so that "
         "the proof is about the numbers as rounded."
     )
+
+
+def time_limit(
+    name: str, max_seconds: float | None, verbose: int = 0
+) -> AbstractContextManager[Deadline]:
+    """Check both options; return the deadline of some work as a context, with a bar of this name."""
+    check_count("verbose", verbose, least=0)
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, above=0, remedy=Remedy("None means no limit"))
+    end = time.perf_counter() + (math.inf if max_seconds is None else max_seconds)
+    if not verbose:
+        return nullcontext(Deadline(end))
+    from maxmargin.estimators.progress import shown
+
+    return shown(name, end)
 
 
 def read_start(

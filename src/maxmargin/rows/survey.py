@@ -314,6 +314,13 @@ def sample(data: TrainingData, size: int) -> Sample:
     return Sample(matrix, codes, part, number, weight, totals / seen)
 
 
+def gather(data: TrainingData) -> TrainingData:
+    """The same rows, brought into this process: one round."""
+    drawn = sample(data, data.rows.n)
+    here = InMemory(Part(drawn.rows, drawn.codes), data.classes)
+    return replace(data, rows=here, counts=data.counts.sum(axis=0)[None])
+
+
 def _picked(
     part: Part, wanted: tuple[np.ndarray, dict[int, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:

@@ -21,7 +21,7 @@ from sklearn import model_selection
 from maxmargin import checker, stopping
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.proof import Proof
-from maxmargin.certificates.verdict import Verdict, Work
+from maxmargin.certificates.verdict import OnDemand, Precision, Verdict, Work
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
@@ -50,6 +50,7 @@ from maxmargin.saving.codec import (
     decode,
     encode,
     entries,
+    form_of,
     listed,
     mapped,
     maybe,
@@ -250,11 +251,20 @@ WITNESS = checked(
     lambda v: len(v.positive) == len(v.positive_weights) and len(v.negative) == len(v.negative_weights),
     "a witness with a weight for every row",
 )
+
+
+def _verdict(precision: Precision | None = None, **found: Any) -> Verdict:
+    """A verdict that knows what was measured of it."""
+    return Verdict(**found, on_demand=None if precision is None else OnDemand(lambda: precision))
+
+
 VERDICT = checked(
     record(
         Verdict,
-        omit=("directions",),  # they hold the data
+        omit=("on_demand",),  # which holds the data
         optional=("precision", "likely_separable"),
+        make=_verdict,
+        precision=form_of(Precision),
         work=mapped(
             listed(COUNT), list, lambda values: Work(*[*values, *[0] * 5][:5])
         ),  # bits came later

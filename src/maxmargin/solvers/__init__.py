@@ -6,6 +6,5 @@
 ``perceptron``      online, batch and pocket perceptron
 ``margin``          hard and soft margin: three solvers, and who chooses among them
 ``exact``           separability and optima in exact arithmetic
-``remote``          all of them on partitions of Dask
 ==================  ==========================================================================
 """

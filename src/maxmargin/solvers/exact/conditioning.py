@@ -15,7 +15,7 @@ weights as rows of A'. So verdict and witness are those of the data, and a plane
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -283,14 +283,15 @@ class TransformedRows(ExactRows):
         """Only some rows."""
         return TransformedRows(self.base.restricted(which), self.T)
 
-    def _whole_rows(self, which: list[int]) -> Iterable[Whole]:
+    def _whole_rows(self, which: list[int]) -> list[Whole]:
         given = self.base.whole(which)
         products = (fmpz_mat([ints for ints, _ in given]) * self._matrix).tolist()
-        most = max(0, *self._bits)
+        most, found = max(0, *self._bits), []
         for (ints, m), product in zip(given, products, strict=True):
             new = [v << most for v in ints]
             for j, bits, v in zip(self._changed, self._bits, product, strict=True):
                 new[j] = int(v) << most - bits
-            low = min((v & -v).bit_length() - 1 for v in new if v) if any(new) else 0
+            low = min([(v & -v).bit_length() - 1 for v in new if v], default=0)
             low = min(low, m + most)
-            yield Whole(range(self.D), [v >> low for v in new], m + most - low)
+            found.append(Whole(range(self.D), [v >> low for v in new], m + most - low))
+        return found

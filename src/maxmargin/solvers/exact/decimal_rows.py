@@ -8,7 +8,7 @@ others. Longer ones are rounded in floating point, and exact in integers alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,10 +96,11 @@ class LongDecimals(ExactRows):
         """The same rows with other scales of their columns."""
         return LongDecimals(self.decimals, self.y, self.pad, exponents, self._used, self.deadline)
 
-    def _numbers(self, which: list[int]) -> Iterator[tuple[int, Sequence[int], list[Any]]]:
-        places = self.decimals.places
-        for i, columns, row in self._doubles._numbers(which):
-            yield i, columns, [n * 10 ** (places - k) for n, k in map(_parts, row)]
+    def _numbers(self, which: list[int]) -> list[tuple[Sequence[int], list[Any]]]:
+        places, found = self.decimals.places, self._doubles._numbers(which)
+        return [
+            (columns, [n * 10 ** (places - k) for n, k in map(_parts, row)]) for columns, row in found
+        ]
 
 
 def _parts(value: float) -> tuple[int, int]:

@@ -25,9 +25,16 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 from maxmargin.rows.free_memory import room
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
-from maxmargin.solvers.exact.linear_algebra import PRIMES, cancel, independent, pivots, solve_sparse
+from maxmargin.solvers.exact.linear_algebra import (
+    PRIMES,
+    basis,
+    cancel,
+    independent,
+    pivots,
+    residues,
+    solve_sparse,
+)
 from maxmargin.solvers.exact.signs import ratio
-from maxmargin.solvers.exact.sparse_rows import basis, is_worthwhile, residues
 
 ENTRIES_AT_A_TIME = 1 << 19  # numbers of rows taken at a time
 COMMON_DENOMINATOR_BITS = 300  # bits of a common denominator that a plane may have
@@ -58,7 +65,7 @@ class Face:
         Of sparse rows the columns with fewest entries, so that few rows change.
         """
         rows, which = self.rows, sorted(self.weights)
-        if is_worthwhile(rows) and len(which) * rows.D > MAX_DENSE_ENTRIES:
+        if rows.is_very_sparse and len(which) * rows.D > MAX_DENSE_ENTRIES:
             some, columns = basis(rows.sparse_block(np.array(which)), rows.deadline)
             return [which[k] for k in some.tolist()], columns.tolist()
         used, A, _ = rows.compact(which)
@@ -79,7 +86,7 @@ class Face:
 
     def joined(self, weights: dict[int, int], free: dict[int, int]) -> Face:
         """Take in rows that cancel with the help of S: Σ λ_i a_i + Σ μ_i a_i = 0, μ of any sign."""
-        times = 1 + max([0, *(-(free[i] // self.weights[i]) for i in free)])
+        times = 1 + max([0, *[-(free[i] // self.weights[i]) for i in free]])
         total = {i: times * w for i, w in self.weights.items()}
         for part in (weights, free):
             for i, w in part.items():
@@ -228,7 +235,7 @@ class Face:
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""
-        if is_worthwhile(self.rows):
+        if self.rows.is_very_sparse:
             return self._contains_sparse(which)
         inside = np.zeros(len(which), dtype=bool)
         for start in range(0, len(which), 1_000):

@@ -62,17 +62,16 @@ class _ActiveSet:
         """Balanced multipliers on independent rows."""
         which = [i for i, v in sorted(start.items(), key=lambda item: -item[1]) if v > 0]
         for side in (1.0, -1.0) if self.rows.pad else ():
-            if not any(self.rows.y[i] == side for i in which):
+            if side not in self.rows.y[which]:
                 which.append(int(np.flatnonzero(self.rows.y == side)[0]))
         which = which or [0]
         which = [which[k] for k in independent([self._vector(i) for i in which])]
         alpha = {i: fmpq(*(start.get(i, 0.0) or 1.0).as_integer_ratio()) for i in which}
         if self.rows.pad:
-            total = {
-                s: sum((v for i, v in alpha.items() if self.rows.y[i] == s), fmpq(0))
-                for s in (1.0, -1.0)
-            }
-            if not all(v > 0 for v in total.values()):  # only one class is left: begin with a pair
+            total = {1.0: fmpq(0), -1.0: fmpq(0)}
+            for i, v in alpha.items():
+                total[float(self.rows.y[i])] += v
+            if min(total.values()) <= 0:  # only one class is left: begin with a pair
                 pair = [int(np.flatnonzero(self.rows.y == s)[0]) for s in (1.0, -1.0)]
                 return dict.fromkeys(pair, fmpq(1))
             alpha = {i: v / total[float(self.rows.y[i])] for i, v in alpha.items()}
@@ -109,14 +108,14 @@ class _ActiveSet:
             leaving = [i for i, v in goal.items() if v <= 0]
             if not leaving:
                 break
-            held = (i for i in leaving if self.alpha[i] > 0)
-            step = min(self.alpha[i] / (self.alpha[i] - goal[i]) for i in held)
+            held = [i for i in leaving if self.alpha[i] > 0]
+            step = min([self.alpha[i] / (self.alpha[i] - goal[i]) for i in held])
             moved = {i: v + step * (goal[i] - v) for i, v in self.alpha.items()}
             self.alpha = {i: v for i, v in moved.items() if v > 0}
         self.alpha = goal
         d = self.rows.d
         w = (fmpz_mat([found]) * fmpz_mat([self._vector(i)[:d] for i in S])).entries()
-        self.plane = primitive([*(int(v) for v in w), b, scale])
+        self.plane = primitive([*map(int, w), b, scale])
 
     def _solve(self, S: list[int]) -> tuple[list[int], int, int]:
         """The conditions on S, in integers: rows are scaled by 2^m, and so are their equations.
@@ -146,13 +145,13 @@ class _ActiveSet:
 
     def _take_in(self, i: int) -> None:
         S = list(self.alpha)
-        change = dependency([*(self._vector(j) for j in S), self._vector(i)], self.rows.deadline)
+        change = dependency([self._vector(j) for j in [*S, i]], self.rows.deadline)
         if change is not None and change[-1]:  # it depends on S: trade it for one of its rows
             v = {
                 j: fmpq(c << self.scales[j], change[-1] << self.scales[i])
                 for j, c in zip([*S, i], change, strict=True)
             }
-            step = min(self.alpha[j] / -v[j] for j in S if v[j] < 0)
+            step = min([self.alpha[j] / -v[j] for j in S if v[j] < 0])
             self.alpha = {j: p for j in S if (p := self.alpha[j] + step * v[j]) > 0} | {i: step}
         else:
             self.alpha[i] = fmpq(0)
@@ -195,7 +194,7 @@ def separated(rows: ExactRows, finding: Finding, tol: float, margin: bool = True
         best, upper = _largest_margin(rows, guess)
     else:
         upper = _some_bound(rows, finding)
-    for plane in (p for p in (best, finding.plane) if p is not None):
+    for plane in [finding.plane] if best is None else [best, finding.plane]:
         found = to_doubles(rows, plane)
         if found is not None:
             (w, b), exact, answer = found
@@ -210,7 +209,7 @@ def within_reach(rows: ExactRows) -> bool:
     if rows.D > RATIONAL_FEATURES:
         return False
     some = uniform(rows).whole(draw(rows.n, 20).tolist())
-    return max(v.bit_length() for ints, _ in some for v in ints) * rows.D <= RATIONAL_BITS
+    return max([v.bit_length() for ints, _ in some for v in ints]) * rows.D <= RATIONAL_BITS
 
 
 def _some_bound(rows: ExactRows, finding: Finding) -> float:
@@ -231,6 +230,6 @@ def _largest_margin(rows: ExactRows, guess: Guess | None) -> tuple[list[int], fl
     start = {} if guess is None else dict(zip(guess.support.tolist(), guess.alpha.tolist(), strict=True))
     point = exact_hard_margin(alike, start)
     w = [v / Fraction(2) ** k for v in point.w]  # in the user's coordinates
-    square = sum((v * v for v in w), Fraction(0))
+    square = sum([v * v for v in w], Fraction(0))
     z = [v * Fraction(2) ** e for v, e in zip(w, rows.powers, strict=True)]
     return as_integers([*z, point.b] if rows.pad else z), root(1 / square, up=True)

@@ -23,6 +23,7 @@ from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
 
 PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they are
 CACHED_INTEGERS = 1 << 22  # numbers kept as integers
+MIN_SPARSE_COLUMNS = 200  # beyond which rows of few entries are treated as such
 ROWS_AT_A_TIME = 256  # rows taken at a time
 
 Number = int | Fraction  # of a plane: whole, or a fraction in a few places
@@ -101,6 +102,12 @@ class ExactRows:
         counts = np.diff(self.given.arrays[-1])
         return int(counts.max(initial=0)) + int(self.pad)
 
+    @property
+    def is_very_sparse(self) -> bool:
+        """Whether methods for sparse rows pay off: in memory, of many columns and few entries."""
+        plain = self.given.is_sparse and self.given.resident and not self.is_rounded
+        return plain and self.D > MIN_SPARSE_COLUMNS and self.n > self.D and self.terms * 10 < self.D
+
     @cached_property
     def column_counts(self) -> np.ndarray:
         """In how many rows of sparse ones each column has an entry."""
@@ -157,7 +164,7 @@ class ExactRows:
             part = fresh[start : start + ROWS_AT_A_TIME]
             self._kept.update(zip(part, self._whole_rows(part), strict=True))
         found = [self._kept[i] for i in which]
-        self._size += sum(len(self._kept[i].ints) for i in fresh)
+        self._size += sum([len(self._kept[i].ints) for i in fresh])
         if self._size > CACHED_INTEGERS:
             self._kept.clear()
             self._size = 0
@@ -175,27 +182,27 @@ class ExactRows:
         columns = sorted(used)
         return columns, [spread(a, columns) for a in found], [a.m for a in found]
 
-    def _whole_rows(self, which: list[int]) -> Iterable[Whole]:
-        for i, columns, row in self._numbers(which):
-            yield self._integers(columns, row, 1 if self.y[i] > 0 else -1)
+    def _whole_rows(self, which: list[int]) -> list[Whole]:
+        """These rows in integers; rows of other forms compute them in other ways."""
+        signs = np.where(self.y[which] > 0, 1, -1).tolist()
+        return [
+            self._integers(*row, sign) for row, sign in zip(self._numbers(which), signs, strict=True)
+        ]
 
-    def _numbers(self, which: list[int]) -> Iterator[tuple[int, Sequence[int], list[float]]]:
-        """For each row its number, columns and features there."""
+    def _numbers(self, which: list[int]) -> list[tuple[Sequence[int], list[float]]]:
+        """The columns of each row, and its features there."""
         if not self.given.is_sparse:
-            for i, row in zip(which, self.given.take(np.array(which)).tolist(), strict=True):
-                yield i, range(self.d), row
-            return
+            return [(range(self.d), row) for row in self.given.take(np.array(which)).tolist()]
         some = self.given.select(np.array(which)).between(0, len(which)).arrays
         assert isinstance(some, Csr)
-        for i, (start, stop) in zip(which, pairwise(some.indptr.tolist()), strict=True):
-            row = some.data[start:stop].astype(np.float64).tolist()
-            yield i, some.indices[start:stop].tolist(), row
+        ends, columns, values = some.indptr.tolist(), some.indices.tolist(), some.data.tolist()
+        return [(columns[start:stop], values[start:stop]) for start, stop in pairwise(ends)]
 
     def _integers(self, columns: Sequence[int], row: list[float], sign: int) -> Whole:
         pairs = [v.as_integer_ratio() for v in row]
         powers = map(self.powers.__getitem__, columns)
         lows = [q.bit_length() - 1 + k for (_, q), k in zip(pairs, powers, strict=True)]
-        m = max([0, *(low for low, (p, _) in zip(lows, pairs, strict=True) if p)])
+        m = max([0, *[low for low, (p, _) in zip(lows, pairs, strict=True) if p]])
         ints = [sign * p << m - low if p else 0 for low, (p, _) in zip(lows, pairs, strict=True)]
         if self.pad:
             columns = range(self.D) if isinstance(columns, range) else [*columns, self.d]
@@ -258,7 +265,7 @@ def contradictions(rows: ExactRows) -> Iterator[np.ndarray]:
         group = order[start : start + size].tolist()
         for i, a in zip(group, rows.integers(group), strict=True):
             sign = int(rows.y[i])
-            numbers = (k for j, v in a.entries() if v for k in (j, sign * v))
+            numbers = [k for j, v in a.entries() if v for k in (j, sign * v)]
             alike.setdefault((a.m, *numbers), []).append(i)
         for same in alike.values():
             if abs(float(rows.y[same].sum())) < len(same):
@@ -267,5 +274,5 @@ def contradictions(rows: ExactRows) -> Iterator[np.ndarray]:
 
 def opposites(rows: ExactRows) -> dict[int, int]:
     """A row of each side from every such group: with equal weights they cancel."""
-    pairs = ([same[rows.y[same] == s][0] for s in (1.0, -1.0)] for same in contradictions(rows))
+    pairs = [[same[rows.y[same] == s][0] for s in (1.0, -1.0)] for same in contradictions(rows)]
     return {int(i): 1 for pair in pairs for i in pair}

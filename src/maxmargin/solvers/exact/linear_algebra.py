@@ -2,6 +2,10 @@
 
 Ranks are found modulo primes, where a rank can only be too small, and then only if each of them divides
 a determinant; solutions are found over the rationals and checked.
+
+A basis of many sparse rows is chosen modulo a prime. Columns of few entries come first, as many at once
+as share no row; what they leave of the other rows is the same problem with fewer columns, and in the end
+a dense one.
 """
 
 from __future__ import annotations
@@ -11,16 +15,20 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+import numpy as np
 from flint import fmpz_mat, nmod_mat
+from scipy import sparse
 
 from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
 CONFIRMED_ENTRIES = 2_500  # numbers of a matrix whose rank is confirmed in integers
-SOLVE_SECONDS = (
-    3e-8  # seconds for each n³ of a system of n numbers of 53 bits, measured for n = 40 … 400
-)
+SOLVE_SECONDS = 3e-8  # for each n³ of a system of n numbers of 53 bits, measured for n = 40 … 400
+SPARSE_PRIME = (1 << 21) - 9  # sums of 2^10 products of two residues are exact in doubles
+MIN_PIVOT_SHARE = 0.05  # of the columns that must be pivots at once
+MAX_SPARSE_DENSITY = 0.2  # of rows that are eliminated as sparse ones
+FIRST_BATCH, LAST_BATCH = 256, 4_096  # rows eliminated at a time as dense ones
 
 
 def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
@@ -28,7 +36,7 @@ def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
 
     It cannot be interrupted, so it is not begun if the time is likely to end before it does.
     """
-    bits = max(max(abs(v) for v in row).bit_length() for row in M)
+    bits = max([abs(v).bit_length() for row in M for v in row])
     deadline.check(SOLVE_SECONDS * len(M) ** 3 * (bits / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2))
     solution: Any = fmpz_mat(M).solve(fmpz_mat(rhs))
     numerators, scale = solution.numer_denom()
@@ -77,7 +85,7 @@ def solve_sparse(
     if core:
         sides = [_solved_for({**M[i], -1: 1}, rhs[i], -1, x, 1) for i in core]
         which = sorted({k for side in sides for k in side})
-        common = lcm(*(v.denominator for side in sides for v in side.values()))
+        common = lcm(*[v.denominator for side in sides for v in side.values()])
         matrix = [[M[i].get(j, 0) for j in unknown] for i in core]
         right = [[int(side.get(k, 0) * common) for k in which] or [0] for side in sides]
         found, scale = solve(matrix, right, deadline)
@@ -150,9 +158,9 @@ def dependency(A: Sequence[Sequence[int]], deadline: Deadline) -> list[int] | No
         C = pivots([A[i] for i in R])
         M = [[A[i][j] for i in R] for j in C]
         solution, scale = solve(M, [[-A[q][j]] for j in C], deadline)
-        for i, v in zip([*R, q], [*(row[0] for row in solution), scale], strict=True):
+        for i, v in zip([*R, q], [*[row[0] for row in solution], scale], strict=True):
             weights[i] = v
-        if any(v != 0 for v in (fmpz_mat([weights]) * fmpz_mat(A)).entries()):
+        if any((fmpz_mat([weights]) * fmpz_mat(A)).entries()):
             return None
     return weights
 
@@ -176,7 +184,7 @@ def cancel(
         return None
     weights = [w << m for w, m in zip(weights, scales, strict=True)]
     held = weights[len(free) :]
-    if sum(w < 0 for w in held) * 2 > len(held):
+    if sum([w < 0 for w in held]) * 2 > len(held):
         weights = [-w for w in weights]
     weights = primitive(weights)
     held = weights[len(free) :]
@@ -196,3 +204,91 @@ def _combined(A: list[list[int]], scales: list[int], weights: list[int]) -> tupl
         factor = c << scale - m
         total = [t + factor * v for t, v in zip(total, ints, strict=True)]
     return total, scale
+
+
+def residues(A: Any, prime: int) -> Any:
+    """The numbers of a sparse matrix modulo a prime, as they are: doubles are integers times 2^e."""
+    mantissa, exponent = np.frexp(A.data)
+    numbers = np.ldexp(mantissa, 53).astype(np.int64) % prime
+    levels, where = np.unique(exponent, return_inverse=True)
+    powers = np.array([pow(2, int(e) - 53, prime) for e in levels], dtype=np.int64)
+    found = sparse.csr_array((numbers * powers[where] % prime, A.indices, A.indptr), shape=A.shape)
+    found.eliminate_zeros()
+    return found
+
+
+def basis(A: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows that span all, the first ones preferred, and columns on which they are regular."""
+    R = residues(A, SPARSE_PRIME)
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    while True:
+        deadline.check(doing=f"a basis of {R.shape[0]:,} rows")
+        used = np.flatnonzero(np.bincount(R.indices, minlength=R.shape[1]))
+        if not len(used):
+            break
+        chosen = _apart(R, used)
+        too_few = len(chosen[0]) < MIN_PIVOT_SHARE * len(used)
+        if too_few or R.nnz > MAX_SPARSE_DENSITY * R.shape[0] * len(used):
+            found = _dense_basis(R[:, used], deadline)
+            rows.append(found[0])
+            columns.append(used[found[1]])
+            break
+        rows.append(chosen[0])
+        columns.append(chosen[1])
+        R = _eliminated(R, *chosen)
+    return np.concatenate(rows), np.concatenate(columns)
+
+
+def _apart(R: Any, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that share no row, those with fewest entries first, and the first row of each."""
+    C = sparse.csc_array(R)
+    C.sort_indices()
+    taken = np.zeros(R.shape[0], dtype=bool)
+    rows, columns = [], []
+    for j in used[np.argsort(np.diff(C.indptr)[used], kind="stable")].tolist():
+        here = C.indices[C.indptr[j] : C.indptr[j + 1]]
+        if not taken[here].any():
+            taken[here] = True
+            rows.append(int(here[0]))
+            columns.append(j)
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+
+
+def _eliminated(R: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """What is left of the rows when each of these columns has been eliminated with its row."""
+    pivot_rows = R[rows]
+    F = sparse.csr_array(sparse.csc_array(R)[:, columns])
+    heads = np.zeros(len(columns), dtype=np.int64)
+    local = sparse.coo_array(F[rows])
+    heads[local.coords[1]] = local.data
+    inverse = np.array([pow(int(v), -1, SPARSE_PRIME) for v in heads], dtype=np.int64)
+    F.data = F.data * inverse[F.indices] % SPARSE_PRIME
+    left = sparse.csr_array(R - F @ pivot_rows)  # a row has one entry in these columns: no sums
+    left.data %= SPARSE_PRIME
+    left.eliminate_zeros()
+    return left
+
+
+def _dense_basis(R: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
+    """The same by elimination in batches of dense rows, in doubles that hold whole numbers."""
+    E = np.empty((0, R.shape[1]))  # reduced rows, with a one in each of their columns
+    rows, columns = list[int](), list[int]()
+    start, step = 0, FIRST_BATCH
+    order = np.flatnonzero(np.diff(R.indptr))
+    while start < len(order) and len(rows) < R.shape[1]:
+        deadline.check(doing=f"a basis in {R.shape[1]:,} columns")
+        here = order[start : start + step]
+        X = R[here].toarray().astype(np.float64)
+        X = (X - X[:, columns] @ E) % SPARSE_PRIME
+        left = np.flatnonzero(X.any(axis=1))
+        while len(left):
+            k = int(left[0])
+            j = int(np.flatnonzero(X[k])[0])
+            row = X[k] * pow(int(X[k, j]), -1, SPARSE_PRIME) % SPARSE_PRIME
+            X[left] = (X[left] - X[left, j, None] * row) % SPARSE_PRIME
+            E = np.vstack([(E - E[:, j, None] * row) % SPARSE_PRIME, row])
+            rows.append(int(here[k]))
+            columns.append(j)
+            left = left[X[left].any(axis=1)]
+        start, step = start + step, min(2 * step, LAST_BATCH)
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)

@@ -10,6 +10,9 @@ What :mod:`maxmargin.solvers.exact.separability` finds for some of the rows is p
 All signs are exact. The worst of the rows that object join the pool, and the pool is decided on again. A
 witness of some rows is one of all rows, so when no row objects, the verdict holds for all. Every round
 brings rows that were not there, so there is an end.
+
+It is apart from its twin since exact arithmetic needs its rows in one place: of rows in partitions only
+those that matter come here, and the others are asked.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,15 +29,38 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.partitions import matrix_of, stacked
+from maxmargin.rows.survey import TrainingData, sample
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.hard_margin import Separated, separated
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of
 from maxmargin.solvers.exact.separability import Finding, find_verdict
 from maxmargin.solvers.exact.signs import DoublePlane, attained, from_doubles, signs
 from maxmargin.solvers.margin.hard_margin import max_sent
-from maxmargin.solvers.margin.questions import Asking, BinaryTask, Pool, Question, Sent, View, gathered
+from maxmargin.solvers.margin.partitions import pool_of
+from maxmargin.solvers.margin.questions import (
+    Asking,
+    BinaryTask,
+    Pool,
+    Question,
+    Sent,
+    View,
+    gathered,
+    run_rounds,
+)
 
-MOST = 1 << 25  # numbers that a pool may hold
+
+@dataclass(frozen=True)
+class Settings:
+    """How much of rows in partitions is brought here."""
+
+    max_numbers_here: int = 1 << 21  # data of so few numbers is decided on here
+    max_first_numbers: int = 1 << 21  # of the first pool
+    min_first_rows: int = 400
+    first_rows_per_feature: int = 40
+    max_pool_numbers: int = 1 << 25
+
+
+SETTINGS = Settings()
 
 
 class Columns(NamedTuple):
@@ -50,6 +77,7 @@ class Columns(NamedTuple):
 class Decided(NamedTuple):
     """A verdict on all rows."""
 
+    n: int  # rows of the machine
     pool: Pool
     rows: ExactRows  # of the pool
     finding: Finding
@@ -80,8 +108,26 @@ class Objections(NamedTuple):
     rows: Sent
 
 
-def remote_verdict(
-    side: BinaryTask,
+def decide_on_partitions(
+    data: TrainingData, tasks: Sequence[BinaryTask], tol: float, deadline: Deadline
+) -> list[Decided]:
+    """Decide on machines, which share their rounds; data of more numbers than are decided on here."""
+    rows, totals, codes = data.rows, data.counts.sum(axis=0), np.arange(len(data.classes))
+    numbers_per_row = max(1, data.entries // rows.n)
+    size = min(
+        SETTINGS.first_rows_per_feature * (rows.d + 1), SETTINGS.max_first_numbers // numbers_per_row
+    )
+    drawn = sample(data, max(SETTINGS.min_first_rows, size))
+    columns = Columns(exponents_of(data.reach).astype(np.int16), data.reach > 0)
+    machines = []
+    for task in tasks:
+        count = int(totals[task.members(codes)].sum())
+        machines.append(_decide(task, pool_of(drawn, task), rows.parts, count, columns, tol, deadline))
+    return run_rounds(rows, tasks, machines)
+
+
+def _decide(
+    task: BinaryTask,
     pool: Pool,
     parts: int,
     count: int,
@@ -98,7 +144,7 @@ def remote_verdict(
     none: list[np.ndarray | None] = [None] * parts
     while True:
         pool = pool.some(np.lexsort((pool.number, pool.part)))
-        rows = columns.exact(pool.rows, pool.y, side.pad)
+        rows = columns.exact(pool.rows, pool.y, task.pad)
         rows.deadline = deadline
         finding, answer = find_verdict(rows, tol), None
         if finding.kind == "separable" and not deadline.over:
@@ -106,13 +152,13 @@ def remote_verdict(
                 answer = separated(rows, finding, tol)
         if finding.kind == "undecided" or deadline.over:
             early = Finding("undecided", witness=finding.witness, guess=finding.guess, work=finding.work)
-            return Decided(pool, rows, early, None, none, finding.work.exact_rows)
+            return Decided(count, pool, rows, early, None, none, finding.work.exact_rows)
         if pool.rows.n == count:
             here = _numbers_on_plane(pool, finding, parts)
-            return Decided(pool, rows, finding, answer, here, finding.work.exact_rows)
+            return Decided(count, pool, rows, finding, answer, here, finding.work.exact_rows)
         claim = _claim(columns, rows, finding, answer)
         if claim is None:
-            return Decided(pool, rows, finding, answer, none, finding.work.exact_rows)
+            return Decided(count, pool, rows, finding, answer, none, finding.work.exact_rows)
         answers = yield Question(_objections, (claim, most), pool.known(parts))
         said: list[Objections] = [a for a in answers if a is not None]
         fresh = gathered([None if a is None else a.rows for a in answers])
@@ -121,12 +167,12 @@ def remote_verdict(
             fresh = None if answer.upper <= (1.0 + tol) * answer.lower else fresh
         if fresh is None:
             on = [None if a is None else a.on for a in answers]
-            return Decided(pool, rows, finding, answer, on, sum(a.exact for a in said))
+            return Decided(count, pool, rows, finding, answer, on, sum(a.exact for a in said))
         worst = np.concatenate([a.worst for a in said])
         if len(worst) > size:
             fresh = fresh.some(np.sort(np.argpartition(worst, size)[:size]))
         pool = pool.joined(fresh)
-        if pool.rows.entries > MOST:
+        if pool.rows.entries > SETTINGS.max_pool_numbers:
             raise InputError(
                 f"rows in partitions must be decided by few of them. Got {pool.rows.n:,} of {count:,} "
                 "rows that matter, and no end. Ask about fewer features, or about a file on one machine "

@@ -42,7 +42,6 @@ from maxmargin.solvers.exact.sparse_rows import (
     NO_VIOLATION,
     cancel_few,
     cancel_many,
-    is_worthwhile,
     least_violations,
 )
 from maxmargin.solvers.margin.solve import solve_margins
@@ -330,7 +329,7 @@ class _Ladder:
 
     def _many(self, face: Face, alive: np.ndarray) -> Outcome | None:
         """Of sparse rows as many as can be seen to cancel at once, or a plane through a face."""
-        if self.exact or not is_worthwhile(self.rows):
+        if self.exact or not self.rows.is_very_sparse:
             return None
         size = max(POOL_ROWS_PER_COLUMN * len(face.Q), MIN_POOL_ROWS)
         pool = np.arange(len(alive)) if len(alive) <= 2 * size else draw(len(alive), size)

@@ -219,15 +219,14 @@ def attained(rows: ExactRows, plane: Sequence[Number], found: Signs) -> float:
     square = _square([(v, -k) for v, k in zip(z, rows.powers, strict=False)])
     near = np.flatnonzero(found.values <= float(found.values.min()) + 2.0 * found.bound)
     if len(near) * rows.terms > EXACT_DISTANCE_ENTRIES:  # no row is nearer than the bound says
-        scale = 1 << max(v.bit_length() for v in z)
+        scale = 1 << max([v.bit_length() for v in z])
         least = Fraction(float(found.values.min()) - found.bound) * scale
         if least <= 0:
             return 0.0
     else:
-        least = min(
-            Fraction(sum(map(mul, a.ints, map(z.__getitem__, a.columns))), 1 << a.m)
-            for a in rows.integers(near.tolist())
-        )
+        found_near = rows.integers(near.tolist())
+        values = [sum(map(mul, a.ints, map(z.__getitem__, a.columns))) for a in found_near]
+        least = min([Fraction(value, 1 << a.m) for value, a in zip(values, found_near, strict=True)])
     return root(least * least / square, up=False)
 
 
@@ -240,7 +239,7 @@ def not_exceeded(rows: ExactRows, support: Sequence[int], weights: Sequence[floa
     many = len(held) * rows.terms > EXACT_DISTANCE_ENTRIES // 8
     if many and rows.rows is rows.given and not rows.is_rounded:
         return _not_exceeded_rounded(rows, sides)
-    sums, scales, totals = zip(*(_weighted_sum(rows, side) for side in sides), strict=True)
+    sums, scales, totals = zip(*[_weighted_sum(rows, side) for side in sides], strict=True)
     scale = max(scales)
     factors = [math.prod(totals) // t << scale - s for t, s in zip(totals, scales, strict=True)]
     # Σ over the sides of factor · sum, divided by 2^scale and by the product of the totals
@@ -282,10 +281,10 @@ def _magnitude(block: Rows) -> Rows:
 def _weighted_sum(rows: ExactRows, held: list[tuple[int, float]]) -> tuple[dict[int, int], int, int]:
     """Σ w_i a_i by column, as integers and an exponent, and Σ w_i, both times the same factor."""
     ratios = [w.as_integer_ratio() for _, w in held]
-    common = max(q for _, q in ratios)
+    common = max([q for _, q in ratios])
     whole = [p * (common // q) for p, q in ratios]
-    found = rows.integers(i for i, _ in held)
-    scale = max(a.m for a in found)
+    found = rows.integers([i for i, _ in held])
+    scale = max([a.m for a in found])
     total: dict[int, int] = {}
     for weight, a in zip(whole, found, strict=True):
         factor = weight << scale - a.m
@@ -296,8 +295,8 @@ def _weighted_sum(rows: ExactRows, held: list[tuple[int, float]]) -> tuple[dict[
 
 def _square(numbers: Sequence[tuple[int, int]]) -> Fraction:
     """Σ (v · 2^e)² for pairs of integers v and e."""
-    low = min([0, *(e for v, e in numbers if v)])
-    total = sum((v << e - low) ** 2 for v, e in numbers if v)
+    low = min([0, *[e for v, e in numbers if v]])
+    total = sum([(v << e - low) ** 2 for v, e in numbers if v])
     return Fraction(total, 1 << -2 * low)
 
 
@@ -313,7 +312,7 @@ def from_doubles(rows: ExactRows, w: np.ndarray, b: float) -> list[int]:
     """The plane in the coordinates of the exact rows, as whole numbers."""
     ratios = [v.as_integer_ratio() for v in (*w.tolist(), *([b] if rows.pad else []))]
     places = [k - q.bit_length() + 1 for (_, q), k in zip(ratios, [*rows.powers, 0], strict=False)]
-    low = min(e for (p, _), e in zip(ratios, places, strict=True) if p)
+    low = min([e for (p, _), e in zip(ratios, places, strict=True) if p])
     return primitive([p << e - low if p else 0 for (p, _), e in zip(ratios, places, strict=True)])
 
 
@@ -335,7 +334,7 @@ def nearest(rows: ExactRows, z: Sequence[Number]) -> DoublePlane:
 
 
 def _candidates(rows: ExactRows, z: Sequence[Number]) -> Iterator[DoublePlane]:
-    exponents = [*(-k for k in rows.powers), 0]
+    exponents = [*[-k for k in rows.powers], 0]
     sizes = [size(v) + e for v, e in zip(z, exponents, strict=False) if v]
     # The largest number is about one, unless that makes the smallest too small.
     shift = max(sizes) if max(sizes) - min(sizes) < -MIN_EXPONENT else min(sizes) - MIN_EXPONENT

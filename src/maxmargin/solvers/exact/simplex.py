@@ -78,7 +78,7 @@ class _Simplex:
 
     def _column(self, i: int, weight: int) -> fmpz_mat:
         ((ints, m),) = self.rows.whole([i])
-        return fmpz_mat([[v] for v in [*(ints[j] for j in self.used), weight << m]])
+        return fmpz_mat([[v] for v in [*[ints[j] for j in self.used], weight << m]])
 
     def _pivot(self, i: int, place: int, column: fmpz_mat) -> None:
         """Row i takes the given place in the basis."""
@@ -135,11 +135,16 @@ class _Simplex:
         if values[best] > bound and not bland:
             return int(asked[best])
         open_ = np.flatnonzero(values >= -bound)
-        found = next((k for k in open_.tolist() if self._exact(asked[k], prices, 0) >= 0), None)
-        if found is not None and bland:  # the first row that improves the basis at all
-            open_ = np.flatnonzero(values + t >= -bound)
-            found = next(k for k in open_.tolist() if self._exact(asked[k], prices, 1) > 0)
-        return None if found is None else int(asked[found])
+        for i in asked[open_].tolist():
+            if self._exact(i, prices, 0) >= 0:
+                break
+        else:
+            return None
+        if bland:  # the first row that improves the basis at all
+            for i in asked[values + t >= -bound].tolist():
+                if self._exact(i, prices, 1) > 0:
+                    break
+        return int(i)
 
     def _exact(self, i: int, prices: list[int], weight: int) -> int:
         ((ints, m),) = self.rows.whole([i])

@@ -7,9 +7,6 @@ The violations of a plane are r_i = max(0, 1 − a_i·z). Where ½ Σ r_i² is l
 So either all violations are zero, and z separates, or the rows with r_i > 0 cancel; and every row that
 no weakly separating plane must contain has a_i·z ≥ 1. A few Newton steps lead there, each of them a
 sparse system. Weights are then made exact: all but those of a basis are rounded, and these follow.
-
-A basis is chosen modulo a prime. Columns of few entries come first, as many at once as share no row;
-what they leave of the other rows is the same problem with fewer columns, and in the end a dense one.
 """
 
 from __future__ import annotations
@@ -25,10 +22,8 @@ from scipy.sparse.linalg import splu
 
 from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, as_integers
-from maxmargin.solvers.exact.linear_algebra import cancel, solve_sparse
+from maxmargin.solvers.exact.linear_algebra import basis, cancel, solve_sparse
 
-PRIME = (1 << 21) - 9  # sums of 2^10 products of two residues are exact in doubles
-MIN_COLUMNS = 200  # beyond which rows of few entries are treated as such
 MAX_STEPS = 200  # of Newton's method: rarely more than ten where rows cancel
 RIDGE = 1e-10  # of the diagonal, where columns depend on others
 STATIONARY = 1e-9, 1e-5  # gradient against the largest violation: to end, and where steps are lost
@@ -36,9 +31,6 @@ SEPARATED = 0.5  # violations below it: all rows are on their sides
 NO_VIOLATION = 1e-7, 1e-4, 1e-10  # against the largest, taken as zero
 WEIGHT_BITS = 12, 30  # of the weights that are rounded
 FIRST_ROWS = 256  # of rows that cancel, among which a few that do are looked for
-MIN_SHARE = 0.05  # of the columns that must be pivots at once
-MAX_DENSITY = 0.2  # of rows that are eliminated as sparse ones
-FIRST_BATCH, LAST_BATCH = 256, 4_096  # rows eliminated at a time as dense ones
 
 
 class Violations(NamedTuple):
@@ -46,12 +38,6 @@ class Violations(NamedTuple):
 
     z: np.ndarray
     r: np.ndarray
-
-
-def is_worthwhile(rows: ExactRows) -> bool:
-    """Whether rows are sparse enough, in memory, and of many columns."""
-    plain = rows.given.is_sparse and rows.given.resident and not rows.is_rounded
-    return plain and rows.D > MIN_COLUMNS and rows.n > rows.D and rows.terms * 10 < rows.D
 
 
 def least_violations(A: Any, start: np.ndarray, deadline: Deadline) -> Violations | None:
@@ -183,90 +169,3 @@ def _is_zero(given: Sequence[Whole], weights: Sequence[int]) -> bool:
             for j, v in a.entries():
                 total[j] = total.get(j, 0) + (w * v << top - a.m)
     return not any(total.values())
-
-
-def residues(A: Any, prime: int) -> Any:
-    """The numbers of a sparse matrix modulo a prime, as they are: doubles are integers times 2^e."""
-    mantissa, exponent = np.frexp(A.data)
-    numbers = np.ldexp(mantissa, 53).astype(np.int64) % prime
-    levels, where = np.unique(exponent, return_inverse=True)
-    powers = np.array([pow(2, int(e) - 53, prime) for e in levels], dtype=np.int64)
-    found = sparse.csr_array((numbers * powers[where] % prime, A.indices, A.indptr), shape=A.shape)
-    found.eliminate_zeros()
-    return found
-
-
-def basis(A: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows that span all, the first ones preferred, and columns on which they are regular."""
-    R = residues(A, PRIME)
-    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    while True:
-        deadline.check(doing=f"a basis of {R.shape[0]:,} rows")
-        used = np.flatnonzero(np.bincount(R.indices, minlength=R.shape[1]))
-        if not len(used):
-            break
-        pivots = _apart(R, used)
-        if len(pivots[0]) < MIN_SHARE * len(used) or R.nnz > MAX_DENSITY * R.shape[0] * len(used):
-            found = _dense_basis(R[:, used], deadline)
-            rows.append(found[0])
-            columns.append(used[found[1]])
-            break
-        rows.append(pivots[0])
-        columns.append(pivots[1])
-        R = _eliminated(R, *pivots)
-    return np.concatenate(rows), np.concatenate(columns)
-
-
-def _apart(R: Any, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that share no row, those with fewest entries first, and the first row of each."""
-    C = sparse.csc_array(R)
-    C.sort_indices()
-    taken = np.zeros(R.shape[0], dtype=bool)
-    rows, columns = [], []
-    for j in used[np.argsort(np.diff(C.indptr)[used], kind="stable")].tolist():
-        here = C.indices[C.indptr[j] : C.indptr[j + 1]]
-        if not taken[here].any():
-            taken[here] = True
-            rows.append(int(here[0]))
-            columns.append(j)
-    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-
-
-def _eliminated(R: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """What is left of the rows when each of these columns has been eliminated with its row."""
-    pivot_rows = R[rows]
-    F = sparse.csr_array(sparse.csc_array(R)[:, columns])
-    heads = np.zeros(len(columns), dtype=np.int64)
-    local = sparse.coo_array(F[rows])
-    heads[local.coords[1]] = local.data
-    inverse = np.array([pow(int(v), -1, PRIME) for v in heads], dtype=np.int64)
-    F.data = F.data * inverse[F.indices] % PRIME
-    left = sparse.csr_array(R - F @ pivot_rows)  # a row has one entry in these columns: no sums
-    left.data %= PRIME
-    left.eliminate_zeros()
-    return left
-
-
-def _dense_basis(R: Any, deadline: Deadline) -> tuple[np.ndarray, np.ndarray]:
-    """The same by elimination in batches of dense rows, in doubles that hold whole numbers."""
-    E = np.empty((0, R.shape[1]))  # reduced rows, with a one in each of their columns
-    rows, columns = list[int](), list[int]()
-    start, step = 0, FIRST_BATCH
-    order = np.flatnonzero(np.diff(R.indptr))
-    while start < len(order) and len(rows) < R.shape[1]:
-        deadline.check(doing=f"a basis in {R.shape[1]:,} columns")
-        here = order[start : start + step]
-        X = R[here].toarray().astype(np.float64)
-        X = (X - X[:, columns] @ E) % PRIME
-        left = np.flatnonzero(X.any(axis=1))
-        while len(left):
-            k = int(left[0])
-            j = int(np.flatnonzero(X[k])[0])
-            row = X[k] * pow(int(X[k, j]), -1, PRIME) % PRIME
-            X[left] = (X[left] - X[left, j, None] * row) % PRIME
-            E = np.vstack([(E - E[:, j, None] * row) % PRIME, row])
-            rows.append(int(here[k]))
-            columns.append(j)
-            left = left[X[left].any(axis=1)]
-        start, step = start + step, min(2 * step, LAST_BATCH)
-    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)

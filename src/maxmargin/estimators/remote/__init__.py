@@ -1,1 +1,0 @@
-"""What the estimators do with Dask collections; loaded when there is one (``door.remote``)."""
