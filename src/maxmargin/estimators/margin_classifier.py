@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,12 +24,12 @@ from maxmargin.core.errors import (
 from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
-from maxmargin.estimators.margin_fit import Before, Options, solve_machines
-from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
+from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
 from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import check_reach, names_of, read_training
-from maxmargin.rows.survey import TrainingData
+from maxmargin.rows.training_data import TrainingData
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.problem import Machine
@@ -120,9 +121,15 @@ class MarginClassifier(LinearClassifier):
             fitted = {"classes_": classes, "n_features_in_": data.rows.d}
             return {**fitted, "_fitted_scheme": self._scheme(), "_Z": Z.copy()}
 
-        with Watch(self, X, y, None, attributes) as watch:
+        watched = self.verbose or getattr(self, "_skl_callbacks", None)
+        watch = Watch(self, X, y, None, attributes) if watched else None
+        report, options = None if watch is None else watch.step, self._options()
+        with watch or nullcontext():
             try:
-                solved = solve_machines(data, machines, self._options(), watch.step)
+                if data.here is None:
+                    solved = solve_machines_on_partitions(data, machines, options, report)
+                else:
+                    solved = solve_machines(data.here, machines, options, report)
             except NotFiniteError:
                 if data.here is not None:
                     check_reach(data.here.rows, training=True, names=names_of(self))  # says where

@@ -24,9 +24,9 @@ from maxmargin.core.labels import check_no_gaps, plain_labels, unlabelled
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.dense import not_doubles
-from maxmargin.rows.partitions import is_parted
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.survey import TrainingData, first_not_finite, in_memory, survey
+from maxmargin.rows.survey import first_not_finite, survey
+from maxmargin.rows.training_data import TrainingData, in_memory, is_parted
 
 
 @contextmanager

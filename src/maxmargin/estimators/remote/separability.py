@@ -26,8 +26,8 @@ from maxmargin.estimators.separability import (
     undecided,
 )
 from maxmargin.estimators.validation import check_exact_survey
-from maxmargin.rows.partitions import Part, Partitions
-from maxmargin.rows.survey import TrainingData, sample, survey
+from maxmargin.rows.survey import sample, survey
+from maxmargin.rows.training_data import Part, Partitions, TrainingData
 from maxmargin.solvers.exact.integer_rows import exponents_of
 from maxmargin.solvers.exact.objections import Columns, Decided, remote_verdict
 from maxmargin.solvers.margin.hard_margin import SETTINGS

@@ -50,6 +50,7 @@ class Settings:
     max_gram_rows: int = 4_000  # beyond, the matrix no longer pays
     gram_rounding: float = 1e-13  # pivots of K below this share of the largest entry are zero
     gram_precision: float = 1e-6  # of L in its weakest directions, relative
+    max_doubled_entries: int = 1 << 18  # of ready rows that are kept with the column of the bias, too
     entries_centred_at_a_time: int = 1 << 20  # of X
 
 
@@ -255,6 +256,17 @@ class Frame:
             A -= self.scaling.centre
             A *= (self.y[which] / self.scaling.scale)[:, None]
         return A
+
+    def with_bias(self, which: np.ndarray) -> np.ndarray:
+        """A few rows (a_i, y_i), as a dense matrix; y_i is zero without a bias."""
+        dense = self.ready and not self.rows.is_sparse
+        if dense and self.n * self.d <= SETTINGS.max_doubled_entries:
+            return np.asarray(self._all_with_bias[which])
+        return np.column_stack([self.take(which), self.bias[which]])
+
+    @cached_property
+    def _all_with_bias(self) -> np.ndarray:
+        return np.column_stack([self.rows.arrays[0], self.bias])
 
     def restricted(self, which: np.ndarray) -> Frame:
         """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
