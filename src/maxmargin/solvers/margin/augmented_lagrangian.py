@@ -325,7 +325,7 @@ class _Run:
         self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
         if not afresh:
             change = self.alpha - self._pulled
-            some = np.flatnonzero(change)
+            some = change.nonzero()[0]
             if 3 * len(some) <= self.frame.n:
                 self.v = self.v + self.frame.weighted_sum_of(some, change[some])
                 self._pulled[some] = self.alpha[some]
