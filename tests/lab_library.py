@@ -7,7 +7,7 @@ import numpy as np
 
 import maxmargin as mm
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.recipe import ENDLESS, EXACT, LEAST
+from maxmargin.laboratory.recipe import BUDGETS
 from maxmargin.laboratory.state import LIMITS
 from maxmargin.stopping import MaxEpochs, MaxUpdates
 
@@ -99,8 +99,9 @@ def _budget(state, X, y):
     if count == 1 and mm.separability(X, y, fit_intercept=o["intercept"]).kind == "separable":
         return LIMITS["updates"]
     kind = state["algorithm"]
-    together = EXACT if kind == "batch" and o["step"] == "exact" else ENDLESS[kind]
-    return together if count == 1 else max(LEAST, math.ceil(together / count))
+    exact = kind == "batch" and o["step"] == "exact"
+    together = BUDGETS.exact_steps if exact else getattr(BUDGETS, kind)
+    return together if count == 1 else max(BUDGETS.per_machine, math.ceil(together / count))
 
 
 def machines(model):

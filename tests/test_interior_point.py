@@ -158,3 +158,13 @@ def test_without_free_multipliers_the_bias_is_in_the_middle():
     assert len(model.free_support_) == 0 and len(model.bound_support_) == len(y)
     theirs = SVC(C=1e-4, kernel="linear", tol=1e-10).fit(X, y)
     assert model.intercept_[0] == pytest.approx(theirs.intercept_[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("pad", [0.0, 1.0])
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+def test_a_large_C_takes_no_more_steps(C, pad):
+    X, y = made(100, 150, seed=2)
+    p = problem(X * 10.0 ** np.random.default_rng(0).integers(-6, 7, size=150), y, C, pad)
+    point = interior_point(p, 1e-7)
+    assert point.gap <= 1e-7 and point.steps <= 25  # from C/2 up to forty
+    assert value(p, point) == pytest.approx(point.primal, rel=1e-6)

@@ -9,8 +9,8 @@ import pytest
 import maxmargin as mm
 from lab_library import held_out, preset
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.messages import in_lab
-from maxmargin.laboratory.recipe import ENDLESS, MOVING
+from maxmargin.laboratory.protocol import in_lab
+from maxmargin.laboratory.recipe import BUDGETS
 from maxmargin.stopping import MaxEpochs, MaxUpdates
 
 EVERY = ("perceptron", "batch", "pocket", "hard", "soft")
@@ -351,7 +351,7 @@ def test_a_budget_keeps_a_drag_fluent_and_can_be_lifted():
 def test_quick_answers_make_fewer_updates_and_leave_out_the_polish():
     quick = answer({"ask": "solve", "state": {**OVERLAPPING, "algorithm": "pocket"}, "quick": True})
     steps = len(quick["run"]["updates"]["step"])
-    assert steps == ENDLESS["pocket"] // MOVING
+    assert steps == BUDGETS.pocket // BUDGETS.quick_share
     assert quick["run"]["final_note"] == "the pocket: the best of all iterates"
     assert quick == ask(OVERLAPPING, "pocket", polish=False, updates=steps)
 

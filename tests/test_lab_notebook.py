@@ -14,9 +14,9 @@ from sklearn.datasets import load_digits, load_iris
 from browser import browser  # noqa: F401 (a fixture)
 from commands import run
 from maxmargin import InputError
-from maxmargin.laboratory.messages import respond
 from maxmargin.laboratory.notebook import lab
-from maxmargin.laboratory.opening import opening
+from maxmargin.laboratory.protocol import respond
+from maxmargin.laboratory.tables import opening
 from maxmargin.laboratory.widget import PAGE, Latest, bundle, imports, styles
 from serving import until
 
@@ -64,6 +64,12 @@ def test_sparse_rows_frames_and_one_feature_are_taken():
 
 def test_numbers_as_labels_are_in_their_order():
     assert opening([[k, k] for k in range(3)], [10, 9, 10])[0]["labels"] == ["9", "10"]
+
+
+def test_labels_that_are_too_long_for_the_page_stay_different():
+    first, second = opening([[0, 1], [1, 0]], ["x" * 70 + "a", "x" * 70 + "b"])[0]["labels"]
+    assert first != second and first.startswith("x" * 50) and second.startswith("x" * 50)
+    assert len(first) <= 60 and len(second) <= 60
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lab_driver import shared as lab
 from lab_library import fitted, machines, preset, rows_of, signs_of, trained
 from lab_words import count, number, numbers, share
 from maxmargin.laboratory.engine import ABOUT, GLOSSARY
-from maxmargin.laboratory.messages import in_lab
+from maxmargin.laboratory.protocol import in_lab
 from maxmargin.laboratory.state import ALGORITHMS, LABELS, LIMITS, NAMES, Options
 
 SEPARABLE = preset("separable", n=30)

@@ -9,8 +9,8 @@ import maxmargin as mm
 from lab_driver import PATIENCE, browser
 from lab_words import number
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.messages import respond
 from maxmargin.laboratory.notebook import lab as notebook_lab
+from maxmargin.laboratory.protocol import respond
 from serving import until
 
 SHOW = """async ([esm, css, state, name]) => {

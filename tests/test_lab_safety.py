@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from maxmargin.laboratory.server import CONNECTIONS, MESSAGE, Guard, Guarded, Throttle, guard_for
+from maxmargin.laboratory.server import MAX_CONNECTIONS, MAX_MESSAGE, Guard, Guarded, Throttle, guard_for
 from serving import ask, hear, served
 from serving import lab as lab
 from serving import own_lab as own_lab
@@ -167,7 +167,7 @@ HOSTILE = {
     "a long channel": '{"id": 1, "ask": "echo", "channel": "' + "x" * 1000 + '"}',
     "half a character": '{"id": 1, "ask": "\\ud800"}',
     "binary": b"\x00\xff\x00",
-    "too large": '{"id": 1, "ask": "echo", "value": "' + "x" * MESSAGE + '"}',
+    "too large": '{"id": 1, "ask": "echo", "value": "' + "x" * MAX_MESSAGE + '"}',
 }
 
 
@@ -192,7 +192,7 @@ def test_a_reply_to_a_message_that_is_too_large_names_its_request(lab):
 def test_far_too_large_ends_the_connection_alone(lab):
     with lab.connect() as other, lab.connect() as page:
         with suppress(ConnectionClosed):  # it may be closed while it still sends
-            page.send("x" * (5 * MESSAGE))
+            page.send("x" * (5 * MAX_MESSAGE))
         with pytest.raises(ConnectionClosed):
             hear(page)
         assert "answer" in ask(other, 1, "echo")
@@ -208,7 +208,7 @@ def test_invalid_utf8_ends_the_connection_alone(lab):
 
 def test_the_number_of_connections_is_limited(own_lab):
     with ExitStack() as pages:
-        for _ in range(CONNECTIONS):
+        for _ in range(MAX_CONNECTIONS):
             pages.enter_context(own_lab.connect())
         assert refused(own_lab) == 503
     with own_lab.connect() as page:

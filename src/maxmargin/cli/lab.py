@@ -47,8 +47,8 @@ def lab(
 
 def _opening_state(file: options.Source, features: Sequence[str]) -> dict[str, Any]:
     """Return the state to open with; how it came about goes to standard error."""
-    from maxmargin.laboratory.opening import opening
     from maxmargin.laboratory.state import LIMITS
+    from maxmargin.laboratory.tables import opening
 
     table = cli.inputs.open_table(file)
     if cli.drawing.is_drawable(table):

@@ -12,9 +12,9 @@ import numpy as np
 
 from maxmargin.core.parameters import check_bool, check_count, check_number, random_generator
 
-FAR = 2.0**100  # sizes up to this, and from one over it
-FINE = 16  # binary digits of the grid below the spread of the data
-LONG = 2.0**50  # coordinates in grid units stay below: there is room for sums
+LARGE_SIZE = 2.0**100  # sizes up to this, and from one over it
+GRID_DIGITS = 16  # binary digits of the grid below the spread of the data
+MAX_COORDINATE = 2.0**50  # coordinates in grid units stay below: there is room for sums
 # u of the mirror by the number of features; (1, −1, −1, −1) for four and more
 MIRRORS: dict[int, tuple[int, ...]] = {1: (0,), 2: (1, -2), 3: (1, -1, -1)}
 
@@ -121,12 +121,12 @@ def _place_edge(Y: np.ndarray, edge: float, *, pair_from: int = 4) -> None:
 
 def check_size(name: str, value: Any) -> float:
     """A length that leaves room for sums and products."""
-    return check_number(name, value, above=0, least=1 / FAR, below=FAR)
+    return check_number(name, value, above=0, least=1 / LARGE_SIZE, below=LARGE_SIZE)
 
 
 def grid_below(spread: float) -> int:
     """The exponent of the grid for data of this spread: its unit is 2 to this."""
-    return math.frexp(spread)[1] - FINE
+    return math.frexp(spread)[1] - GRID_DIGITS
 
 
 def last_digit(x: float) -> int:
@@ -199,7 +199,7 @@ def make_separable(
     gap = check_size("margin", margin)
     through = not check_bool("fit_intercept", fit_intercept)
     unit = 2.0 ** min(last_digit(gap) - 1, grid_below(made.spread))
-    if 8 * max(gap, 16 * made.spread) / unit < LONG:
+    if 8 * max(gap, 16 * made.spread) / unit < MAX_COORDINATE:
         rows = Grid(made, round(gap / unit), unit)
         tilted = round(gap / unit) % rows.whole == 0
         X = rows.turned(rows.between_edges(), shifted=not through, tilted=tilted)

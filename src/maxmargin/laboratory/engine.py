@@ -9,16 +9,14 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
-from maxmargin.laboratory.film import draw
+from maxmargin.laboratory.exports import draw, write_script, write_trace
 from maxmargin.laboratory.presets import list_presets, make_preset
-from maxmargin.laboratory.problem import Side, read_task
-from maxmargin.laboratory.script import write_script, write_trace
-from maxmargin.laboratory.solving import judge_weights, solve
-from maxmargin.laboratory.spaces import cone, cut_section, risk_grid, weight_space
+from maxmargin.laboratory.problem import Task, read_task
+from maxmargin.laboratory.protocol import plain
+from maxmargin.laboratory.solution import judge_weights, solve
 from maxmargin.laboratory.state import (
     ALGORITHMS,
     LIMITS,
-    State,
     check_keys,
     complain,
     read_bool,
@@ -29,15 +27,17 @@ from maxmargin.laboratory.state import (
     read_vector,
 )
 from maxmargin.laboratory.tables import read_table
+from maxmargin.laboratory.weight_space import cone, cut_section, risk_grid, weight_space
 
 # Hold some points out for validation: a share of each class, the same for the same seed.
 
 
-def split(state: State, given: Mapping[str, Any]) -> dict[str, Any]:
+def split(given: Mapping[str, Any]) -> dict[str, Any]:
     """The role of every point: 1 for a share of each class, drawn anew; 0 for the others.
 
     Each class keeps at least one training point.
     """
+    state = read_state(given.get("state"))
     share = read_number("share", given.get("share", 0.25), least=0.0, most=0.9)
     seed = given.get("seed")
     seed = read_count("seed", 0 if seed is None else seed, least=0, most=LIMITS["seed"])
@@ -47,7 +47,7 @@ def split(state: State, given: Mapping[str, Any]) -> dict[str, Any]:
         mine = np.flatnonzero(state.classes == code)
         many = min(round(share * len(mine)), len(mine) - 1)
         roles[rng.choice(mine, many, replace=False)] = 1
-    return {"roles": roles.tolist()}
+    return {"roles": roles}
 
 
 # What the page says about itself: its limits, its algorithms, and every term in plain words.
@@ -65,20 +65,20 @@ class About(NamedTuple):
 ABOUT = {
     "perceptron": About(
         "Perceptron",
-        "One point after another: if it is on the wrong side, w turns towards it.",
-        "Looks at one point after the other and turns the plane towards each that is on the wrong side. "
+        "One point after another: if it is misclassified, w turns towards it.",
+        "Checks one point after another and adds y·x to w for each that is misclassified. "
         "It ends if, and only if, some plane separates the classes.",
         ("intercept", "threshold", "rate", "order", "averaged", "scheme", "epochs", "seed", "updates"),
     ),
     "batch": About(
         "Batch perceptron",
-        "All misclassified points pull at once, down the slope of the risk.",
-        "Gradient descent on the perceptron risk: in each step all misclassified points pull at once.",
+        "A gradient step on the risk: all misclassified points at once.",
+        "Gradient descent on the perceptron risk: each step adds up all misclassified points.",
         ("intercept", "step", "scheme", "epochs", "updates"),
     ),
     "pocket": About(
         "Pocket",
-        "The perceptron that keeps the best weights it has met.",
+        "The perceptron that keeps the best weights of its run.",
         "Runs the perceptron and keeps the weights with the fewest errors in its pocket: for classes "
         "that overlap.",
         ("intercept", "order", "scheme", "epochs", "seed", "polish", "updates"),
@@ -92,9 +92,9 @@ ABOUT = {
     ),
     "soft": About(
         "Soft margin",
-        "The widest street, where trespassing has the price C.",
-        "Allows points into the slab, or onto the wrong side, at the price C each: a wide slab against "
-        "little slack.",
+        "The widest street; points may step into it, at a price of C per unit.",
+        "Allows points inside the slab or on the wrong side, at a price of C per unit of slack: "
+        "a trade-off between a wide slab and little slack.",
         ("intercept", "C", "scheme"),
     ),
 }
@@ -104,29 +104,29 @@ GLOSSARY = {
     "w": "The normal of the plane: it points to the side of the positive class.",
     "b": "The bias: it moves the plane away from the origin.",
     "w-space": "The space of weights. Every training point is a line in it, every plane a point.",
-    "cone": "All weights that have every training point right.",
-    "separable": "Some plane has every point strictly on its side.",
+    "cone": "All weights that classify every training point correctly.",
+    "separable": "Some plane has every point strictly on its correct side.",
     "touching": "No plane separates strictly, but one has no point on its wrong side.",
     "overlapping": "Every plane has a point on its wrong side.",
-    "witness": "A few points of both classes whose weighted means are the same point: no plane can "
-    "have it on both sides.",
+    "witness": "A proof: a weighted average of points of one class equals one of the other class, "
+    "and no plane can have it on both sides.",
     "hull": "The smallest convex shape around all points of a class.",
     "margin": "The distance from the plane to the nearest point.",
     "slab": "The strip between the two edges f(x) = 1 and f(x) = −1; it is 2/‖w‖ wide.",
-    "support vectors": "The points with α > 0: they hold the plane, and the others could be left out.",
-    "alpha": "α, the multiplier of a point: how hard it pushes the plane.",
+    "support vectors": "Points with α > 0 fix the plane; remove any other point and nothing changes.",
+    "alpha": "α, the multiplier of a point: its weight in w = Σ α y x.",
     "xi": "ξ, the slack of a point: how far it is beyond its edge of the slab, in units of f.",
     "C": "The price of slack. Large: few points in the slab; small: a wide slab.",
     "primal": "½‖w‖² + C Σ ξ, which the machine makes as small as possible.",
-    "dual": "A value that no primal value falls below. When both are equal, both are optimal.",
-    "gap": "Primal minus dual: how far the plane can be from the optimum, at most.",
+    "dual": "A lower bound on every primal value. When both are equal, both are optimal.",
+    "gap": "Primal minus dual: it bounds how far the primal value is above its optimum.",
     "KKT": "The conditions of Karush, Kuhn and Tucker: they hold at the optimum and nowhere else.",
     "E_in": "The training error: points with y·f(x) ≤ 0. A point on the plane is an error.",
     "validation": "Points that are not trained on: their errors say how well new points will do.",
     "risk": "R(w), the sum of −y·f(x) over misclassified points: how wrong they are together.",
     "R": "The length of the longest point, padded with a 1 if the bias is learned.",
     "gamma": "γ, the largest margin of the padded points.",
-    "mistake bound": "R²/γ²: the perceptron makes no more mistakes than this, whatever the order.",
+    "mistake bound": "(R/γ)²: R over γ, squared. No order of the points causes more mistakes.",
     "threshold": "δ: a point counts as a mistake while y·f(x) ≤ δ. With 0, only wrong points do.",
     "rate": "η, the length of a step. From a zero start it changes no decision of the perceptron.",
     "order": "Cyclic: again and again in the order of the list. Shuffled: a new order in each epoch. "
@@ -146,15 +146,12 @@ GLOSSARY = {
 
 def hello() -> dict[str, Any]:
     """Version, limits, algorithms and glossary: the page keeps no copy of them."""
-    algorithms = [
-        {"name": name, **ABOUT[name]._asdict(), "options": list(ABOUT[name].options)}
-        for name in ALGORITHMS
-    ]
+    algorithms = [{"name": name, **ABOUT[name]._asdict()} for name in ALGORITHMS]
     return {
         "version": __version__,
-        "limits": dict(LIMITS),
+        "limits": LIMITS,
         "algorithms": algorithms,
-        "glossary": dict(GLOSSARY),
+        "glossary": GLOSSARY,
     }
 
 
@@ -188,7 +185,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     keys, function = ASKS[name]
     check_keys(f"the request {name!r}", request, [*ENVELOPE, *keys])
     try:
-        return function({key: request[key] for key in keys if key in request})
+        return dict(plain(function({key: request[key] for key in keys if key in request})))
     except ArithmeticError as error:  # sizes that leave the range of doubles on the way
         raise InputError(
             "the points must be such that products of them stay within the range of doubles. "
@@ -196,20 +193,17 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         ) from error
 
 
-def _state(given: Given) -> State:
-    return read_state(given.get("state"))
-
-
-def _side(given: Given) -> Side:
-    return read_task(_state(given)).watched
+def _task(given: Given) -> Task:
+    return read_task(read_state(given.get("state")))
 
 
 def _solve(given: Given) -> dict[str, Any]:
-    return solve(_state(given), quick=read_bool("quick", given.get("quick", False)))
+    state = read_state(given.get("state"))
+    return solve(state, quick=read_bool("quick", given.get("quick", False)))
 
 
 def _judge(given: Given) -> dict[str, Any]:
-    task = read_task(_state(given))
+    task = _task(given)
     side = task.watched  # a sentence if there is none
     if given.get("watch") is not None:
         most = len(task.sides) - 1
@@ -221,15 +215,15 @@ ASKS: dict[str, tuple[tuple[str, ...], Callable[[Given], dict[str, Any]]]] = {
     "hello": ((), lambda given: hello()),
     "solve": (("state", "quick"), _solve),
     "judge": (("state", "weights", "watch"), _judge),
-    "risk": (("state", "b", "window", "size"), lambda given: risk_grid(_side(given), given)),
-    "wspace": (("state", "b", "window"), lambda given: cone(_side(given), given)),
-    "section": (("state", "w1", "window"), lambda given: cut_section(_side(given), given)),
-    "weights3d": (("state", "box"), lambda given: weight_space(_side(given), given)),
+    "risk": (("state", "b", "window", "size"), lambda given: risk_grid(_task(given).watched, given)),
+    "wspace": (("state", "b", "window"), lambda given: cone(_task(given).watched, given)),
+    "section": (("state", "w1", "window"), lambda given: cut_section(_task(given).watched, given)),
+    "weights3d": (("state", "box"), lambda given: weight_space(_task(given).watched, given)),
     "presets": ((), lambda given: list_presets()),
     "preset": (("name", "n", "noise", "balance", "margin", "seed"), make_preset),
-    "split": (("state", "share", "seed"), lambda given: split(_state(given), given)),
+    "split": (("state", "share", "seed"), split),
     "table": (("text", "header", "label", "features", "look"), read_table),
-    "script": (("state",), lambda given: write_script(read_task(_state(given)))),
-    "trace": (("state",), lambda given: write_trace(read_task(_state(given)))),
-    "film": (("state", "format"), lambda given: draw(read_task(_state(given)), given)),
+    "script": (("state",), lambda given: write_script(_task(given))),
+    "trace": (("state",), lambda given: write_trace(_task(given))),
+    "film": (("state", "format"), lambda given: draw(_task(given), given)),
 }

@@ -66,8 +66,8 @@ def lab(
             "Run: pip install 'maxmargin[notebook]'; or, outside a notebook: maxmargin lab."
         ) from error
     from maxmargin.laboratory.engine import answer
-    from maxmargin.laboratory.opening import opening
     from maxmargin.laboratory.state import read_state
+    from maxmargin.laboratory.tables import opening
 
     note = ""
     if X is None:

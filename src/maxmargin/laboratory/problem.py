@@ -77,7 +77,6 @@ class Task:
     X: np.ndarray
     y: np.ndarray
     classes: np.ndarray
-    machines: tuple[Machine, ...]
     sides: tuple[Side, ...]
     why: str
 
@@ -100,7 +99,7 @@ def read_task(state: State) -> Task:
     X, y = state.points[rows], state.classes[rows]
     classes = np.unique(y)
     if len(classes) < 2:
-        return Task(state, X, y, classes, (), (), _why(state, classes))
+        return Task(state, X, y, classes, (), _why(state, classes))
     machines = build_machines(
         classes,
         np.searchsorted(classes, y),
@@ -109,7 +108,7 @@ def read_task(state: State) -> Task:
         np.ones(len(classes)),
     )
     sides = tuple(_side(state, machine, classes) for machine in machines)
-    return Task(state, X, y, classes, tuple(machines), sides, "")
+    return Task(state, X, y, classes, sides, "")
 
 
 def _side(state: State, machine: Machine, classes: np.ndarray) -> Side:

@@ -19,8 +19,8 @@ from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC
-from maxmargin.laboratory.messages import in_lab
 from maxmargin.laboratory.problem import Task
+from maxmargin.laboratory.protocol import in_lab
 from maxmargin.laboratory.state import LIMITS
 from maxmargin.laboratory.verdicts import find_verdict
 from maxmargin.stopping import MaxEpochs, MaxUpdates
@@ -33,11 +33,21 @@ KINDS: dict[str, Any] = {
     "hard": HardMarginSVC,
     "soft": SoftMarginSVC,
 }
-# Updates on data that is not separable, for all machines together: some 20 milliseconds of work.
-ENDLESS = {"perceptron": 1_000, "pocket": 700, "batch": 300}
-EXACT = 50  # steps with a line search, which take longer
-LEAST = 10  # updates of one machine among several
-MOVING = 4  # while a point is moved, one part in so many
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """Updates on data that is not separable, for all machines together: some 20 milliseconds of work."""
+
+    perceptron: int = 1_000
+    pocket: int = 700
+    batch: int = 300
+    exact_steps: int = 50  # of the batch perceptron: a line search takes longer
+    per_machine: int = 10  # at least, of one machine among several
+    quick_share: int = 4  # while a point is moved, one part in so many
+
+
+BUDGETS = Budgets()
 
 
 @dataclass(frozen=True)
@@ -69,23 +79,21 @@ def write_recipe(task: Task, *, quick: bool = False) -> Recipe:
         return Recipe(kind, shared)
     if state.algorithm == "soft":
         return Recipe(kind, {"C": o.C, **shared})
-    budget = _updates(task, quick)
-    seeded = {"random_state": o.seed, "record": True}
+    updates = _updates(task, quick)
+    ends: dict[str, Any] = {"stop": MaxUpdates(updates), "max_iter": o.epochs}
+    if state.algorithm == "perceptron":
+        own = {"threshold": o.threshold, "eta0": o.rate, "order": o.order, "average": o.averaged}
+    elif state.algorithm == "batch":
+        own = {"step": o.step}
+    else:
+        own = {"order": o.order, "polish": o.polish and not quick, "max_witnesses": 0}
+        ends = {"max_updates": updates, "stop": MaxEpochs(o.epochs)}
     start: dict[str, Any] = {}
     if state.start is not None:
         start["coef_init"] = [list(state.start[:2])] * len(task.sides)
         if o.intercept:
             start["intercept_init"] = [state.start[2]] * len(task.sides)
-    if state.algorithm == "perceptron":
-        own = {"threshold": o.threshold, "eta0": o.rate, "order": o.order, "average": o.averaged}
-        ends: dict[str, Any] = {"stop": MaxUpdates(budget), "max_iter": o.epochs}
-    elif state.algorithm == "batch":
-        own = {"step": o.step}
-        ends = {"stop": MaxUpdates(budget), "max_iter": o.epochs}
-    else:
-        own = {"order": o.order, "polish": o.polish and not quick, "max_witnesses": 0}
-        ends = {"max_updates": budget, "stop": MaxEpochs(o.epochs)}
-    return Recipe(kind, {**own, **shared, **ends, **seeded}, start)
+    return Recipe(kind, {**own, **shared, **ends, "random_state": o.seed, "record": True}, start)
 
 
 def _updates(task: Task, quick: bool) -> int:
@@ -95,9 +103,11 @@ def _updates(task: Task, quick: bool) -> int:
         return o.updates
     if machines == 1 and find_verdict(task.watched).status == "separable":
         return LIMITS["updates"]
-    exact = task.state.algorithm == "batch" and o.step == "exact"
-    together = EXACT if exact else ENDLESS[task.state.algorithm] // (MOVING if quick else 1)
-    return max(LEAST, math.ceil(together / machines)) if machines > 1 else together
+    if task.state.algorithm == "batch" and o.step == "exact":
+        together = BUDGETS.exact_steps
+    else:
+        together = getattr(BUDGETS, task.state.algorithm) // (BUDGETS.quick_share if quick else 1)
+    return max(BUDGETS.per_machine, math.ceil(together / machines)) if machines > 1 else together
 
 
 def fit(task: Task, *, quick: bool = False) -> Fitted:

@@ -1,7 +1,6 @@
 """The lab's server: the files of the page, and a websocket on which it asks.
 
-Everything the page shows is computed by workers (see ``workers.py``); who may come in is decided in
-``safety.py``.
+Everything the page shows is computed by workers (see ``worker_pool.py``).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import errno
 import hashlib
 import ipaddress
 import json
+import os
 import re
 import secrets
 import socket
@@ -34,7 +34,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from maxmargin.laboratory.messages import MalformedError, channel_of, failed, id_in, parsed, text_of
+from maxmargin.laboratory.protocol import MalformedError, channel_of, failed, id_in, parsed, text_of
 from maxmargin.laboratory.worker import ENGINE
 from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
 
@@ -44,25 +44,26 @@ from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens, so that the link works as soon as it is printed."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except (OSError, UnicodeError) as error:
         raise _refused(f"--host must be an address of this computer. Got {host!r} instead.") from error
-    listener = socket.socket(family, kind, protocol)
+    dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
-        if sys.platform != "win32":  # there it would let two servers share a port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
+        return socket.create_server(address, family=family, backlog=128, dualstack_ipv6=dual)
     except OSError as error:
-        listener.close()
+        text = f"The lab cannot listen on {host}, port {port}: {os.strerror(error.errno or 0)}."
         if error.errno == errno.EADDRINUSE:
-            raise _refused(
-                f"Port {port} of {host} is taken. Choose another with --port; --port 0 finds a free one."
-            ) from error
-        raise _refused(f"The lab cannot listen on {host}, port {port}: {error.strerror}.") from error
-    return listener
+            text = f"Port {port} of {host} is taken."
+            text += " Choose another with --port; --port 0 finds a free one."
+        raise _refused(text) from error
+
+
+def _refused(sentence: str) -> Exception:
+    from maxmargin.core.errors import InputError  # on use: it brings scikit-learn along
+
+    return InputError(sentence)
 
 
 def address_for_link(host: str) -> str:
@@ -75,20 +76,14 @@ def address_for_link(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _refused(sentence: str) -> Exception:
-    from maxmargin.core.errors import InputError  # on use: it brings scikit-learn along
-
-    return InputError(sentence)
-
-
 # Who may talk to the lab, how much and how fast.
 #
 # Another page in the same browser must not reach the lab: by its address (the Origin is checked), nor by
 # a name it owns that it points to 127.0.0.1 (the Host is checked; "DNS rebinding"), nor inside a frame.
 # On a network, a token in the link keeps others out. What the page may load is itself alone.
 
-MESSAGE = 4 * 2**20  # bytes in one message
-CONNECTIONS = 32  # websockets at a time
+MAX_MESSAGE = 4 * 2**20  # bytes in one message
+MAX_CONNECTIONS = 32  # websockets at a time
 RATE, BURST = 1_000, 4_000  # requests a second, and how many at once: dragging stays far below
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 HEADERS = {
@@ -102,10 +97,8 @@ HEADERS = {
 
 def is_loopback(host: str) -> bool:
     """Whether an address is reachable from this computer alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 @dataclass(frozen=True)
@@ -119,14 +112,8 @@ class Guard:
     def knows_host(self, host: str) -> bool:
         """Whether a Host header names this lab (the port is free: it may be forwarded)."""
         name = _name(host)
-        if name is None:
-            return False
-        return name in self.names or (self.any_address and _is_address(name))
-
-    def same_origin(self, origin: str, host: str) -> bool:
-        """Whether a page of this origin is a page of this very lab."""
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+        by_address = self.any_address and name is not None and _address(name) is not None
+        return name in self.names or by_address
 
     def lets_in(self, query: str) -> bool:
         """Whether the address carries the token; compared in constant time."""
@@ -141,7 +128,8 @@ class Guard:
             return 421, "The lab answers under its own address only. Use the link it has printed."
         if origin is None and scope["type"] == "websocket":
             return 403, "A connection must say which page it comes from (Origin)."
-        if origin is not None and not self.same_origin(origin, host):
+        own = f"http://{host}".lower(), f"https://{host}".lower()
+        if origin is not None and origin.lower() not in own:
             return 403, "The lab answers its own page only."
         needs_token = scope["type"] == "websocket" or scope["path"] in ("/", "/index.html")
         if needs_token and not self.lets_in(scope["query_string"].decode("latin-1")):
@@ -218,12 +206,11 @@ def _name(host: str) -> str | None:
         return None
 
 
-def _is_address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _policy(host: str) -> str:
@@ -243,7 +230,7 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
-TOO_LARGE = f"A message must be at most {MESSAGE // 2**20} MiB. Send fewer rows or columns."
+TOO_LARGE = f"A message must be at most {MAX_MESSAGE // 2**20} MiB. Send fewer rows or columns."
 EXPOSED = (
     "Warning: --host {} lets other computers in. Whoever has the link can use this lab, and the "
     "connection is not encrypted. Leave out --host to keep it to this computer."
@@ -261,11 +248,11 @@ class Lab:
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """Workers live as long as the server."""
-        self.pool.open()
+        self.pool.workers.open()
         try:
             yield
         finally:
-            await self.pool.close()
+            await self.pool.workers.close()
 
     async def file(self, request: Request) -> Response:
         """One file of the page. It is asked for anew each time, and sent only if it has changed."""
@@ -284,8 +271,10 @@ class Lab:
 
     async def talk(self, websocket: WebSocket) -> None:
         """One connection, from its first message to its last."""
-        if self.connections >= CONNECTIONS:
-            response = PlainTextResponse(f"At most {CONNECTIONS} pages at a time.\n", status_code=503)
+        if self.connections >= MAX_CONNECTIONS:
+            response = PlainTextResponse(
+                f"At most {MAX_CONNECTIONS} pages at a time.\n", status_code=503
+            )
             return await websocket.send_denial_response(response)
         self.connections += 1
 
@@ -293,7 +282,7 @@ class Lab:
             with suppress(WebSocketDisconnect, RuntimeError):  # it is gone: nobody is left to tell
                 await websocket.send_text(text)
 
-        desk = self.pool.desk(send)
+        connection = self.pool.connect(send)
         throttle = Throttle()
         try:
             await websocket.accept()
@@ -307,11 +296,11 @@ class Lab:
                 opens = request["ask"] == "hello" and self.start is not None
                 finish = self._with_start if opens else None
                 await self.pool.submit(
-                    desk, Job(request["id"], channel_of(request), message["text"], finish)
+                    connection, Job(request["id"], channel_of(request), message["text"], finish)
                 )
         finally:
             self.connections -= 1
-            self.pool.leave(desk)
+            self.pool.leave(connection)
         return None
 
     def _with_start(self, text: str) -> str:
@@ -327,7 +316,7 @@ def _read(message: Message) -> dict[str, Any]:
     text = message.get("text")
     if text is None:
         raise MalformedError("A message must be text, not binary.")
-    if len(text) > MESSAGE or len(text.encode()) > MESSAGE:
+    if len(text) > MAX_MESSAGE or len(text.encode()) > MAX_MESSAGE:
         raise MalformedError(TOO_LARGE, id_in(text))
     return parsed(text)
 
@@ -372,7 +361,7 @@ def serve(
         create_app(guard, start=start, engine=engine, seconds=seconds),
         loop="asyncio",
         ws="websockets-sansio",
-        ws_max_size=4 * MESSAGE,  # up to here a message that is too large still gets a reply
+        ws_max_size=4 * MAX_MESSAGE,  # up to here a message that is too large still gets a reply
         ws_per_message_deflate=False,
         limit_concurrency=256,
         timeout_graceful_shutdown=2,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,11 @@ LIMITS = {
     "message": 4 << 20,
     "seconds": 10,
 }
-LARGEST = 1e30  # of any number in a message: products of some of them stay within the range of doubles
-SMALLEST = 1 / LARGEST  # of coordinates that are not 0, for the same reason
-NAME = 60  # letters of a name
+MAX_NUMBER = (
+    1e30  # of any number in a message: products of some of them stay within the range of doubles
+)
+MIN_COORDINATE = 1 / MAX_NUMBER  # of coordinates that are not 0, for the same reason
+MAX_NAME = 60  # letters of a name
 
 
 # Checks of what a message holds, in one voice: what is allowed, what was given, what to do.
@@ -64,7 +66,7 @@ def check_keys(name: str, value: Any, known: Sequence[str]) -> Mapping[str, Any]
     return value
 
 
-def read_number(name: str, value: Any, *, least: float = -LARGEST, most: float = LARGEST) -> float:
+def read_number(name: str, value: Any, *, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
     """Return a number, neither infinite nor nan, within bounds that are part of the range."""
     allowed = f"a number from {least:g} to {most:g}"
     if type(value) not in (int, float):
@@ -101,12 +103,10 @@ def read_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def check_list(name: str, value: Any, allowed: str, least: int, most: int) -> Sequence[Any]:
     """Return a list of ``least`` to ``most`` entries."""
-    if not isinstance(value, list | tuple) or not least <= len(value) <= most:
-        given = value
-        if isinstance(value, list | tuple):
-            given = f"a list of {len(value)}"
-            raise InputError(f"{name} must be {allowed}. Got {given} instead.")
-        raise complain(name, allowed, given)
+    if not isinstance(value, list | tuple):
+        raise complain(name, allowed, value)
+    if not least <= len(value) <= most:
+        raise InputError(f"{name} must be {allowed}. Got a list of {len(value)} instead.")
     return value
 
 
@@ -140,7 +140,7 @@ def check_window(name: str, value: Any, pairs: int) -> list[float]:
 
 ORDERS = ("cyclic", "shuffled", "random")
 SCHEMES = ("ovr", "ovo")
-STEPS = 1e-9, 1e9  # sizes of steps and prices of slack
+STEP_RANGE = 1e-9, 1e9  # sizes of steps and prices of slack
 
 
 @dataclass(frozen=True)
@@ -165,41 +165,45 @@ class Options:
     updates: int | None = None
 
 
+def _read_step(name: str, value: Any) -> float | str:
+    least, most = STEP_RANGE
+    if not isinstance(value, str):
+        return read_number(name, value, least=least, most=most)
+    if value != "exact":
+        raise complain(name, f"'exact' or a number from {least:g} to {most:g}", value)
+    return value
+
+
+def _read_updates(name: str, value: Any) -> int | None:
+    return None if value is None else read_count(name, value, least=1, most=LIMITS["updates"])
+
+
+_read_size = partial(read_number, least=STEP_RANGE[0], most=STEP_RANGE[1])
+READ_OPTION: dict[str, Callable[[str, Any], Any]] = {
+    "step": _read_step,
+    "updates": _read_updates,
+    "intercept": read_bool,
+    "threshold": partial(read_number, least=0.0, most=MAX_NUMBER),
+    "rate": _read_size,
+    "order": partial(read_choice, choices=ORDERS),
+    "averaged": read_bool,
+    "C": _read_size,
+    "scheme": partial(read_choice, choices=SCHEMES),
+    "epochs": partial(read_count, least=1, most=LIMITS["epochs"]),
+    "seed": partial(read_count, least=0, most=LIMITS["seed"]),
+    "polish": read_bool,
+}
+
+
 def read_options(value: Any) -> Options:
     """Check options and fill in what they leave out."""
     given = check_keys("state.options", value, list(Options.__dataclass_fields__))
-    usual = Options()
-
-    def get(key: str) -> Any:
-        return given.get(key, getattr(usual, key))
-
-    least, most = STEPS
-    step, updates = get("step"), get("updates")
-    if isinstance(step, str):
-        if step != "exact":
-            raise complain("options.step", f"'exact' or a number from {least:g} to {most:g}", step)
-    else:
-        step = read_number("options.step", step, least=least, most=most)
-    if updates is not None:
-        updates = read_count("options.updates", updates, least=1, most=LIMITS["updates"])
-    return Options(
-        intercept=read_bool("options.intercept", get("intercept")),
-        threshold=read_number("options.threshold", get("threshold"), least=0.0, most=LARGEST),
-        rate=read_number("options.rate", get("rate"), least=least, most=most),
-        order=read_choice("options.order", get("order"), ORDERS),
-        averaged=read_bool("options.averaged", get("averaged")),
-        step=step,
-        C=read_number("options.C", get("C"), least=least, most=most),
-        scheme=read_choice("options.scheme", get("scheme"), SCHEMES),
-        epochs=read_count("options.epochs", get("epochs"), least=1, most=LIMITS["epochs"]),
-        seed=read_count("options.seed", get("seed"), least=0, most=LIMITS["seed"]),
-        polish=read_bool("options.polish", get("polish")),
-        updates=updates,
-    )
+    read = {key: read(f"options.{key}", given[key]) for key, read in READ_OPTION.items() if key in given}
+    return Options(**read)
 
 
 ALGORITHMS = ("perceptron", "batch", "pocket", "hard", "soft")
-KEYS = (
+STATE_KEYS = (
     *("v", "points", "labels", "names", "algorithm", "options"),
     *("start", "past", "watch", "hand", "time", "view"),
 )
@@ -235,13 +239,13 @@ class State:
 
 def read_state(value: Any) -> State:
     """Check a state and fill in what it leaves out."""
-    given = check_keys("state", value, KEYS)
+    given = check_keys("state", value, STATE_KEYS)
     if given.get("v", 1) != 1 or type(given.get("v", 1)) is not int:
         raise complain("state.v", "1, the version of this laboratory", given["v"])
     labels = _read_labels(given.get("labels", LABELS))
     points, classes, held_out = _read_points(given.get("points", ()), len(labels))
     names = check_list("state.names", given.get("names", NAMES), "a list of two names", 2, 2)
-    first, second = (check_text(f"state.names[{k}]", name, NAME) for k, name in enumerate(names))
+    first, second = (check_text(f"state.names[{k}]", name, MAX_NAME) for k, name in enumerate(names))
     watch = given.get("watch", 0)
     return State(
         points=points,
@@ -260,7 +264,7 @@ def read_state(value: Any) -> State:
 def _read_labels(value: Any) -> tuple[str, ...]:
     most = LIMITS["classes"]
     given = check_list("state.labels", value, f"a list of 2 to {most} different names", 2, most)
-    labels = tuple(check_text(f"state.labels[{k}]", label, NAME) for k, label in enumerate(given))
+    labels = tuple(check_text(f"state.labels[{k}]", label, MAX_NAME) for k, label in enumerate(given))
     if len(set(labels)) < len(labels):
         raise complain("state.labels", f"a list of 2 to {most} different names", list(labels))
     return labels
@@ -279,7 +283,7 @@ def _read_points(value: Any, classes: int) -> tuple[np.ndarray, np.ndarray, np.n
         x, y, code, role = check_list(where, point, form, 4, 4)
         X[i] = _coordinate(f"{where}[0]", x), _coordinate(f"{where}[1]", y)
         if type(code) is not int or not 0 <= code < classes:
-            codes[i] = read_count(f"{where}[2], the class,", code, least=0, most=classes - 1)
+            read_count(f"{where}[2], the class,", code, least=0, most=classes - 1)
         codes[i] = code
         if type(role) is not int or role not in (0, 1):
             raise complain(f"{where}[3], the role,", "0 (training) or 1 (validation)", role)
@@ -289,8 +293,8 @@ def _read_points(value: Any, classes: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 def _coordinate(name: str, value: Any) -> float:
     number = value if type(value) is float else read_number(name, value)
-    if number != 0.0 and not SMALLEST <= abs(number) <= LARGEST:  # nan included
-        raise complain(name, f"0, or a number from {SMALLEST:g} to {LARGEST:g} in size", value)
+    if number != 0.0 and not MIN_COORDINATE <= abs(number) <= MAX_NUMBER:  # nan included
+        raise complain(name, f"0, or a number from {MIN_COORDINATE:g} to {MAX_NUMBER:g} in size", value)
     return number + 0.0  # −0.0 is 0.0
 
 

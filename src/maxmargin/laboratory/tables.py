@@ -1,6 +1,7 @@
-"""A table of text as points: which columns there are, two of them, and a label.
+"""Data as points of the page: text that was pasted or dropped, or rows and labels from Python.
 
-Of large tables a sample of rows is taken, the same every time.
+Two features are shown as they are; more, or all of them, are projected. Of large tables a sample of rows
+is taken, the same every time.
 """
 
 from __future__ import annotations
@@ -16,21 +17,161 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.state import (
-    LARGEST,
     LIMITS,
-    NAME,
-    SMALLEST,
+    MAX_NAME,
+    MAX_NUMBER,
+    MIN_COORDINATE,
     check_text,
     complain,
     read_bool,
     shown,
 )
 from maxmargin.plots.data import choose_view
+from maxmargin.rows.sparse import check_structure
+
+PROJECTION = "projection"
+
+
+def read_table(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Points, labels and names from text; the columns, so that others can be chosen."""
+    text = check_text("text", given.get("text"), LIMITS["message"])
+    header = given.get("header")
+    if header is not None:
+        read_bool("header", header)
+    columns = read_columns(text, header)
+    described = [{"name": c.name, "numeric": c.numeric} for c in columns]
+    if read_bool("look", given.get("look", False)):  # only what there is to choose from
+        return {"columns": described, "label": len(columns) - 1, "note": ""}
+    label = choose_label(columns, given.get("label"))
+    texts = [canonical(text) for text in columns[label].texts]
+    classes = _in_order(list(dict.fromkeys(texts)))
+    codes = np.array([classes.index(text) for text in texts])
+    chosen, projected = choose_features(columns, label, given.get("features"))
+    rows = np.column_stack([columns[k].values() for k in chosen])
+    state, note = _state(rows, codes, classes, [columns[k].name for k in chosen], projected)
+    return {
+        "columns": described,
+        "label": label,
+        "features": PROJECTION if projected else chosen,
+        **state,
+        "rows": len(rows),
+        "note": note,
+    }
+
+
+def opening(
+    X: Any,
+    y: Any,
+    names: Sequence[Any] | None = None,
+    features: Sequence[Any] | None = None,
+    *,
+    sample: bool = False,
+) -> tuple[dict[str, Any], str]:
+    """Return the state to open with, and a note on how it came about.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, d)
+    y : array of shape (n,)
+        At most five classes.
+    names : sequence of d names, optional
+        Otherwise the columns of a data frame, or x₁, x₂, ….
+    features : two names or places, optional
+        The features to show; otherwise more than two are projected.
+    sample : bool
+        Whether to sample from more rows than the page takes, rather than refuse them.
+    """
+    if names is None:
+        names = getattr(X, "columns", None)
+    rows = _as_table(X)
+    n, d = rows.shape
+    codes, labels = _as_classes(y, n)
+    names = [f"x{_subscript(k + 1)}" for k in range(d)] if names is None else [str(f) for f in names]
+    if len(names) != d:
+        raise InputError(f"names must be {d}, one for each feature. Got {len(names)} instead.")
+    most = LIMITS["points"]
+    if n > most and not sample:
+        raise InputError(
+            f"X must have at most {most:,} rows: more cannot be told apart on the page. Got {n:,} "
+            f"instead. Draw some: rows = np.random.default_rng(0).choice({n}, {most}, replace=False)."
+        )
+    if features is not None:
+        places = _places(features, names)
+        rows, names = rows[:, places], [names[k] for k in places]
+    state, note = _state(rows, codes, labels, names, rows.shape[1] > 2)
+    return {"v": 1, **state}, note
+
+
+# Rows as points of the page: no more than it takes, in two coordinates.
+#
+# More than two features are shown along w of a soft margin, and across it; one alone, on a line.
+
+
+def _state(
+    rows: np.ndarray, codes: np.ndarray, labels: list[str], names: list[str], projected: bool
+) -> tuple[dict[str, Any], str]:
+    """Points, labels and names, and a note on how they came about."""
+    kept, sampled = _sample(codes)
+    rows, codes, shown = rows[kept], codes[kept], ""
+    if projected:
+        rows, names, shown = _project(rows, codes, names)
+    elif len(names) == 1:
+        rows, names = np.column_stack([rows, np.zeros(len(rows))]), [*names, "(nothing)"]
+        shown = "There is one feature: the second coordinate is 0."
+    points = [[a, b, code, 0] for (a, b), code in zip(rows.tolist(), codes.tolist(), strict=True)]
+    state = {"points": points, "labels": _short(labels), "names": [name[:MAX_NAME] for name in names]}
+    return state, f"{sampled} {shown}".strip()
+
+
+def _sample(codes: np.ndarray) -> tuple[np.ndarray, str]:
+    """All rows, or as many as the page takes, every class among them; the same ones every time."""
+    n, most = len(codes), LIMITS["points"]
+    if n <= most:
+        return np.arange(n), ""
+    firsts = np.unique(codes, return_index=True)[1]
+    others = np.setdiff1d(np.arange(n), firsts)
+    drawn = np.random.default_rng(0).choice(others, most - len(firsts), replace=False)
+    note = f"Of {n:,} rows, {most:,} were drawn at random: as many as the page takes."
+    return np.sort(np.append(firsts, drawn)), note
+
+
+def _project(
+    X: np.ndarray, codes: np.ndarray, names: Sequence[str]
+) -> tuple[np.ndarray, list[str], str]:
+    """Points along w and along the largest other direction, their names, and a note.
+
+    w is that of a soft margin with C = 1 on features of mean 0 and spread 1 each: of the first class
+    against the others, if there are several. The lengths shown are those of the scaled features.
+    """
+    spread = X.std(axis=0)
+    scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SoftMarginSVC(C=1.0).fit(scaled, codes)
+    view = choose_view(scaled, model.coef_[0], "projection", None, list(names))
+    flat = np.round(view.flat(scaled), 9) + 0.0
+    note = (
+        f"{len(names)} features, each scaled to mean 0 and spread 1, are shown along the normal w of a "
+        "soft margin (C = 1) and along the largest other direction."
+    )
+    return flat, list(view.names), note
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names of a length that fits the page, still different."""
+    short = [
+        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 4]}… {k}" for k, name in enumerate(names)
+    ]
+    if len(set(short)) == len(short) and "" not in short:
+        return short
+    return [f"class {k + 1}" for k in range(len(names))]
+
 
 # Text, pasted or dropped, as columns; a refusal names the line.
 #
@@ -62,11 +203,11 @@ class Column:
         """The numbers; an error names the line of the first text that is none."""
         numbers = [_number(text) for text in self.texts]
         for text, number, line in zip(self.texts, numbers, self.lines, strict=True):
-            if number is None or (number != 0 and not SMALLEST <= abs(number) <= LARGEST):
+            if number is None or (number != 0 and not MIN_COORDINATE <= abs(number) <= MAX_NUMBER):
                 given = "an empty field" if not text else repr(text[:40])
                 raise InputError(
-                    f"line {line}: {self.name} must be 0, or a number from {SMALLEST:g} to "
-                    f"{LARGEST:g} in size. Got {given} instead. Correct the line or leave it out, or "
+                    f"line {line}: {self.name} must be 0, or a number from {MIN_COORDINATE:g} to "
+                    f"{MAX_NUMBER:g} in size. Got {given} instead. Correct the line or leave it out, or "
                     "choose another column."
                 )
         return np.array(numbers, dtype=np.float64) + 0.0
@@ -91,8 +232,7 @@ def read_columns(text: str, header: bool | None) -> list[Column]:
             "a table must have at least two columns, features and a label, separated by commas, "
             "semicolons or tabs. Got one."
         )
-    first = [field.strip() for field in lines[0][1]]
-    below = lines[1][1] if len(lines) > 1 else []
+    first, below = lines[0][1], lines[1][1] if len(lines) > 1 else []
     if header is None:
         header = _is_header(first, below)
     body = lines[1:] if header else lines
@@ -103,38 +243,33 @@ def read_columns(text: str, header: bool | None) -> list[Column]:
             f"a table must have at most {LIMITS['table_rows']:,} rows. Got {len(body):,}. "
             "Paste a part of it."
         )
-    names = [name or f"column {k + 1}" for k, name in enumerate(first)]
-    if not header:
-        names = [f"column {k + 1}" for k in range(wide)]
+    names = [(header and name) or f"column {k + 1}" for k, name in enumerate(first)]
     numbers = [number for number, _ in body]
     return [
-        Column(names[k][: 4 * NAME], [fields[k].strip() for _, fields in body], numbers)
-        for k in range(wide)
+        Column(name[: 4 * MAX_NAME], [fields[k] for _, fields in body], numbers)
+        for k, name in enumerate(names)
     ]
 
 
 def _lines(text: str) -> list[tuple[int, list[str]]]:
-    """The lines that are not blank, with their numbers."""
+    """The lines that are not blank, with their numbers; spaces around fields are left out."""
     first = next((line for line in text.splitlines() if line.strip()), "")
-    counts = {separator: first.count(separator) for separator in SEPARATORS}
-    best = max(SEPARATORS, key=lambda s: counts[s])
+    best = max(SEPARATORS, key=first.count)
     reader = csv.reader(StringIO(text, newline=""), delimiter=best, strict=True)
     try:
-        found = [(reader.line_num, fields) for fields in reader if any(f.strip() for f in fields)]
+        stripped = ((reader.line_num, [field.strip() for field in fields]) for fields in reader)
+        return [(number, fields) for number, fields in stripped if any(fields)]
     except csv.Error as error:
         raise InputError(f"line {reader.line_num}: {error}. Correct the line.") from error
-    return found
 
 
 def _is_header(first: Sequence[str], below: Sequence[str]) -> bool:
     """Whether the first line holds names: a column has a number below something that is none."""
     numbers = [_number(text) is not None for text in first]
     if not any(numbers):
-        return not below or any(_number(text.strip()) is not None for text in below)
+        return not below or any(_number(text) is not None for text in below)
     pairs = zip(numbers, below, strict=False)
-    return not all(numbers) and any(
-        not here and _number(text.strip()) is not None for here, text in pairs
-    )
+    return not all(numbers) and any(not here and _number(text) is not None for here, text in pairs)
 
 
 def _number(text: str) -> float | None:
@@ -146,30 +281,27 @@ def _number(text: str) -> float | None:
 
 # Which columns of a table are the label and the features.
 
-PROJECTION = "projection"
-
 
 def choose_label(columns: Sequence[Column], wanted: Any) -> int:
     """The column of the label: as wanted, or the last of few words, or one of few numbers at an end."""
     if wanted is not None:
         place = find_column("label", columns, wanted)
-        _check_label(columns[place])
-        return place
-    fitting = [k for k, column in enumerate(columns) if _can_be_label(column)]
-    words = [k for k in fitting if not columns[k].numeric]
-    others = [k for k, column in enumerate(columns) if not column.numeric]
-    ends = [k for k in (len(columns) - 1, 0) if k in fitting]
-    place = words[-1] if words else others[-1] if others else ends[0] if ends else len(columns) - 1
+    else:
+        last = len(columns) - 1
+        texts = [k for k, column in enumerate(columns) if not column.numeric]
+        few_words = [k for k in texts if _can_be_label(columns[k])]
+        ends = [k for k in (0, last) if _can_be_label(columns[k])]
+        place = [last, *ends, *texts, *few_words][-1]
     _check_label(columns[place])
     return place
 
 
-def in_order(label: Column) -> list[str]:
+def _in_order(classes: list[str]) -> list[str]:
     """The classes, sorted as numbers if they are, else as text: of two, the last is the positive one."""
     try:
-        return sorted(label.distinct, key=lambda text: (float(text.replace("−", "-")), text))
+        return sorted(classes, key=lambda text: (float(text.replace("−", "-")), text))
     except ValueError:
-        return sorted(label.distinct)
+        return sorted(classes)
 
 
 def choose_features(columns: Sequence[Column], label: int, wanted: Any) -> tuple[list[int], bool]:
@@ -200,9 +332,8 @@ def find_column(name: str, columns: Sequence[Column], wanted: Any) -> int:
         return wanted
     if isinstance(wanted, str) and wanted in names:
         return names.index(wanted)
-    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     raise InputError(
-        f"{name} must name a column: {some}, or a number from 0 to {len(names) - 1}. "
+        f"{name} must name a column: {_listed(names)}, or a number from 0 to {len(names) - 1}. "
         f"Got {shown(wanted)} instead."
     )
 
@@ -227,84 +358,77 @@ def _check_label(column: Column) -> None:
         )
 
 
-# Rows as points of the page: no more than it takes, in two coordinates.
-#
-# More than two features are shown along w of a soft margin, and across it; one alone, on a line.
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
 
-def draw_rows(codes: np.ndarray) -> tuple[np.ndarray, str]:
-    """All rows, or as many as the page takes, every class among them; the same ones every time."""
-    n, most = len(codes), LIMITS["points"]
-    if n <= most:
-        return np.arange(n), ""
-    firsts = np.unique(codes, return_index=True)[1]
-    others = np.setdiff1d(np.arange(n), firsts)
-    drawn = np.random.default_rng(0).choice(others, most - len(firsts), replace=False)
-    note = f"Of {n:,} rows, {most:,} were drawn at random: as many as the page takes."
-    return np.sort(np.append(firsts, drawn)), note
+# Rows and labels that come from Python.
 
 
-def pad(X: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:
-    """One feature and a second that is 0, their names, and a note."""
-    flat = np.column_stack([X, np.zeros(len(X))])
-    return flat, [*names, "(nothing)"], "There is one feature: the second coordinate is 0."
+def _as_table(X: Any) -> np.ndarray:
+    most = LIMITS["table_columns"]
+    try:
+        shape = np.shape(X)
+        if len(shape) != 2 or shape[0] < 1 or not 1 <= shape[1] <= most:
+            raise InputError(
+                f"X must be a table of rows and 1 to {most} features. Got the shape {shape} instead. "
+                "Choose some of its columns, or X.reshape(-1, 1) for one feature."
+            )
+        check_structure(X)
+        rows = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"X must be a table of numbers. Got something else instead: {error}."
+        ) from error
+    bad = np.argwhere(~(np.abs(rows) <= MAX_NUMBER))
+    if len(bad):
+        row, column = bad[0].tolist()
+        raise InputError(
+            f"X must hold numbers up to {MAX_NUMBER:g} in size. Got {rows[row, column]} in row {row}, "
+            f"column {column} instead. Leave the row out, or fill it in."
+        )
+    return rows + 0.0
 
 
-def project(X: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str], str]:
-    """Points along w and along the largest other direction, their names, and a note.
-
-    w is that of a soft margin with C = 1 on features of mean 0 and spread 1 each: of the first class
-    against the others, if there are several. The lengths shown are those of the scaled features.
-    """
-    spread = X.std(axis=0)
-    scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = SoftMarginSVC(C=1.0).fit(scaled, codes)
-    view = choose_view(scaled, model.coef_[0], "projection", None, list(names))
-    flat = np.round(view.flat(scaled), 9) + 0.0
-    note = (
-        f"{len(names)} features, each scaled to mean 0 and spread 1, are shown along the normal w of a "
-        "soft margin (C = 1) and along the largest other direction."
-    )
-    return flat, list(view.names), note
+def _as_classes(y: Any, n: int) -> tuple[np.ndarray, list[str]]:
+    """The class of every row by number, and the names of the classes: sorted, the last is positive."""
+    given = np.asarray(y)
+    if given.shape != (n,):
+        raise InputError(f"y must hold one label for each of the {n} rows. Got the shape {given.shape}.")
+    try:
+        classes, codes = np.unique(given, return_inverse=True)
+    except TypeError as error:
+        raise InputError("y must be labels of one kind, numbers or texts. Got a mixture.") from error
+    if not 2 <= len(classes) <= LIMITS["classes"]:
+        raise InputError(
+            f"y must have 2 to {LIMITS['classes']} classes. Got {len(classes)} instead. "
+            "Keep the rows of some classes, or tell one class from all others: y == label."
+        )
+    return codes, [canonical(str(label)) for label in classes.tolist()]
 
 
-def read_table(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Points, labels and names from text; the columns, so that others can be chosen."""
-    text = check_text("text", given.get("text"), LIMITS["message"])
-    header = given.get("header")
-    if header is not None:
-        read_bool("header", header)
-    columns = read_columns(text, header)
-    described = [{"name": c.name, "numeric": c.numeric} for c in columns]
-    if read_bool("look", given.get("look", False)):  # only what there is to choose from
-        return {"columns": described, "label": len(columns) - 1, "note": ""}
-    label = choose_label(columns, given.get("label"))
-    named = Column("", [canonical(text) for text in columns[label].texts], columns[label].lines)
-    classes = in_order(named)
-    codes = np.array([classes.index(text) for text in named.texts])
-    kept, sampled = draw_rows(codes)
-    chosen, projected = choose_features(columns, label, given.get("features"))
-    table = np.column_stack([columns[k].values() for k in chosen])[kept]
-    codes, names, shown = codes[kept], [columns[k].name for k in chosen], ""
-    if projected:
-        table, names, shown = project(table, codes, names)
-    elif len(names) == 1:
-        table, names, shown = pad(table, names)
-    return {
-        "columns": described,
-        "label": label,
-        "features": "projection" if projected else chosen,
-        "points": [[x, y, code, 0] for (x, y), code in zip(table.tolist(), codes.tolist(), strict=True)],
-        "labels": _short(classes),
-        "names": [name[:NAME] for name in names],
-        "rows": len(columns[0].texts),
-        "note": f"{sampled} {shown}".strip(),
-    }
+def _places(features: Sequence[Any], names: Sequence[str]) -> list[int]:
+    """Where two features are that are given by their names or places."""
+    allowed = f"features must be two of {_listed(names)}, or numbers from 0 to {len(names) - 1}."
+    if isinstance(features, str) or len(features) != 2:
+        raise InputError(f"{allowed} Got {features!r} instead.")
+    places = []
+    for feature in features:
+        text = str(feature)
+        place = names.index(text) if text in names else int(text) if _is_place(text) else len(names)
+        if not 0 <= place < len(names):
+            raise InputError(f"{allowed} Got {feature!r} instead.")
+        places.append(place)
+    if places[0] == places[1]:
+        raise InputError(f"{allowed} Got {features[0]!r} twice instead.")
+    return places
 
 
-def _short(names: Sequence[str]) -> list[str]:
-    """Names of a length that fits the page, still different."""
-    short = [name if len(name) <= NAME else f"{name[: NAME - 4]}… {k}" for k, name in enumerate(names)]
-    return short if len(set(short)) == len(short) else [f"class {k + 1}" for k in range(len(names))]
+def _is_place(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _subscript(number: int) -> str:
+    return "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(number))

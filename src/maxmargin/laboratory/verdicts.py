@@ -1,13 +1,13 @@
 """Whether a plane separates the two sides of a machine: proven, with its drawing.
 
 Verdict, widest plane and mistake bound depend on the points alone, so those of the last few sets of
-points are kept: moving a slider of the algorithm does not ask for them again.
+points are kept: moving a slider of the algorithm does not compute them again.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -19,11 +19,10 @@ from maxmargin.core.errors import MaxMarginError
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
 from maxmargin.estimators.separability import separability
-from maxmargin.laboratory.messages import finite, quantity
 from maxmargin.laboratory.problem import Side
 from maxmargin.plots.separation import hull
 
-KEPT = 32  # sets of points
+CACHED_VERDICTS = 32  # sets of points
 T = TypeVar("T")
 
 
@@ -41,24 +40,24 @@ class Analysis:
         """separable, touching or overlapping."""
         return self.verdict.kind
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the points and sides that the proof is about."""
-        assert self.verdict.proof is not None  # the time was not limited
-        return str(self.verdict.proof.to_dict()["data"])
-
     @cached_property
     def widest(self) -> HardMarginSVC | None:
         """The plane of largest margin, if the sides are separable."""
         model = HardMarginSVC(fit_intercept=self.intercept)
-        return self._try(lambda: model.fit(self.X, self.y))
+        return self._if_separable(lambda: model.fit(self.X, self.y))
+
+    @property
+    def widest_weights(self) -> list[float] | None:
+        """(w₁, w₂, b) of the plane of largest margin, if there is one."""
+        model = self.widest
+        return None if model is None else _finite([*model.coef_[0], model.intercept_[0]])
 
     @cached_property
     def bound(self) -> MistakeBound | None:
         """The bound on the perceptron's mistakes, if the sides are separable."""
-        return self._try(lambda: mistake_bound(self.X, self.y, fit_intercept=self.intercept))
+        return self._if_separable(lambda: mistake_bound(self.X, self.y, fit_intercept=self.intercept))
 
-    def _try(self, find: Callable[[], T]) -> T | None:
+    def _if_separable(self, find: Callable[[], T]) -> T | None:
         if not self.verdict.separable:
             return None
         with warnings.catch_warnings():
@@ -74,7 +73,7 @@ def find_verdict(side: Side) -> Analysis:
     return _analyse(side.X.tobytes(), side.y.tobytes(), side.state.options.intercept)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_VERDICTS)
 def _analyse(points: bytes, sides: bytes, intercept: bool) -> Analysis:
     # Copies: kernels are compiled for arrays that can be written to.
     X = np.frombuffer(points).reshape(-1, 2).copy()
@@ -84,25 +83,32 @@ def _analyse(points: bytes, sides: bytes, intercept: bool) -> Analysis:
     return Analysis(X, y, intercept, verdict)
 
 
-def tell_verdict(side: Side) -> dict[str, Any]:
+def _finite(values: Sequence[float]) -> list[float] | None:
+    """A list of floats, or None if one is not finite."""
+    numbers = [float(v) for v in values]
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def describe_verdict(side: Side) -> dict[str, Any]:
     """The verdict as the page draws it; rows are those of the state."""
     found = find_verdict(side)
     verdict, rows = found.verdict, side.rows
+    assert verdict.proof is not None  # the time was not limited
     plane, margin, nearest = None, None, None
     if verdict.w is not None and verdict.b is not None:
-        plane = finite([*verdict.w.tolist(), verdict.b])
+        plane = _finite([*verdict.w, verdict.b])
     if found.status == "touching":
-        margin, nearest = 0.0, rows[verdict.on_plane].tolist()
+        margin, nearest = 0.0, rows[verdict.on_plane]
     if found.widest is not None:
-        plane = finite([*found.widest.coef_[0].tolist(), float(found.widest.intercept_[0])])
-        margin, nearest = quantity(found.widest.margin_), rows[found.widest.support_].tolist()
+        plane, nearest = found.widest_weights, rows[found.widest.support_]
+        margin = found.widest.margin_ if np.isfinite(found.widest.margin_) else None
     witness = None
     if verdict.witness is not None:
         w = verdict.witness
         witness = {
-            "positive": _shares(rows[w.positive], w.positive_weights),
-            "negative": _shares(rows[w.negative], w.negative_weights),
-            "point": finite(w.point.tolist()),
+            "positive": list(zip(rows[w.positive], map(float, w.positive_weights), strict=True)),
+            "negative": list(zip(rows[w.negative], map(float, w.negative_weights), strict=True)),
+            "point": _finite(w.point.tolist()),
             "means": w.means,
         }
     signs = side.signs[rows]
@@ -110,7 +116,7 @@ def tell_verdict(side: Side) -> dict[str, Any]:
         "status": found.status,
         "sentence": _sentence(side, found, margin),
         "proven": True,
-        "fingerprint": found.fingerprint,
+        "fingerprint": str(verdict.proof.to_dict()["data"]),
         "plane": plane,
         "margin": margin,
         "nearest": nearest,
@@ -119,19 +125,19 @@ def tell_verdict(side: Side) -> dict[str, Any]:
     }
 
 
-def tell_bound(side: Side) -> dict[str, Any] | None:
+def describe_bound(side: Side) -> dict[str, Any] | None:
     """R, γ and R²/γ² of a machine; None where no plane separates it."""
     bound = find_verdict(side).bound
-    if bound is None or not bound.gamma > 0 or finite([bound.R, bound.gamma, bound.bound]) is None:
+    if bound is None or not bound.gamma > 0 or _finite([bound.R, bound.gamma, bound.bound]) is None:
         return None
     o, start = side.state.options, side.state.start
-    safe = side.state.algorithm == "perceptron" and o.threshold > 0
+    thresholded = side.state.algorithm == "perceptron" and o.threshold > 0
     started = start is not None and any(start)
     return {
         "R": bound.R,
         "gamma": bound.gamma,
         "bound": bound.bound,
-        "holds": not (safe or started),  # the theorem is about threshold 0 and a start at zero
+        "holds": not (thresholded or started),  # the theorem is about threshold 0 and a start at zero
     }
 
 
@@ -156,14 +162,9 @@ def _sentence(side: Side, found: Analysis, margin: float | None) -> str:
     return f"No {plane} separates {up} from {down}: {because}."
 
 
-def _shares(rows: np.ndarray, weights: np.ndarray) -> list[list[float]]:
-    return [[int(row), float(weight)] for row, weight in zip(rows, weights, strict=True)]
-
-
 def _corners(side: Side, mine: np.ndarray) -> list[int]:
     """The rows at the corners of the hull of one side, in order around it."""
-    X, rows = side.X[mine], side.rows[mine].tolist()
-    first: dict[tuple[float, float], int] = {}
-    for row, (x, y) in zip(rows, X.tolist(), strict=True):
-        first.setdefault((x, y), row)
-    return [first[x, y] for x, y in hull(X).tolist()]
+    X, rows = side.X[mine].tolist(), side.rows[mine].tolist()
+    # Of equal points the first: a later entry of a dict replaces an earlier one.
+    first = {(x, y): row for row, (x, y) in zip(reversed(rows), reversed(X), strict=True)}
+    return [first[x, y] for x, y in hull(side.X[mine]).tolist()]

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import traitlets
 
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.messages import (
+from maxmargin.laboratory.protocol import (
     Answer,
     MalformedError,
     channel_of,
@@ -68,20 +69,18 @@ def imports(text: str) -> list[str]:
 
 def _in_order(entry: str, folder: Path) -> list[str]:
     """The entry and all it needs, each after those it imports."""
-    done: list[str] = []
-
-    def visit(name: str, above: tuple[str, ...]) -> None:
-        if name in above:
-            raise ValueError(
-                f"modules must not import each other in a ring: {' → '.join((*above, name))}"
-            )
-        if name not in done:
-            for other in imports((folder / name).read_text("utf-8")):
-                visit(other, (*above, name))
-            done.append(name)
-
-    visit(entry, ())
-    return done
+    needs: dict[str, list[str]] = {}
+    found = [entry]
+    while found:
+        name = found.pop()
+        if name not in needs:
+            needs[name] = imports((folder / name).read_text("utf-8"))
+            found += needs[name]
+    try:
+        return list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        ring = " → ".join(error.args[1])
+        raise ValueError(f"modules must not import each other in a ring: {ring}") from error
 
 
 def _marked(path: Path) -> str:

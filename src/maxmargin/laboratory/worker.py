@@ -18,16 +18,16 @@ from contextlib import suppress
 from importlib import import_module
 from typing import BinaryIO
 
-from maxmargin.laboratory.messages import Answer, respond, text_of
+from maxmargin.laboratory.protocol import Answer, respond, text_of
 
 ENGINE = "maxmargin.laboratory.engine"
-HEAD = struct.Struct(">I")
-POINTS = [[0.0, 0.0, 0, 0], [1.0, 0.0, 0, 0], [0.0, 2.0, 1, 0], [1.0, 2.0, 1, 0], [0.5, 2.5, 1, 1]]
+FRAME_HEAD = struct.Struct(">I")
+EXAMPLE = [[0.0, 0.0, 0, 0], [1.0, 0.0, 0, 0], [0.0, 2.0, 1, 0], [1.0, 2.0, 1, 0], [0.5, 2.5, 1, 1]]
 
 
 def frame(text: bytes) -> bytes:
     """A text with its length before it."""
-    return HEAD.pack(len(text)) + text
+    return FRAME_HEAD.pack(len(text)) + text
 
 
 def main(engine: str = ENGINE) -> None:
@@ -56,15 +56,15 @@ def _send(replies: BinaryIO, text: bytes) -> None:
 
 def _read(pipe: BinaryIO, requests: queue.SimpleQueue[bytes]) -> None:
     """Pass frames on; at the end of the input end the process, whatever it is doing."""
-    while head := pipe.read(HEAD.size):
-        requests.put(pipe.read(HEAD.unpack(head)[0]))
+    while head := pipe.read(FRAME_HEAD.size):
+        requests.put(pipe.read(FRAME_HEAD.unpack(head)[0]))
     os._exit(0)
 
 
 def _warm(answer: Answer) -> None:
     """Load and compile what the first answers need, before anybody waits for them."""
     for algorithm in ("perceptron", "batch", "pocket", "hard", "soft"):
-        state = {"v": 1, "points": POINTS, "labels": ["-1", "+1"], "algorithm": algorithm}
+        state = {"v": 1, "points": EXAMPLE, "labels": ["-1", "+1"], "algorithm": algorithm}
         with suppress(Exception):  # not the place to judge: a real request gets its error as a reply
             answer({"id": 0, "ask": "solve", "state": state})
 

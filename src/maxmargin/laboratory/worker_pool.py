@@ -1,7 +1,7 @@
 """A few workers for everybody: no request blocks another, and the latest one wins.
 
-Every connection has a desk with channels. On a channel one request runs and one waits, the newest; a
-request that a newer one replaces is answered with "dropped". One that has been running for longer than
+Every connection has channels. On a channel one request runs and one waits, the newest; a request that a
+newer one replaces is answered with "dropped". One that has been running for longer than
 ``PATIENCE`` when it is replaced is ended, and its worker with it, as soon as a warm one can take over:
 there is always one to spare, so ending costs nobody a wait.
 """
@@ -17,10 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from maxmargin.laboratory.messages import dropped, failed, text_of
-from maxmargin.laboratory.worker import ENGINE, HEAD, frame
-
-# One worker as the server sees it: a process, a pipe to it and a pipe from it.
+from maxmargin.laboratory.protocol import dropped, failed, text_of
+from maxmargin.laboratory.worker import ENGINE, FRAME_HEAD, frame
 
 # Several workers share the machine: each computes with one thread.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -31,7 +29,7 @@ class WorkerEndedError(Exception):
 
 
 class Worker:
-    """A process that answers one request at a time."""
+    """A process that answers one request at a time, a pipe to it and a pipe from it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None
@@ -54,10 +52,6 @@ class Worker:
         )
         return cls(process)
 
-    async def warm(self) -> None:
-        """Wait until it is ready for requests."""
-        await self._receive()
-
     async def ask(self, request: str) -> str:
         """Send a request and wait for its reply."""
         try:
@@ -65,12 +59,13 @@ class Worker:
             await self.requests.drain()
         except (ConnectionError, RuntimeError) as error:  # the pipe is broken, or closed already
             raise WorkerEndedError from error
-        return (await self._receive()).decode()
+        return (await self.receive()).decode()
 
-    async def _receive(self) -> bytes:
+    async def receive(self) -> bytes:
+        """Wait for the next frame: the first says that the worker is warm, the others are replies."""
         try:
-            head = await self.replies.readexactly(HEAD.size)
-            return await self.replies.readexactly(HEAD.unpack(head)[0])
+            head = await self.replies.readexactly(FRAME_HEAD.size)
+            return await self.replies.readexactly(FRAME_HEAD.unpack(head)[0])
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise WorkerEndedError from error
 
@@ -102,23 +97,13 @@ class Worker:
 # A worker takes seconds to get warm. So one is kept in reserve, a lost one is replaced before it is
 # missed, and new ones are started one after the other, lest they take the time from those that work.
 
-FEWEST, MOST = 2, 5
-GROW, SHRINK = 0.2, 60.0  # seconds without a spare worker, and with spare ones to no use
-STARTING = 240.0  # a worker that is not warm by then never will be; the first one ever compiles
+MIN_WORKERS, MAX_WORKERS = 2, 5
+GROW_AFTER, SHRINK_AFTER = 0.2, 60.0  # seconds without a spare worker, and with needless spare ones
+START_TIMEOUT = 240.0  # a worker that is not warm by then never will be; the first one ever compiles
 
 
-class Staff:
-    """The workers of a server.
-
-    Parameters
-    ----------
-    engine : str
-        The module whose ``answer`` they call.
-    ready : callable
-        Called when one more worker is warm.
-    give_up : callable
-        Awaited when none can be started.
-    """
+class Workers:
+    """The workers of a server; ``ready`` is called when one is warm, ``give_up`` when none starts."""
 
     def __init__(
         self, engine: str, ready: Callable[[], None], give_up: Callable[[], Awaitable[None]]
@@ -126,7 +111,7 @@ class Staff:
         self.engine, self.ready, self.give_up = engine, ready, give_up
         self.idle: list[Worker] = []
         self.busy: set[Worker] = set()
-        self.passing: set[Worker] = set()  # not yet warm, or on its way out
+        self.in_transit: set[Worker] = set()  # not yet warm, or on its way out
         self.starting = 0
         self.failures = 0
         self.closed = False
@@ -144,8 +129,8 @@ class Staff:
         return self.failures > 1 and not self.warm
 
     def open(self) -> None:
-        """Start the first ones."""
-        for _ in range(FEWEST):
+        """Start the first ones; requests that come before they are warm wait."""
+        for _ in range(MIN_WORKERS):
             self._start()
 
     async def close(self) -> None:
@@ -153,7 +138,7 @@ class Staff:
         self.closed = True
         for timer in self.timers.values():
             timer.cancel()
-        workers = {*self.idle, *self.busy, *self.passing}
+        workers = {*self.idle, *self.busy, *self.in_transit}
         self.idle.clear()
         for worker in workers:
             worker.end()
@@ -164,15 +149,13 @@ class Staff:
 
     def take(self) -> Worker | None:
         """An idle worker for some work, if there is one."""
-        worker = None
-        while self.idle and worker is None:
-            worker = self.idle.pop()
+        while self.idle and not self.idle[-1].alive:
+            self.lose(self.idle.pop())
+        worker = self.idle.pop() if self.idle else None
+        if worker is not None:
             self.busy.add(worker)
-            if not worker.alive:
-                self.lose(worker)
-                worker = None
         if not self.idle:
-            self.later(GROW, self._grow, "grow")
+            self.later(GROW_AFTER, self._grow, "grow")
         return worker
 
     def give_back(self, worker: Worker) -> None:
@@ -181,9 +164,9 @@ class Staff:
         self.idle.append(worker)
 
     def lose(self, worker: Worker) -> None:
-        """A worker is of no use any more: see it off, and replace it."""
+        """A worker is of no use any more: end and replace it."""
         self.busy.discard(worker)
-        self._see_off(worker)
+        self._end(worker)
         self._grow()
 
     def task(self, work: Coroutine[Any, Any, None]) -> None:
@@ -211,19 +194,19 @@ class Staff:
         worker = None
         try:
             worker = await Worker.start(self.engine)
-            self.passing.add(worker)
-            await asyncio.wait_for(worker.warm(), STARTING)
+            self.in_transit.add(worker)
+            await asyncio.wait_for(worker.receive(), START_TIMEOUT)
         except (WorkerEndedError, TimeoutError, OSError):
             self.starting -= 1
             self.failures += 1
             if worker is not None:
-                self._see_off(worker)
+                self._end(worker)
             return await self._failed()
-        self.passing.discard(worker)
+        self.in_transit.discard(worker)
         self.starting -= 1
         self.failures = 0
         self.idle.append(worker)
-        self.later(SHRINK, self._shrink, "shrink")
+        self.later(SHRINK_AFTER, self._shrink, "shrink")
         return self.ready()
 
     async def _failed(self) -> None:
@@ -233,37 +216,36 @@ class Staff:
         self.later(min(30.0, 2.0**self.failures), self._grow, "again")
         return await self.give_up() if self.hopeless else None
 
-    def _see_off(self, worker: Worker) -> None:
+    def _end(self, worker: Worker) -> None:
         async def wait() -> None:
             await worker.ended()
-            self.passing.discard(worker)
+            self.in_transit.discard(worker)
 
-        self.passing.add(worker)
+        self.in_transit.add(worker)
         worker.end()
         self.task(wait())
 
     def _grow(self) -> None:
         """One more worker if there is none to spare."""
         total = self.warm + self.starting
-        few = total < FEWEST or not self.idle
-        if few and not self.closed and not self.starting and total < MOST:
+        needed = total < MIN_WORKERS or not self.idle
+        if needed and not self.closed and not self.starting and total < MAX_WORKERS:
             self._start()
 
     def _shrink(self) -> None:
         """One worker less if several are to spare."""
-        if self.warm > FEWEST:
+        if self.warm > MIN_WORKERS:
             if len(self.idle) > 1:
-                self._see_off(self.idle.pop(0))
-            self.later(SHRINK, self._shrink, "shrink")
+                self._end(self.idle.pop(0))
+            self.later(SHRINK_AFTER, self._shrink, "shrink")
 
 
 PATIENCE = 0.25  # seconds a replaced request may go on
 SECONDS = 10.0  # a request may take this long
-PER_DESK = 3  # running at a time for one connection, so that another always finds a worker
-CHANNELS = 32  # per connection
+MAX_RUNNING = 3  # requests at a time of one connection, so that another always finds a worker
+MAX_CHANNELS = 32  # per connection
 
-
-TOO_MANY = f"A page has at most {CHANNELS} channels. Wait for replies before asking on a new one."
+TOO_MANY = f"A page has at most {MAX_CHANNELS} channels. Wait for replies before asking on a new one."
 TOO_LONG = "This took longer than {:g} seconds and was ended. Use fewer points or updates."
 LOST = "The worker ended before it answered. A new one takes over: ask again."
 NO_WORKER = "The lab could not start its worker. Look at the terminal where it runs for the reason."
@@ -283,7 +265,7 @@ class Job:
 
 
 @dataclass(eq=False)
-class Desk:
+class Connection:
     """The requests of one connection, by channel, and the way back to it."""
 
     send: Callable[[str], Awaitable[None]]
@@ -300,93 +282,87 @@ class Desk:
 
 
 class Pool:
-    """Who is served next: the desks take turns."""
+    """Who is served next: the connections take turns."""
 
     def __init__(self, engine: str = ENGINE, seconds: float = SECONDS) -> None:
         self.seconds = seconds
-        self.staff = Staff(engine, self._dispatch, self._give_up)
-        self.desks: list[Desk] = []
+        self.workers = Workers(engine, self._dispatch, self._give_up)
+        self.connections: list[Connection] = []
         self.stale: set[Job] = set()  # replaced, and running for too long
         self.ending: set[Job] = set()  # of these, whose worker was told to end
 
-    def open(self) -> None:
-        """Start the first workers; requests that come before they are warm wait."""
-        self.staff.open()
-
-    async def close(self) -> None:
-        """End all workers and wait until they are gone."""
-        await self.staff.close()
-
-    def desk(self, send: Callable[[str], Awaitable[None]]) -> Desk:
+    def connect(self, send: Callable[[str], Awaitable[None]]) -> Connection:
         """A place for a new connection."""
-        self.desks.append(Desk(send))
-        return self.desks[-1]
+        self.connections.append(Connection(send))
+        return self.connections[-1]
 
-    def leave(self, desk: Desk) -> None:
+    def leave(self, connection: Connection) -> None:
         """A connection is gone: nobody waits for its answers any more."""
-        self.desks.remove(desk)
-        desk.waiting.clear()
-        for job in desk.running.values():
+        self.connections.remove(connection)
+        connection.waiting.clear()
+        for job in connection.running.values():
             self._replace(job)
 
-    async def submit(self, desk: Desk, job: Job) -> None:
+    async def submit(self, connection: Connection, job: Job) -> None:
         """Take a request; reply at once to the one it replaces."""
         channel = job.channel
-        if len({*desk.waiting, *desk.running, channel}) > CHANNELS:
-            return await desk.send(text_of(failed(job.id, TOO_MANY)))
-        if self.staff.hopeless:
-            return await desk.send(text_of(failed(job.id, NO_WORKER)))
-        older = desk.waiting.get(channel)
-        desk.waiting[channel] = job
-        if channel in desk.running:
-            self._replace(desk.running[channel])
+        if len({*connection.waiting, *connection.running, channel}) > MAX_CHANNELS:
+            return await connection.send(text_of(failed(job.id, TOO_MANY)))
+        if self.workers.hopeless:
+            return await connection.send(text_of(failed(job.id, NO_WORKER)))
+        older = connection.waiting.get(channel)
+        connection.waiting[channel] = job
+        if channel in connection.running:
+            self._replace(connection.running[channel])
         self._dispatch()
         if older is not None:
-            await desk.send(text_of(dropped(older.id)))
+            await connection.send(text_of(dropped(older.id)))
         return None
 
     def _dispatch(self) -> None:
-        """Give idle workers the next requests, the desks in turn; end what is stale for the others."""
+        """Give idle workers the next requests, by turns; end what is stale for the others."""
         # One page may use all workers; of several, none takes the last one.
-        most = PER_DESK if len(self.desks) == 1 else min(PER_DESK, max(1, self.staff.warm - 1))
-        while ready := next((desk for desk in self.desks if desk.ready(most)), None):
-            worker = self.staff.take()
+        most = MAX_RUNNING
+        if len(self.connections) > 1:
+            most = min(most, max(1, self.workers.warm - 1))
+        while ready := next(
+            (connection for connection in self.connections if connection.ready(most)), None
+        ):
+            worker = self.workers.take()
             if worker is None:
                 break
-            self.desks.remove(ready)
-            self.desks.append(ready)
-            self._run(ready, ready.next(), worker)
+            self.connections.remove(ready)
+            self.connections.append(ready)
+            job = ready.next()
+            job.worker, job.since = worker, asyncio.get_running_loop().time()
+            ready.running[job.channel] = job
+            self.workers.task(self._serve(ready, job, worker))
         # Without a spare worker, ending one would only mean waiting for a new one.
-        for job in list(self.stale - self.ending)[: max(0, len(self.staff.idle) - len(self.ending))]:
+        for job in list(self.stale - self.ending)[: max(0, len(self.workers.idle) - len(self.ending))]:
             self.ending.add(job)
             job.worker.end()
 
-    def _run(self, desk: Desk, job: Job, worker: Worker) -> None:
-        job.worker, job.since = worker, asyncio.get_running_loop().time()
-        desk.running[job.channel] = job
-        self.staff.task(self._serve(desk, job, worker))
-
-    async def _serve(self, desk: Desk, job: Job, worker: Worker) -> None:
+    async def _serve(self, connection: Connection, job: Job, worker: Worker) -> None:
         """Run a request to its end, whichever it is, and send the reply."""
         try:
             reply = await asyncio.wait_for(worker.ask(job.text), self.seconds)
         except TimeoutError:
             reply = text_of(failed(job.id, TOO_LONG.format(self.seconds)))
-            self.staff.lose(worker)
+            self.workers.lose(worker)
         except WorkerEndedError:
             reply = text_of(dropped(job.id) if job in self.ending else failed(job.id, LOST))
-            self.staff.lose(worker)
+            self.workers.lose(worker)
         else:
-            self.staff.give_back(worker)
+            self.workers.give_back(worker)
             reply = reply if job.finish is None else job.finish(reply)
         job.done = True
         self.stale.discard(job)
         self.ending.discard(job)
         self._dispatch()
         try:
-            await desk.send(reply)
+            await connection.send(reply)
         finally:  # the channel is free only when the reply is on its way: a slow reader waits for itself
-            del desk.running[job.channel]
+            del connection.running[job.channel]
         self._dispatch()
 
     def _replace(self, job: Job) -> None:
@@ -398,12 +374,12 @@ class Pool:
                 self._dispatch()
 
         spent = asyncio.get_running_loop().time() - job.since
-        self.staff.later(max(0.0, PATIENCE - spent), too_long, job)
+        self.workers.later(max(0.0, PATIENCE - spent), too_long, job)
 
     async def _give_up(self) -> None:
         """No worker starts: say so to all who wait."""
-        for desk in list(self.desks):
-            jobs = list(desk.waiting.values())
-            desk.waiting.clear()
+        for connection in list(self.connections):
+            jobs = list(connection.waiting.values())
+            connection.waiting.clear()
             for job in jobs:
-                await desk.send(text_of(failed(job.id, NO_WORKER)))
+                await connection.send(text_of(failed(job.id, NO_WORKER)))

@@ -20,6 +20,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace, Update
 from maxmargin.core.labels import class_weights, encode
 from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.solvers.perceptron.online import State
 
 REST = "all others"  # sorts before "class …", so the class is +1
 
@@ -128,7 +129,7 @@ def stand_in(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple[An
     else:
         log = copy.copy(estimator._logs[known.index(machine.label)])
         log.label, log.trace = two[1:].tolist()[0], _trace_among(machine.trace_, members)
-        vars(made).update(_logs=[log], **estimator._attributes(Z))
+        vars(made).update(_logs=[log], _state=State.begin(Z))
         made._publish()
         made.n_iter_, made.n_mistakes_ = machine.n_iter_, machine.n_mistakes_
         made.stop_reason_ = machine.stop_reason_

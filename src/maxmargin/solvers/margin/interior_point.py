@@ -14,8 +14,9 @@ system with the weights θ_i = 1/(s_i/α_i + ξ_i/β_i),
 
 of order d + 1, or where there are fewer rows than features K + Θ⁻¹ with K = A Aᵀ, of order n.
 
-It takes ten to thirty steps from α = C/2. The method of multipliers is quicker where there is a solution
-nearby to go on from; where there is none, or it stalls, this one is used.
+It takes ten to thirty steps from α = C/2, or from multipliers far below C where that is very large. The
+method of multipliers is quicker where there is a solution nearby to go on from; where there is none, or
+it stalls, this one is used.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class Settings:
     correctors: int = 2
     long_step: float = 0.9  # that needs none
     least_gain: float = 0.02  # of the length of a step, without which there is no further one
+    likely_multiple: float = 1e7  # of the multipliers of the class means, to begin with
+    min_excess: float = 1e3  # of C above these
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
     max_ridge: float = 1e-6
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
@@ -81,6 +84,26 @@ def interior_point(
         return run.to_gap(tol, min(goal, tol), deadline, max_steps)
 
 
+def likely_multipliers(problem: Reduced) -> np.ndarray | None:
+    """Multipliers to begin with where C is far above any that the optimum likely has; else None.
+
+    The plane between the class means has α_i = t/n₊ or t/n₋ with t = 2/‖mean₊ − mean₋‖². With no more
+    rows than features, so that a plane separates them as a rule, the optimum has 1 to 1e9 times as much,
+    whatever C is. From there it takes some ten steps, from α = C/2 up to fifty.
+    """
+    frame, settings = problem.frame, SETTINGS
+    if frame.n > frame.d:
+        return None
+    positive = frame.y > 0.0
+    sizes = np.where(positive, np.count_nonzero(positive), np.count_nonzero(~positive))
+    v = frame.weighted_sum(1.0 / sizes)
+    length = float(v @ v)
+    if not length > 0.0:
+        return None
+    likely = settings.likely_multiple * 2.0 / (length * sizes)
+    return likely if np.all(settings.min_excess * likely < problem.C) else None
+
+
 class _Run:
     """The variables of the interior-point method, all of them positive but for w and b."""
 
@@ -90,6 +113,10 @@ class _Run:
         self.alpha, self.beta = 0.5 * problem.C, 0.5 * problem.C
         self.s = spread * np.maximum(1.0, lengths / (float(np.median(lengths)) or 1.0))
         self.xi = 1.0 + self.s
+        likely = likely_multipliers(problem)
+        if refinements == 0 and likely is not None:
+            self.alpha, self.beta = likely, problem.C - likely
+            self.xi = self.alpha * self.s / self.beta
         self.size = float(np.mean(lengths**2)) or 1.0
         self.refinements = refinements  # times that a step is mended by solving for what it misses
         corrects = min(self.frame.n, self.frame.d) >= SETTINGS.min_order_to_correct

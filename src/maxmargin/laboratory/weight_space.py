@@ -1,4 +1,4 @@
-"""The spaces of weights: risk over (w₁, w₂), the feasible cone, a section, and (w₁, w₂, b) in 3-D.
+"""The space of weights: risk over (w₁, w₂), the feasible cone, a section, and (w₁, w₂, b) in 3-D.
 
 Every training point is a line w·x + b = 0 in w-space for a fixed b, and a plane y (w·x + b) = 1 in the
 space of (w₁, w₂, b). Polygons are cut by the same functions that draw the library's pictures.
@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.laboratory.messages import finite, plain, quantity
 from maxmargin.laboratory.problem import Side
 from maxmargin.laboratory.state import check_list, check_window, complain, read_count, read_number
 from maxmargin.laboratory.verdicts import find_verdict
 from maxmargin.plots.geometry import cut_body, cut_polygon
 from maxmargin.plots.risk import perceptron_risk
 
-SIZES = 5, 161  # of the grid
-PLANES = 12  # drawn in three dimensions
-THIN = 1e-9  # share of the window below which an area is none
+GRID_SIZES = 5, 161  # points along an axis of the risk's grid
+MAX_PLANES = 12  # drawn in three dimensions
+MIN_AREA = 1e-9  # share of the window below which an area is none
 
 Given = Mapping[str, Any]
 
@@ -28,18 +27,19 @@ Given = Mapping[str, Any]
 def risk_grid(side: Side, given: Given) -> dict[str, Any]:
     """R(w) of the watched machine at a bias b: rows of w₂, columns of w₁."""
     b = read_number("b", given.get("b", 0.0))
-    window = check_window("window", given.get("window"), 2)
-    size = read_count("size", given.get("size", 61), least=SIZES[0], most=SIZES[1])
-    w1, w2 = (np.linspace(window[k], window[k + 1], size) for k in (0, 2))
+    box = _window(given)
+    least, most = GRID_SIZES
+    size = read_count("size", given.get("size", 61), least=least, most=most)
+    w1, w2 = (np.linspace(low, high, size) for low, high in box)
     grid = np.column_stack([np.tile(w1, size), np.repeat(w2, size), np.full(size * size, b)])
     values = perceptron_risk(side.normals(), grid)
-    return {"values": plain(values), "max": quantity(values.max(initial=0.0)), "size": size}
+    return {"values": values, "max": values.max(initial=0.0), "size": size}
 
 
 def cone(side: Side, given: Given) -> dict[str, Any]:
-    """The weights (w₁, w₂) that have every training point right at a bias b, within the window."""
+    """The weights (w₁, w₂) that classify every training point correctly at a bias b, in the window."""
     b = read_number("b", given.get("b", 0.0))
-    box = np.array(check_window("window", given.get("window"), 2)).reshape(2, 2)
+    box = _window(given)
     A = side.normals()
     return {"cone": _area(cut_polygon(A[:, :2], A[:, 2] * b, box), box)}
 
@@ -47,66 +47,60 @@ def cone(side: Side, given: Given) -> dict[str, Any]:
 def cut_section(side: Side, given: Given) -> dict[str, Any]:
     """The section at w₁ of the hard margin's constraints: lines and feasible region of (w₂, b)."""
     w1 = read_number("w1", given.get("w1", 0.0))
-    box = np.array(check_window("window", given.get("window"), 2)).reshape(2, 2)
+    box = _window(given)
     A = side.normals()
     c = A[:, 0] * w1 - 1.0  # feasible: A (w₂, b) + c ≥ 0
     lines = [
-        [int(row), *a, -d] for row, a, d in zip(side.rows, A[:, 1:].tolist(), c.tolist(), strict=True)
+        [row, *a, -d]
+        for row, a, d in zip(side.rows.tolist(), A[:, 1:].tolist(), c.tolist(), strict=True)
     ]
-    return {
-        "lines": lines,
-        "region": _area(cut_polygon(A[:, 1:], c, box), box),
-        "optimum": _optimum(side),
-    }
+    region = _area(cut_polygon(A[:, 1:], c, box), box)
+    return {"lines": lines, "region": region, "optimum": find_verdict(side).widest_weights}
 
 
 def weight_space(side: Side, given: Given) -> dict[str, Any]:
     """The planes of the points that matter, the feasible region in the box, and the optimum."""
-    name = "three pairs [lower, larger upper end], of w₁, w₂ and b"
-    ends = check_list("box", given.get("box"), name, 3, 3)
-    flat: list[Any] = []
-    for pair in ends:
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise complain("box", name, given.get("box"))
-        flat.extend(pair)
-    box = np.array(check_window("box", flat, 3)).reshape(3, 2)
-    A, optimum = side.normals(), _optimum(side)
+    allowed = "three pairs [lower, larger upper end], of w₁, w₂ and b"
+    pairs = check_list("box", given.get("box"), allowed, 3, 3)
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise complain("box", allowed, pairs)
+    box = np.array(check_window("box", [end for pair in pairs for end in pair], 3)).reshape(3, 2)
+    A, optimum = side.normals(), find_verdict(side).widest_weights
     faces = cut_body(A, box)
     planes = []
-    for k in _matter(side, A, box, [tag for tag, _ in faces if tag >= 0], optimum):
+    for k in _rows_that_matter(side, A, box, [tag for tag, _ in faces if tag >= 0], optimum):
         sheet = [corners for tag, corners in cut_body(A[[k]], box) if tag == 0]
         if sheet:
-            planes.append({"row": int(side.rows[k]), "polygon": plain(sheet[0])})
-    region = {"faces": [plain(corners) for _, corners in faces]}
+            planes.append({"row": side.rows[k], "polygon": sheet[0]})
+    region = {"faces": [corners for _, corners in faces]}
     return {"planes": planes, "region": region, "optimum": optimum}
 
 
-def _matter(
+def _window(given: Given) -> np.ndarray:
+    """The ends of both axes, a row each."""
+    return np.array(check_window("window", given.get("window"), 2)).reshape(2, 2)
+
+
+def _rows_that_matter(
     side: Side, A: np.ndarray, box: np.ndarray, bounding: list[int], optimum: list[float] | None
 ) -> list[int]:
     """A dozen rows: those that bound the region first, then the nearest to the optimum.
 
     Without one, the rows of the witness, and the nearest to the middle of the box.
     """
-    first = list(dict.fromkeys(bounding))
+    first = dict.fromkeys(bounding)  # a set in order
     witness = find_verdict(side).verdict.witness
     if witness is not None:
-        first += [k for k in witness.rows.tolist() if k not in first]
+        first |= dict.fromkeys(witness.rows.tolist())
     z = box.mean(axis=1) if optimum is None else np.array(optimum)
     lengths = np.maximum(np.linalg.norm(A, axis=1), 1e-300)
     near = np.argsort(np.abs(A @ z - 1.0) / lengths, kind="stable").tolist()
-    return [*first, *(k for k in near if k not in set(first))][:PLANES]
+    return list(first | dict.fromkeys(near))[:MAX_PLANES]
 
 
-def _optimum(side: Side) -> list[float] | None:
-    """(w₁, w₂, b) of the hard margin, if there is one."""
-    widest = find_verdict(side).widest
-    return None if widest is None else finite([*widest.coef_[0], widest.intercept_[0]])
-
-
-def _area(corners: np.ndarray, box: np.ndarray) -> list[Any]:
-    """A polygon, or nothing if it is no more than a line within rounding."""
+def _area(corners: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """A polygon, or none of its corners if it is no more than a line within rounding."""
     unit = (corners - box[:, 0]) / np.ptp(box, axis=1)
     x, y = unit[:, 0], unit[:, 1]
     area = 0.5 * abs(float(x @ np.roll(y, 1) - y @ np.roll(x, 1)))
-    return plain(corners) if len(corners) > 2 and area > THIN else []
+    return corners if len(corners) > 2 and area > MIN_AREA else corners[:0]

@@ -14,7 +14,7 @@ import math
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -110,52 +110,25 @@ def dropped(number: int | None) -> dict[str, Any]:
 
 
 def text_of(reply: dict[str, Any]) -> str:
-    """JSON that every browser reads: no NaN, no infinity (they become null), arrays as lists."""
+    """JSON that every browser reads: no NaN, no infinity, no arrays."""
     try:
-        return json.dumps(reply, allow_nan=False, separators=(",", ":"), default=_plain)
-    except ValueError:
-        return json.dumps(_finite(reply), separators=(",", ":"))
+        return json.dumps(reply, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError):
+        return json.dumps(plain(reply), allow_nan=False, separators=(",", ":"))
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: arrays as lists, None for nan and infinity."""
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            return plain(value.tolist())
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
-def _finite(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-# Numbers as JSON can hold them: no nan, no infinity.
-
-
-def quantity(value: Any) -> float | None:
-    """A float, or None if it is not finite."""
-    number = float(value)
-    return number if math.isfinite(number) else None
-
-
-def finite(values: Sequence[float]) -> list[float] | None:
-    """A list of floats, or None if one is not finite."""
-    numbers = [float(v) for v in values]
-    return numbers if all(map(math.isfinite, numbers)) else None
-
-
-def plain(array: np.ndarray) -> list[Any]:
-    """An array as nested lists, None where it is not finite."""
-    if array.dtype.kind != "f" or np.isfinite(array).all():
-        return list(array.tolist())
-    holes = array.astype(object)
-    holes[~np.isfinite(array)] = None
-    return list(holes.tolist())
