@@ -43,28 +43,6 @@ from maxmargin.solvers.problem import Machine
 from maxmargin.solvers.threads import in_threads, one_thread
 
 
-class Slab:
-    """The slab between the two edges of a machine, by its weights."""
-
-    coef_: np.ndarray
-    intercept_: float
-
-    @property
-    def margin_(self) -> float:
-        """The geometric margin 1/‖w‖; inf if w = 0."""
-        length = float(np.linalg.norm(self.coef_))
-        return 1.0 / length if length > 0.0 else math.inf
-
-    @property
-    def slab_width_(self) -> float:
-        """The width 2/‖w‖ of the slab between the two edges."""
-        return 2.0 * self.margin_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) = w·x + b for every row of X."""
-        return np.asarray(X @ self.coef_) + self.intercept_
-
-
 class RowValues(NamedTuple):
     """What a machine says of its training rows: of those where it is not zero."""
 
@@ -76,7 +54,7 @@ class RowValues(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MarginMachine(Slab):
+class MarginMachine:
     """One binary margin machine, with its multipliers and its certificate.
 
     ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
@@ -96,6 +74,21 @@ class MarginMachine(Slab):
     n_rows: int
     progress_: tuple[Pass, ...] = ()  # primal and dual value after each pass, the last as certified
     solver_: str = "newton"  # "newton", "descent" or "mixed"
+
+    @property
+    def margin_(self) -> float:
+        """The geometric margin 1/‖w‖; inf if w = 0."""
+        length = float(np.linalg.norm(self.coef_))
+        return 1.0 / length if length > 0.0 else math.inf
+
+    @property
+    def slab_width_(self) -> float:
+        """The width 2/‖w‖ of the slab between the two edges."""
+        return 2.0 * self.margin_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) = w·x + b for every row of X."""
+        return np.asarray(X @ self.coef_) + self.intercept_
 
     @property
     def dual_(self) -> np.ndarray:
