@@ -109,7 +109,7 @@ class MarginClassifier(LinearClassifier):
 
     def _fit_data(self, data: TrainingData, X: Any = None, y: Any = None) -> None:
         """Fit to rows that have been read; X and y are what callbacks are told."""
-        classes = data.classes
+        classes, here = data.classes, data.here
         weight = getattr(self, "class_weight", None)
         factors = class_weights(weight, classes, np.arange(len(classes)), data.weights)
         machines = machines_of(data, self.multi_class, factors)
@@ -126,13 +126,13 @@ class MarginClassifier(LinearClassifier):
         report, options = None if watch is None else watch.step, self._options()
         with watch or nullcontext():
             try:
-                if data.here is None:
+                if here is None:
                     solved = solve_machines_on_partitions(data, machines, options, report)
                 else:
-                    solved = solve_machines(data.here, machines, options, report)
+                    solved = solve_machines(here, machines, options, report)
             except NotFiniteError:
-                if data.here is not None:
-                    check_reach(data.here.rows, training=True, names=names_of(self))  # says where
+                if here is not None:
+                    check_reach(here.rows, training=True, names=names_of(self))  # says where
                 raise InputError(
                     "X must hold numbers whose products stay within the range of doubles. "
                     "Got some that do not instead. Scale the largest features down."
@@ -140,7 +140,7 @@ class MarginClassifier(LinearClassifier):
         self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
         self.__dict__.pop("bytes_moved_", None)
-        if data.here is None:
+        if here is None:
             self.bytes_moved_ = data.rows.bytes_moved
         self._warn()
 

@@ -177,7 +177,7 @@ def _primal(
     H.flat[: d * (d + 1) : d + 2] += 1.0
     if not frame.pad:
         H[d, d] = 1.0
-    step = _solve(H, np.append(-gw, -gb), least_squares)
+    step = _solve(H, np.concatenate([-gw, [-gb]]), least_squares)
     return step[:d], float(step[d])
 
 
