@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 from bank import FORMS, OVERLAPPING, SEPARABLE, as_form, problem
-from maxmargin.certificates.measure import Point, certificate
+from maxmargin.certificates.certificate import Point, certificate
 from maxmargin.rows import as_rows
 from planes import dual_value, margins, primal_value, signs
 
@@ -340,7 +340,7 @@ def test_it_is_a_frozen_value():
 
 def test_the_certificates_import_no_solver():
     code = (
-        "import sys, maxmargin.certificates.measure, maxmargin.certificates.certificate\n"
+        "import sys, maxmargin.certificates.certificate\n"
         "print([m for m in sys.modules if m.startswith(('maxmargin.solvers', 'maxmargin.estimators'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 import maxmargin as mm
 from bank import problem
 from certified import exact_dual, exact_least, exact_primal
-from maxmargin.certificates.measure import Point, certificate
+from maxmargin.certificates.certificate import Point, certificate
 from maxmargin.rows import as_rows
 from maxmargin.rows.survey import survey
 from partitions import blocks

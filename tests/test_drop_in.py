@@ -272,6 +272,32 @@ def test_data_frames_keep_their_names(name, kind):
         bare.predict(frame[numbers[::-1]])
 
 
+@pytest.mark.parametrize("new", [mm.SoftMarginSVC, mm.Perceptron])
+def test_an_array_that_is_ready_is_read_as_any_other(new):
+    rows, labels = load_iris(return_X_y=True)
+    frame = pd.DataFrame(rows, columns=list("abcd"))
+    model = new().fit(frame, labels)
+    assert list(model.feature_names_in_) == list("abcd")
+    with pytest.warns(UserWarning, match="feature names"):
+        model.predict(rows)
+    expected = model.coef_
+    for other in (rows, np.asfortranarray(rows), rows.tolist(), np.require(rows, np.dtype(">f8"))):
+        assert_array_equal(model.fit(other, labels).coef_, expected)
+        assert not hasattr(model, "feature_names_in_")
+        assert model.n_features_in_ == 4
+        for wrong in (rows[:, :3], rows[:0], rows[0]):
+            with pytest.raises(ValueError, match=r"3 features|0 sample|1D array"):
+                model.predict(wrong)
+    damaged = rows.copy()
+    damaged[3, 1] = np.nan
+    for call in (model.predict, lambda X: model.fit(X, labels)):
+        with pytest.raises(mm.InputError, match="NaN in row 3"):
+            call(damaged)
+    for few in (labels[1:], labels[:, None].repeat(2, axis=1), np.append(labels, 0)):
+        with pytest.raises(ValueError, match=r"y must|inconsistent|y should be"):
+            model.fit(rows, few)
+
+
 @pytest.mark.parametrize(
     "machine",
     [

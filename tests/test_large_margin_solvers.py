@@ -11,7 +11,7 @@ from scipy import sparse
 import maxmargin as mm
 from largemargins import MANY, SMALL, bits, hard, soft
 from maxmargin.core.errors import BudgetWarning, InputError
-from maxmargin.estimators import margin_fit
+from maxmargin.estimators import margin_machine
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
 from maxmargin.solvers.margin.solve import choose_solver
@@ -149,7 +149,7 @@ def test_any_number_of_threads_gives_the_same_bits(multi_class, solver, numbers)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_all_threads_and_changes_nothing(multi_class, jobs, solver, monkeypatch):
     X, y = MANY
-    model = soft(multi_class=multi_class, n_jobs=jobs, solver=solver).fit(X[:100], y[:100])
+    model = soft(multi_class=multi_class, n_jobs=jobs, solver=solver, verbose=1).fit(X[:100], y[:100])
     before, steps, step, halt = bits(model), [], Watch.step, threading.Event()
 
     def failing(self, *args):
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_all_threads_and_changes_nothing(multi_class, jobs, solver, 
         assert len(steps) < 3 or halt.wait(300)
         return step(self, *args)
 
-    monkeypatch.setattr(margin_fit, "Event", lambda: halt)
+    monkeypatch.setattr(margin_machine, "Event", lambda: halt)
     monkeypatch.setattr(Watch, "step", failing)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

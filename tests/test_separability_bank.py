@@ -81,3 +81,15 @@ def test_any_plane_will_do_where_no_margin_is_asked_for(seed):
     if found.kind == "separable":
         assert np.all(found.signs.of > 0)
     assert found.work.bits > 0
+
+
+def test_columns_that_depend_on_others_exactly_are_left_out_where_rows_are_few():
+    X, y, intercept = design(116)
+    X = X.toarray() if sparse.issparse(X) else X
+    assert X.shape[0] < X.shape[1] and np.linalg.matrix_rank(X) < X.shape[0]
+    rows = DenseRows(X)
+    sides = np.where(y > 0, 1.0, -1.0)
+    exact = ExactRows(rows, sides, float(intercept), exponents_of(rows.column_reach))
+    found = find_verdict(exact, 0.05)
+    assert found.kind == "separable" and found.work.pivots == 0
+    assert np.all(found.signs.of > 0)

@@ -1,13 +1,36 @@
 """The certificate of a margin machine: primal, dual, gap and the four KKT residuals.
 
-The certificates of several machines, one per class or pair of classes.
+It is measured on the original rows, block by block, rounding included.
+
+The primal value that is stated is not below the exact one of the plane, and the dual value not above
+that of multipliers which are feasible exactly. So the optimum lies between them, whatever was rounded on
+the way. Sums that cancel are kept in two doubles; of the others, a bound on their rounding is added.
+
+Weak duality asks for 0 ≤ α_i ≤ C_i and Σ α_i y_i = 0, and multipliers in doubles balance to rounding at
+best. So those that are measured are clipped, and those of the heavier side taken in proportion less:
+
+    v = (1 − ρ) Σ₊ α_i x_i − Σ₋ α_i x_i,      ρ = 1 − Σ₋ α_i / Σ₊ α_i,
+
+and likewise if the other side is the heavier one. All it takes are two sums per side.
+
+A block gives a small :class:`Summary`, a pure function of the block and the point; summaries add up. No
+solver is imported here: whoever found (w, b) and α, they are judged by the same few lines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.kernels.margin import measure, square_in_two
+from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
+from maxmargin.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -149,3 +172,199 @@ class Certificates(dict[Hashable, Certificate]):
 
 def _gap(proof: Certificate) -> str:
     return f"{proof.relative_gap:.1e}"
+
+
+U = UNIT_ROUNDOFF
+UP, DOWN = 1.0 + 4.0 * U, 1.0 - 4.0 * U  # more than three roundings of a value
+ERROR_ROUNDING = 1.01  # more than all roundings of an error
+WORTHWHILE_GAIN = 1e-12  # of the primal value: rounding in slacks that is worth one more pass
+
+
+class Point(NamedTuple):
+    """What is to be judged: a plane and multipliers, with labels ±1 and the bounds C_i."""
+
+    w: np.ndarray
+    b: float
+    y: np.ndarray
+    alpha: np.ndarray
+    C: np.ndarray  # infinite for a hard margin
+    fit_intercept: bool = True
+    edge: float = 1.0  # hard margin: the rows nearest to the plane have y f(x) = edge
+
+    @property
+    def hard(self) -> bool:
+        """Whether there are no slacks."""
+        return bool(np.isinf(self.C[0])) if len(self.C) else False
+
+
+@dataclass(frozen=True)
+class Twofold:
+    """Sums as two doubles each, value + rest, off by ``error`` at most."""
+
+    parts: np.ndarray  # value, rest, error
+
+    def __add__(self, other: Twofold) -> Twofold:
+        (a, b, c), (x, y, z) = self.parts, other.parts
+        value, lost = _two_sum(a, x)
+        doubt = 3.0 * U * (np.abs(lost) + np.abs(b) + np.abs(y))
+        return Twofold(np.array([value, lost + (b + y), ERROR_ROUNDING * (c + z + doubt)]))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a block contributes."""
+
+    slack: Twofold  # Σ C_i ξ_i
+    sides: Twofold  # Σ α_i (x_i, 1) over rows with y_i = 1, and over the others
+    shortest: float  # no margin is below the edge by more than this
+    complementarity: float
+    outside: float  # max(−α_i, α_i − C_i, 0) in proportion
+    near: float  # Σ C_i ξ_i over slacks that may be rounding alone
+    stretch: float  # by which share w has to be longer for these to vanish
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(
+            self.slack + other.slack,
+            self.sides + other.sides,
+            max(self.shortest, other.shortest),
+            max(self.complementarity, other.complementarity),
+            max(self.outside, other.outside),
+            self.near + other.near,
+            max(self.stretch, other.stretch),
+        )
+
+
+def total(parts: Sequence[Summary]) -> Summary:
+    """Add up what blocks contribute."""
+    return reduce(add, parts)
+
+
+def summary(rows: Rows, where: slice, point: Point, slack: np.ndarray) -> Summary:
+    """What a block contributes; its slacks are filled in, unless the margin is hard."""
+    y, alpha, C = [np.ascontiguousarray(a[where]) for a in (point.y, point.alpha, point.C)]
+    V = np.zeros((3, 2, rows.d + 1))
+    found = measure(rows.arrays, y, alpha, C, point.w, point.b, point.edge, slack[where], V)
+    V[2] *= 3.0 * ((found.support + 2) * U) ** 2
+    V[2] += UNDERFLOW
+    return Summary(
+        Twofold(np.array([found.slack, found.slack_rest, found.slack_error])),
+        Twofold(V),
+        found.shortest,
+        found.complementarity,
+        found.outside,
+        found.near,
+        found.stretch,
+    )
+
+
+class Measured(NamedTuple):
+    """A certificate, the slacks that the plane needs, and how much longer w and b might better be."""
+
+    proof: Certificate
+    slack: np.ndarray
+    factor: float
+
+
+def certificate(rows: Rows, point: Point, problem: str, passes: int) -> Measured:
+    """Judge a point in one more pass; ``passes`` were spent on it."""
+    slack = np.zeros(rows.n)
+    found = total(rows.map(lambda where, block: summary(block, where, point, slack)))
+    proof = judge(found, point.w, point.hard, point.fit_intercept, problem, passes + 1, point.edge)
+    return Measured(proof, slack, factor(found, proof))
+
+
+def judge(
+    found: Summary,
+    w: np.ndarray,
+    hard: bool,
+    fit_intercept: bool,
+    problem: str,
+    passes: int,
+    edge: float = 1.0,
+) -> Certificate:
+    """Judge a plane by what all blocks contribute."""
+    with np.errstate(over="ignore", invalid="ignore"):  # out of range: no bound, and none is stated
+        dual, v, imbalance = _dual_bound(found.sides, fit_intercept)
+        square = _square_bound(w)
+        length = float(np.linalg.norm(w))
+        away = float(np.linalg.norm(w / edge - v))
+    margin = None
+    if hard:
+        least = edge - found.shortest - 6.0 * U * (edge + abs(found.shortest))
+        inverse = UP * math.sqrt(square) / least if least > 0.0 else math.inf
+        primal = UP * 0.5 * inverse * inverse
+        attained = DOWN / inverse if least > 0.0 else _share(least, length)
+        margin = attained, UP / math.sqrt(2.0 * dual) if dual > 0.0 else math.inf
+    else:
+        primal = _sum(0.5 * square, *found.slack.parts.tolist())
+    return Certificate(
+        problem=problem,
+        primal=UP * primal if primal < math.inf else math.inf,
+        dual=dual,
+        stationarity=_share(away, length / edge),
+        primal_infeasibility=max(found.shortest / edge, 0.0) if hard else 0.0,
+        dual_infeasibility=max(imbalance, found.outside),
+        complementarity=_share(found.complementarity / edge, primal),
+        n_passes=passes,
+        margin=margin,
+    )
+
+
+def factor(found: Summary, proof: Certificate) -> float:
+    """By how much w and b might better be longer, so that slack which is rounding alone is gone.
+
+    Where the primal value is far below C_i, such slack is dear. To be longer by a share t costs t Σ α_i
+    over the free rows, and that is at most 2 t times the primal value.
+    """
+    gain = found.near - 2.0 * found.stretch * proof.primal
+    return 1.0 / (1.0 - found.stretch) if gain > WORTHWHILE_GAIN * proof.primal else 1.0
+
+
+def _dual_bound(sides: Twofold, fit_intercept: bool) -> tuple[float, np.ndarray, float]:
+    """The dual value of feasible multipliers, at least; their v; and how far they were from balance."""
+    value, rest, error = sides.parts
+    sums = value[:, -1] + rest[:, -1]
+    difference, lost = _two_sum(value[0], -value[1])
+    below = lost + (rest[0] - rest[1])
+    doubt = error.sum(axis=0) + 3.0 * U * (np.abs(lost) + np.abs(rest).sum(axis=0))
+    excess = float(difference[-1] + below[-1])  # Σ α_i y_i
+    imbalance = _share(abs(excess), float(sums.sum())) if fit_intercept else 0.0
+    parts = [*value[:, -1].tolist(), *rest[:, -1].tolist(), -ERROR_ROUNDING * float(doubt[-1])]
+    if fit_intercept:
+        if not sums.min() > 0.0:
+            return 0.0, np.zeros(len(difference) - 1), imbalance
+        # ρ Σ α_i x_i of the heavier side is ``excess`` times the mean of its rows.
+        means = (value + rest) / sums[:, None]
+        below -= excess * means[0 if excess > 0.0 else 1]
+        error = (error / sums[:, None]).max(axis=0)  # of the means; the last one, of the sums
+        doubt += abs(excess) * error + 4.0 * U * np.abs(below)
+        wrong = float(doubt[-1]) + abs(excess) * (16.0 * U + 2.0 * float(error[-1]))  # of the excess
+        doubt += wrong * np.abs(means).max(axis=0)
+        parts += [-abs(excess), -2.0 * ERROR_ROUNDING * wrong]
+    v = (difference + below)[:-1]
+    reach = UP * ((1.0 + 2.0 * U) * np.abs(v) + ERROR_ROUNDING * doubt[:-1])
+    return max(0.0, DOWN * _sum(*parts, -0.5 * _square_bound(reach))), v, imbalance
+
+
+def _square_bound(x: np.ndarray) -> float:
+    """‖x‖², at least."""
+    square = UP * sum(square_in_two(x)) + UNDERFLOW
+    return square if square < math.inf else math.inf
+
+
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a + b, and what it rounds off, exactly."""
+    s = a + b
+    part = s - a
+    return s, (a - (s - part)) + (b - part)
+
+
+def _sum(*parts: float) -> float:
+    """The sum, rounded once; nan where it is out of range."""
+    return math.fsum(parts) if math.isfinite(sum(parts)) else math.nan
+
+
+def _share(part: float, whole: float) -> float:
+    if part == 0.0:
+        return 0.0
+    return part / whole if whole > 0.0 else math.inf

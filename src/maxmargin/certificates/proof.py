@@ -24,8 +24,9 @@ from maxmargin import checker
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import InputError, unwritable
 from maxmargin.rows import CsrRows, Rows
-from maxmargin.rows.partitions import brought_here, is_parted
+from maxmargin.rows.partitions import brought_here
 from maxmargin.rows.sparse import check_structure
+from maxmargin.rows.training_data import is_parted
 
 
 def label_text(label: Any) -> str:

@@ -35,29 +35,25 @@ class Stages:
         return Stage()
 
 
-_current: ContextVar[Stages | None] = ContextVar("stages", default=None)
+# The stages of the fit that runs here; None without a checkpoint.
+current_stages: ContextVar[Stages | None] = ContextVar("stages", default=None)
 
 
 def next_stage() -> Stage:
     """Return the stage of a solver that is about to run."""
-    return (_current.get() or Stages()).stage()
+    return (current_stages.get() or Stages()).stage()
 
 
 def elapsed() -> float:
     """Return the seconds that earlier processes have taken for this fit."""
-    return (_current.get() or Stages()).elapsed
-
-
-def is_kept() -> bool:
-    """Whether there is a checkpoint for the solvers that run here."""
-    return _current.get() is not None
+    return (current_stages.get() or Stages()).elapsed
 
 
 @contextmanager
 def keeping(stages: Stages) -> Iterator[None]:
     """Let the solvers that run inside keep their states in these stages."""
-    token = _current.set(stages)
+    token = current_stages.set(stages)
     try:
         yield
     finally:
-        _current.reset(token)
+        current_stages.reset(token)

@@ -19,7 +19,7 @@ from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.prediction import Planes, choose, decide, share_right
 from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.estimators.validation import Features, names_of
-from maxmargin.rows.partitions import is_parted
+from maxmargin.rows.training_data import is_parted
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,12 +24,12 @@ from maxmargin.core.errors import (
 from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
-from maxmargin.estimators.margin_fit import Before, Options, solve_machines
-from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
+from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
 from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import check_reach, names_of, read_training
-from maxmargin.rows.survey import TrainingData
+from maxmargin.rows.training_data import TrainingData
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.problem import Machine
@@ -108,7 +109,7 @@ class MarginClassifier(LinearClassifier):
 
     def _fit_data(self, data: TrainingData, X: Any = None, y: Any = None) -> None:
         """Fit to rows that have been read; X and y are what callbacks are told."""
-        classes = data.classes
+        classes, here = data.classes, data.here
         weight = getattr(self, "class_weight", None)
         factors = class_weights(weight, classes, np.arange(len(classes)), data.weights)
         machines = machines_of(data, self.multi_class, factors)
@@ -120,12 +121,18 @@ class MarginClassifier(LinearClassifier):
             fitted = {"classes_": classes, "n_features_in_": data.rows.d}
             return {**fitted, "_fitted_scheme": self._scheme(), "_Z": Z.copy()}
 
-        with Watch(self, X, y, None, attributes) as watch:
+        watched = self.verbose or getattr(self, "_skl_callbacks", None)
+        watch = Watch(self, X, y, None, attributes) if watched else None
+        report, options = None if watch is None else watch.step, self._options()
+        with watch or nullcontext():
             try:
-                solved = solve_machines(data, machines, self._options(), watch.step)
+                if here is None:
+                    solved = solve_machines_on_partitions(data, machines, options, report)
+                else:
+                    solved = solve_machines(here, machines, options, report)
             except NotFiniteError:
-                if data.here is not None:
-                    check_reach(data.here.rows, training=True, names=names_of(self))  # says where
+                if here is not None:
+                    check_reach(here.rows, training=True, names=names_of(self))  # says where
                 raise InputError(
                     "X must hold numbers whose products stay within the range of doubles. "
                     "Got some that do not instead. Scale the largest features down."
@@ -133,7 +140,7 @@ class MarginClassifier(LinearClassifier):
         self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
         self.__dict__.pop("bytes_moved_", None)
-        if data.here is None:
+        if here is None:
             self.bytes_moved_ = data.rows.bytes_moved
         self._warn()
 

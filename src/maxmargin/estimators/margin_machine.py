@@ -1,52 +1,46 @@
-"""A fitted margin machine, with its certificate: from what a solver has found, to what is published.
+"""Margin machines on rows in this process: from labelled rows to certified machines.
 
-The certificate is measured on the rows themselves, in one more pass. Where all rows are here, their
-multipliers and slacks are kept with the machine. Where they are in partitions, the machine keeps a rule
-for its multipliers, and the values of rows are computed when they are asked for.
+A fit hands values down: the rows, the machines, and the :class:`Options`, which say where to begin.
+Solvers get a task for each machine. What they find is measured on the rows themselves, in one more pass;
+what comes back is a machine with its certificate, or the verdict that no plane separates. Rows that are
+elsewhere: :mod:`maxmargin.estimators.margin_partitions`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Event, Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 
-from maxmargin.certificates.certificate import Certificate
-from maxmargin.certificates.measure import Point, Summary, certificate, factor, judge, summary, total
+from maxmargin.certificates.certificate import Certificate, Point, certificate
+from maxmargin.certificates.verdict import Verdict
+from maxmargin.core.parameters import Deadline, OutOfTimeError
+from maxmargin.core.stages import Stage, current_stages
+from maxmargin.estimators.exact_optimum import second_opinion
+from maxmargin.estimators.proofs import ask
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import Partitions
-from maxmargin.solvers.margin.partitions import SolvedOnPartitions
-from maxmargin.solvers.margin.questions import BinaryTask, Given, Question, View, ask_all
-from maxmargin.solvers.margin.soft_margin_partitions import Closing
-from maxmargin.solvers.margin.summaries import Rule, multipliers_of
-from maxmargin.solvers.margin.tasks import MarginPoint, Pass, Solved, Task
+from maxmargin.rows.training_data import Part
+from maxmargin.solvers.margin.solve import solve_margins
+from maxmargin.solvers.margin.tasks import (
+    Budget,
+    MarginPoint,
+    Pass,
+    Plane,
+    Solved,
+    Start,
+    Task,
+    Way,
+    ignore,
+)
 from maxmargin.solvers.problem import Machine
-
-
-class Slab:
-    """The slab between the two edges of a machine, by its weights."""
-
-    coef_: np.ndarray
-    intercept_: float
-
-    @property
-    def margin_(self) -> float:
-        """The geometric margin 1/‖w‖; inf if w = 0."""
-        length = float(np.linalg.norm(self.coef_))
-        return 1.0 / length if length > 0.0 else math.inf
-
-    @property
-    def slab_width_(self) -> float:
-        """The width 2/‖w‖ of the slab between the two edges."""
-        return 2.0 * self.margin_
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) = w·x + b for every row of X."""
-        return np.asarray(X @ self.coef_) + self.intercept_
+from maxmargin.solvers.threads import in_threads, one_thread
 
 
 class RowValues(NamedTuple):
@@ -60,7 +54,7 @@ class RowValues(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MarginMachine(Slab):
+class MarginMachine:
     """One binary margin machine, with its multipliers and its certificate.
 
     ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
@@ -80,6 +74,21 @@ class MarginMachine(Slab):
     n_rows: int
     progress_: tuple[Pass, ...] = ()  # primal and dual value after each pass, the last as certified
     solver_: str = "newton"  # "newton", "descent" or "mixed"
+
+    @property
+    def margin_(self) -> float:
+        """The geometric margin 1/‖w‖; inf if w = 0."""
+        length = float(np.linalg.norm(self.coef_))
+        return 1.0 / length if length > 0.0 else math.inf
+
+    @property
+    def slab_width_(self) -> float:
+        """The width 2/‖w‖ of the slab between the two edges."""
+        return 2.0 * self.margin_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) = w·x + b for every row of X."""
+        return np.asarray(X @ self.coef_) + self.intercept_
 
     @property
     def dual_(self) -> np.ndarray:
@@ -132,6 +141,210 @@ class Problem(NamedTuple):
     n_rows: int  # in all; a machine may be about some of them
 
 
+class Before(NamedTuple):
+    """The last fit, where this one begins; without machines at zero."""
+
+    machines: Mapping[Hashable, MarginMachine] = {}
+    growth: float = 1.0  # of C since then
+
+    def start(self, label: Hashable, rows: Rows, members: np.ndarray) -> Start | None:
+        """Where a machine begins on rows that are here, if it was fitted to as many."""
+        old = self.machines.get(label)
+        if old is None or old.n_rows != rows.n or len(old.coef_) != rows.d:
+            return None
+        return Start(old.coef_, old.intercept_, old.dual_[members] * self.growth)
+
+    def plane(self, label: Hashable, d: int) -> Plane | None:
+        """Where a machine begins on rows in partitions."""
+        old = self.machines.get(label)
+        return None if old is None or len(old.coef_) != d else Plane(old.coef_, old.intercept_)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a fit is asked for, beside rows, labels and weights."""
+
+    C: float | None  # None: a hard margin
+    fit_intercept: bool
+    tol: float
+    max_passes: int | None
+    max_seconds: float | None
+    solver: str
+    n_jobs: int | None
+    labels: list[Hashable]  # the classes
+    names: Sequence[str] | None  # of the features, if the rows came with some
+    before: Before
+
+    def problem(self, n: int) -> Problem:
+        """What the certificates of a fit to n rows are about."""
+        through = "" if self.fit_intercept else " through the origin"
+        kind = f"hard margin{through}" if self.C is None else f"soft margin{through}, C = {self.C:g}"
+        return Problem(kind, self.fit_intercept, n)
+
+    def words(self, d: int) -> tuple[list[Hashable], tuple[str, ...], bool]:
+        """What a verdict is put into words with: labels, features, and whether there is a bias."""
+        names = [f"x{j}" for j in range(d)] if self.names is None else self.names
+        return self.labels, tuple(map(str, names)), self.fit_intercept
+
+    def bounds(self, machine: Machine, codes: np.ndarray, weight: Any = 1.0) -> np.ndarray | None:
+        """C_i for each row of a machine, or None for a hard margin."""
+        return None if self.C is None else self.C * weight * machine.class_weight[codes]
+
+
+Found = tuple[Verdict | None, MarginMachine | None]
+Report = Callable[[str, int, str, Callable[[], np.ndarray]], bool]  # see Watch.step
+
+
+def solve_machines(
+    data: Part, machines: list[Machine], options: Options, report: Report | None = None
+) -> list[Found]:
+    """Solve the machines of a problem: each with its certificate, or the verdict that it has no plane.
+
+    Machines on the same rows run together; pairs of one-vs-one alone, on their own rows.
+    """
+    seconds = options.max_seconds
+    deadline = math.inf if seconds is None else time.perf_counter() + seconds
+    jobs, halt = effective_n_jobs(options.n_jobs), Event()
+    given = data, options, report, Lock(), halt
+    if machines[0].members is machines[-1].members:
+        return solve_group(machines, deadline, jobs, *given)[0]
+    with one_thread():  # the same bits, whether pairs run side by side or not
+        if jobs > 1 and current_stages.get() is None:
+            calls = [partial(solve_group, [machine], deadline, 1, *given) for machine in machines]
+            return [one for more, _ in in_threads(calls, jobs, halt) for one in more]
+        found: list[Found] = []
+        for machine in machines:
+            more, deadline = solve_group([machine], deadline, 1, *given)
+            found += more
+        return found
+
+
+def solve_group(
+    group: list[Machine],
+    deadline: float,
+    jobs: int,
+    data: Part,
+    options: Options,
+    report: Report | None,
+    lock: Lock,
+    halt: Event,
+) -> tuple[list[Found], float]:
+    """Solve machines on the same rows; return also the deadline for those that follow."""
+    members, (rows, codes, weight) = group[0].members, data
+    if len(members) < data.rows.n:
+        rows, codes = rows.select(members), codes[members]
+        weight = None if weight is None else weight[members]
+    stages = current_stages.get()
+    kept = None if stages is None else KeptGroup(stages.stage(), rows, len(group), deadline)
+    starts: list[Start | None] = [None] * len(group)
+    if kept is not None:
+        starts, deadline = kept.points, kept.deadline
+    tasks = []
+    for machine, start in zip(group, starts, strict=True):
+        start = start or options.before.start(machine.label, data.rows, members)
+        bounds = options.bounds(machine, codes, 1.0 if weight is None else weight)
+        tasks.append(Task(machine.signs(codes), bounds, start))
+
+    def after_pass(number: int, point: MarginPoint) -> bool:
+        with lock:
+            if kept is not None:
+                kept.keep(number, point)
+            if report is None:
+                return False
+            note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+            Z = np.empty((0, rows.d + 1))
+            if len(group) == 1 and len(point.w):
+                Z = np.append(point.w, point.b)[None]
+            return report("pass", point.passes, note, lambda: Z)
+
+    passes = math.inf if options.max_passes is None else options.max_passes
+    heard = ignore if kept is None and report is None else after_pass
+    budget = Budget(passes, deadline, heard, halt)
+    pad, way = float(options.fit_intercept), Way(options.solver, jobs)
+    results = solve_margins(rows, tasks, pad, options.tol, budget, way)
+    if kept is not None:
+        kept.finish(results)
+    end = Deadline(deadline)
+    solved = zip(group, tasks, results, strict=True)
+    return [_found(options, data, rows, *one, end) for one in solved], deadline
+
+
+class KeptGroup:
+    """Machines that are solved together, in a checkpoint.
+
+    It holds (w, b, α) of each machine after its last pass, or at its end. A later process begins there,
+    with the time that was left, and ends at the same optimum.
+    """
+
+    def __init__(self, stage: Stage, rows: Rows, machines: int, deadline: float) -> None:
+        self.stage, self.deadline = stage, deadline
+        self.points: list[Start | None] = [None] * machines
+        self.rows, self.ended = rows, False
+        found = self.stage.resume(self._state)
+        if found is None:
+            return
+        self.deadline, self.ended = time.perf_counter() + found["left"], found["ended"]
+        for k, one in enumerate(found["machines"]):
+            if one["known"]:
+                w = one["w"] if one["plane"] else np.empty(0)
+                self.points[k] = Start(w, one["b"], one["alpha"], one["passes"])
+
+    def keep(self, machine: int, point: MarginPoint) -> None:
+        """Note a point in the user's coordinates, and write all of them down if it is time."""
+        self.points[machine] = Start(point.w, point.b, point.alpha, point.passes)
+        self.stage.keep(self._state)
+
+    def finish(self, solved: Sequence[Solved]) -> None:
+        """Note the results."""
+        if not self.ended:
+            self.points = [Start(one.w, one.b, one.alpha, one.passes) for one in solved]
+            self.ended = True
+            self.stage.keep(self._state, ended=True)
+
+    def _state(self) -> dict[str, Any]:
+        left = self.deadline - time.perf_counter()
+        return {"machines": list(map(self._entries, self.points)), "left": left, "ended": self.ended}
+
+    def _entries(self, point: Start | None) -> dict[str, Any]:
+        """A point, or zeros in its place; also in place of w where there is no plane yet."""
+        known, plane = point is not None, point is not None and len(point.w) > 0
+        p = point or Start(np.empty(0), 0.0, np.zeros(self.rows.n), 0)
+        w = p.w if plane else np.zeros(self.rows.d)
+        given = {"w": w, "b": float(p.b), "alpha": p.alpha, "passes": int(p.passes)}
+        return {"known": known, "plane": plane, **given}
+
+
+def _found(
+    options: Options,
+    data: Part,
+    rows: Rows,
+    machine: Machine,
+    task: Task,
+    result: Solved,
+    deadline: Deadline,
+) -> Found:
+    """The machine as it is published, or the verdict that there is none.
+
+    If the time ends before exact arithmetic has judged classes for which no plane was found, the machine
+    is published as it is: its certificate says that it separates nothing.
+    """
+    about = options.problem(data.rows.n), rows, machine, task
+    fitted = None if result.meets else certified(*about, result)
+    limited = options.max_passes is not None
+    if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
+        return None, fitted
+    words = options.words(rows.d)
+    partial = data.weight is not None and not data.weight.all()
+    question = ask(machine, rows, task.y, *words, partial, deadline=deadline)
+    try:
+        verdict, other = second_opinion(question, result)
+    except OutOfTimeError:
+        return None, fitted or certified(*about, result)
+    if not verdict.separable:
+        return verdict, None
+    return verdict, certified(*about, result if other is None else other)
+
+
 def certified(
     problem: Problem, rows: Rows, machine: Machine, task: Task, result: Solved
 ) -> MarginMachine:
@@ -165,133 +378,3 @@ def row_values(numbers: np.ndarray, point: Point, slack: np.ndarray) -> RowValue
     alpha = point.alpha[support]
     bound = alpha >= point.C[support]
     return RowValues(numbers[support], alpha, bound, numbers[late], slack[late])
-
-
-def certified_on_partitions(
-    problem: Problem,
-    rows: Partitions,
-    machines: Sequence[Machine],
-    solved: Sequence[SolvedOnPartitions],
-) -> list[MarginMachine]:
-    """The machines with their certificates: one round for all that have none yet.
-
-    One more for those that might better be a little longer.
-    """
-    asked = [found for found in solved if found.point.proof is None]
-    answers = iter(summaries(rows, asked) if asked else [])
-    parts = [together(f.point.proof) if f.point.proof is not None else next(answers) for f in solved]
-    best = [_judgement(problem, *one) for one in zip(solved, parts, strict=True)]
-    growths = [factor(own, proof) for own, (_, proof) in zip(parts, best, strict=True)]
-    some = [k for k, growth in enumerate(growths) if growth > 1.0]
-    longer = [solved[k]._replace(w=growths[k] * solved[k].w, b=growths[k] * solved[k].b) for k in some]
-    for k, found, own in zip(some, longer, summaries(rows, longer) if some else [], strict=True):
-        best[k] = min(best[k], _judgement(problem, found, own), key=lambda one: one[1].primal)
-    published = []
-    for machine, (found, measured) in zip(machines, best, strict=True):
-        proof = replace(measured, n_passes=rows.rounds)
-        one = MarginMachine.elsewhere(
-            partial(gathered_values, rows, found),
-            label=machine.label,
-            coef_=found.w,
-            intercept_=found.b,
-            certificate_=proof,
-            n_passes_=proof.n_passes,
-            n_rows=rows.n,
-            progress_=(*found.log, Pass(proof.n_passes, proof.primal, proof.dual)),
-            solver_="newton",
-        )
-        published.append(one)
-    return published
-
-
-def _judgement(
-    problem: Problem, found: SolvedOnPartitions, own: Summary
-) -> tuple[SolvedOnPartitions, Certificate]:
-    hard = found.task.C is None
-    return found, judge(own, found.w, hard, problem.fit_intercept, problem.name, 0)
-
-
-def closing_round(problem: Problem) -> Closing:
-    """The certificate as the last round of a solver, in the coordinates of the solver."""
-
-    def solved(task: BinaryTask, point: MarginPoint) -> SolvedOnPartitions:
-        return SolvedOnPartitions(task, point, *task.outside(point.w, point.b))
-
-    def question(task: BinaryTask, point: MarginPoint) -> Question:
-        return judging(solved(task, point))
-
-    def values(task: BinaryTask, point: MarginPoint, answers: list[Any]) -> tuple[float, float]:
-        w, unit = solved(task, point).w, task.scaling.scale**2
-        proof = judge(together(answers), w, False, problem.fit_intercept, problem.name, 0)
-        return proof.primal * unit, proof.dual * unit
-
-    return Closing(question, values)
-
-
-def summaries(
-    rows: Partitions, solved: Sequence[SolvedOnPartitions], edge: float = 1.0
-) -> list[Summary]:
-    """What all partitions together contribute to the certificate of each machine: one round."""
-    asked = [(machine.task, judging(machine, edge)) for machine in solved]
-    return [together(answers) for answers in ask_all(rows, asked)]
-
-
-def together(answers: Sequence[Summary | None]) -> Summary:
-    """The sum over all partitions that have rows of the machine."""
-    return total([answer for answer in answers if answer is not None])
-
-
-def judging(machine: SolvedOnPartitions, edge: float = 1.0) -> Question:
-    """What has to be asked for a certificate."""
-    return _question(machine, _judged, edge)._replace(combine=total)
-
-
-def gathered_values(rows: Partitions, machine: SolvedOnPartitions) -> RowValues:
-    """The values of all rows: one more round."""
-    (answers,) = ask_all(rows, [(machine.task, _question(machine, _values_of))])
-    moved = [
-        one._replace(support_=start + one.support_, late_=start + one.late_)
-        for start, one in zip(rows.offsets[:-1].tolist(), answers, strict=True)
-        if one is not None
-    ]
-    return RowValues(*[np.concatenate(column) for column in zip(*moved, strict=True)])
-
-
-class Claim(NamedTuple):
-    """A plane in the user's coordinates, and the rule for the multipliers, which are ``unit`` larger."""
-
-    w: np.ndarray
-    b: float
-    edge: float
-    unit: float
-    rule: Rule | None
-
-    def point(self, view: View, given: Given | None) -> Point:
-        """What is to be judged in a partition."""
-        alpha = multipliers_of(view.frame, view.C, view.numbers, self.rule, given)
-        C = view.C / self.unit
-        alpha = np.minimum(alpha / self.unit, C)
-        return Point(self.w, self.b, view.frame.y, alpha, C, bool(view.frame.pad), self.edge)
-
-
-def _question(machine: SolvedOnPartitions, function: Any, edge: float = 1.0) -> Question:
-    rule, given = machine.point.alpha
-    claim = Claim(machine.w, machine.b, edge, machine.task.scaling.scale**2, rule)
-    return Question(function, (claim,), given)
-
-
-def _judged(view: View, claim: Claim, given: Given | None) -> Summary:
-    """Block by block: each is read once from memory, however often it is looked at."""
-    parts = []
-    for _, block in view.blocks():
-        own = None if given is None else given.among(block.numbers)
-        parts.append(
-            summary(block.frame.rows, np.s_[:], claim.point(block, own), np.zeros(block.frame.n))
-        )
-    return total(parts)
-
-
-def _values_of(view: View, claim: Claim, given: Given | None) -> RowValues:
-    point, slack = claim.point(view, given), np.zeros(view.frame.n)
-    summary(view.frame.rows, np.s_[:], point, slack)
-    return row_values(view.numbers, point, slack)

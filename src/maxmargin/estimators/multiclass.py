@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.core.errors import Message, Remedy, some
 from maxmargin.core.history import History, Trace
-from maxmargin.rows.survey import TrainingData
+from maxmargin.rows.training_data import TrainingData
 from maxmargin.solvers.problem import Machine, Solution
 from maxmargin.stopping import StopReason
 

@@ -50,7 +50,7 @@ from maxmargin.estimators.validation import (
 )
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
-from maxmargin.rows.survey import TrainingData
+from maxmargin.rows.training_data import TrainingData
 from maxmargin.solvers.examples import Examples, HeldOut, RemoteExamples, examples_of
 from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution

@@ -6,7 +6,6 @@ the second takes a verdict without each of the columns, so it waits until somebo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -26,7 +25,7 @@ MAX_NEAREST_NUMBERS = 1 << 18  # and numbers in them
 SAMPLED_ROWS = 300  # rows that are factorised, or twice as many as columns
 MAX_COLUMNS = 600  # of data whose columns are looked at
 DEPENDENT_SHARE = 1e-12  # of a column, outside the span of others: as much as rounding leaves
-COEFFICIENT_ROUNDING = 1e-9  # relative distance from the fraction it is taken for
+COEFFICIENT_ROUNDING = Fraction(1, 10**9)  # relative distance from the fraction it is taken for
 MAX_DENOMINATOR = 1_000  # of that fraction
 
 
@@ -37,7 +36,7 @@ def measure(
     row, distance = (None, None) if z is None else _nearest(question, rows, finding, z)
     rank, exact, named = None, None, list[str]()
     if min(MAX_COLUMNS, rows.n - 1) >= rows.D:
-        relations, used = _dependent(question, rows), int(np.count_nonzero(rows.used))
+        relations, used = _dependent(rows), int(np.count_nonzero(rows.used))
         near = [one for one in relations if not _is_exact(question, rows, one)]
         rank, exact = used - len(relations), used - len(relations) + len(near)
         named = [_written(question, rows, one) for one in near]
@@ -70,11 +69,8 @@ def _nearest(
 Relation = tuple[int, dict[int, float]]  # column j is the sum of others times these coefficients
 
 
-def _dependent(question: Question, rows: ExactRows) -> list[Relation]:
-    """Columns that depend on those before them to rounding, in the coordinates of the exact rows.
-
-    Relations with coefficients that are no doubles in the units of the user are left out.
-    """
+def _dependent(rows: ExactRows) -> list[Relation]:
+    """Columns that depend on those before them to rounding, in the coordinates of the exact rows."""
     step = max(1, rows.n // max(SAMPLED_ROWS, 2 * rows.D))
     order = np.array([*range(rows.d, rows.D), *range(rows.d)])  # the constant first
     A = rows.block(np.arange(0, rows.n, step))[:, order]
@@ -93,9 +89,8 @@ def _dependent(question: Question, rows: ExactRows) -> list[Relation]:
         large = sizes > DEPENDENT_SHARE * rows.D * sizes.max(initial=0.0)
         others = dict(zip(order[seen[before[large]]].tolist(), c[large].tolist(), strict=True))
         j = int(order[seen[k]])
-        relation = j, others
-        if others and _holds(rows, j, others) and all(_coefficients(question, rows, relation).values()):
-            relations.append(relation)
+        if others and _holds(rows, j, others):
+            relations.append((j, others))
     return relations
 
 
@@ -109,15 +104,15 @@ def _holds(rows: ExactRows, j: int, others: dict[int, float]) -> bool:
     return bool(left <= DEPENDENT_SHARE * rows.D * size)
 
 
-def _coefficients(question: Question, rows: ExactRows, relation: Relation) -> dict[int, float]:
-    """Coefficients in the units of the user, the constant last; zero where no double holds them."""
+def _coefficients(question: Question, rows: ExactRows, relation: Relation) -> dict[int, Fraction]:
+    """Coefficients in the units of the user, which may leave the range of doubles; the constant last."""
     j, others = relation
-    scale = {k: rows.powers[k] for k in range(rows.d)} | {rows.d: 0}
-    units = 10.0**-question.places
-    with np.errstate(over="ignore", under="ignore"):
-        scaled = {k: float(np.ldexp(c, scale[j] - scale[k])) for k, c in others.items()}
-    found = {k: c if math.isfinite(c) else 0.0 for k, c in scaled.items()}
-    return {k: c * units if k == rows.d else c for k, c in sorted(found.items())}
+    powers = [*rows.powers, 0]
+    units = [Fraction(1)] * rows.d + [Fraction(1, 10**question.places)]
+    return {
+        k: Fraction(others[k]) * Fraction(2) ** (powers[j] - powers[k]) * units[k]
+        for k in sorted(others)
+    }
 
 
 def _is_exact(question: Question, rows: ExactRows, relation: Relation) -> bool:
@@ -127,8 +122,8 @@ def _is_exact(question: Question, rows: ExactRows, relation: Relation) -> bool:
     z = [Fraction(0)] * rows.D
     z[j] = Fraction(-1)
     for k, c in _coefficients(question, rows, relation).items():
-        plain = Fraction(c).limit_denominator(MAX_DENOMINATOR)
-        if not plain or abs(float(plain) - c) > COEFFICIENT_ROUNDING * abs(c):
+        plain = c.limit_denominator(MAX_DENOMINATOR)
+        if not plain or abs(plain - c) > COEFFICIENT_ROUNDING * abs(c):
             return False
         z[k] = plain * (unit if k == rows.d else 1)
     z = [v * Fraction(2) ** e for v, e in zip(z, [*rows.powers, 0], strict=False)]
@@ -140,16 +135,18 @@ def _written(question: Question, rows: ExactRows, relation: Relation) -> str:
     """x2 = x0 − x1, with the names of the columns."""
     text = ""
     for k, c in _coefficients(question, rows, relation).items():
-        size = f"{abs(c):.6g}"
-        name = (
-            size
-            if k == rows.d
-            else question.features[k]
-            if size == "1"
-            else f"{size} {question.features[k]}"
-        )
+        size = _size_text(abs(c))
+        name = size
+        if k < rows.d:
+            name = question.features[k] if size == "1" else f"{size} {question.features[k]}"
         text += (" − " if text else "−") + name if c < 0 else (" + " if text else "") + name
     return f"{question.features[relation[0]]} = {text}"
+
+
+def _size_text(c: Fraction) -> str:
+    """Six digits, or the power of two nearby where a double has none of them."""
+    exponent = c.numerator.bit_length() - c.denominator.bit_length()
+    return f"{float(c):.6g}" if abs(exponent) < 1000 else f"2^{exponent}"
 
 
 def directions(question: Question, finding: Finding) -> dict[str, int]:

@@ -26,7 +26,7 @@ from maxmargin.certificates.proof import (
 )
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import Part, Partitions
+from maxmargin.rows.training_data import Part, Partitions
 from maxmargin.solvers.exact.decimal_rows import Decimals
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of, primitive
 from maxmargin.solvers.exact.separability import Finding

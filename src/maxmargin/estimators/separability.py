@@ -40,7 +40,8 @@ from maxmargin.estimators.proofs import (
     write_proof,
 )
 from maxmargin.estimators.validation import feature_names, read_training, time_limit
-from maxmargin.rows.survey import TrainingData, gather
+from maxmargin.rows.survey import gather
+from maxmargin.rows.training_data import TrainingData
 from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number
 from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict

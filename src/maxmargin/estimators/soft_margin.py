@@ -10,7 +10,7 @@ from sklearn.base import clone
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_number
 from maxmargin.estimators.margin_classifier import MarginClassifier
-from maxmargin.estimators.margin_fit import Before
+from maxmargin.estimators.margin_machine import Before
 from maxmargin.estimators.validation import read_training, refuse_partitions
 
 

@@ -21,7 +21,8 @@ from maxmargin.core.errors import InputError
 from maxmargin.files.arrow import ArrowReader, row_groups
 from maxmargin.files.open import collect, open_source, os_errors_as_input_errors
 from maxmargin.files.reader import ENDINGS, ReadOptions, find_kind, read_options
-from maxmargin.rows.partitions import Source, Sources, matrix_of
+from maxmargin.rows.partitions import Source, Sources
+from maxmargin.rows.training_data import matrix_of
 
 MIN_PARTITION_ENTRIES = 1 << 22  # numbers of a partition, at least, where row groups are put together
 CONVERTED_NAME = re.compile(r"\.[0-9a-f]{12}\.rows($|/)")  # of what was made from other files

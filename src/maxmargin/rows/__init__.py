@@ -8,7 +8,7 @@ weights, take some rows by index; and they hand the compiled kernels their array
 from maxmargin.rows.base import Csr, Dense, Rows
 from maxmargin.rows.dense import DenseRows
 from maxmargin.rows.on_disk import PartedRows
-from maxmargin.rows.partitions import as_rows, with_column
 from maxmargin.rows.sparse import CsrRows
+from maxmargin.rows.training_data import as_rows, with_column
 
 __all__ = ["Csr", "CsrRows", "Dense", "DenseRows", "PartedRows", "Rows", "as_rows", "with_column"]

@@ -63,6 +63,8 @@ class DenseRows(Rows):
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V, block by block; float32 data is widened on the way."""
+        if self.n * self.d <= PRODUCT_ENTRIES and self.X.flags.aligned:
+            return np.asarray(self._wide() @ V)
         out = np.empty((self.n, *V.shape[1:]))
         for where, block in self.blocks(PRODUCT_ENTRIES):
             np.matmul(block._wide(), V, out=out[where])

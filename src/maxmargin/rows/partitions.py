@@ -6,21 +6,14 @@ sums over them have the same bits however many workers there are. A partition is
 round: nothing that could be lost is kept elsewhere than here. Remote rows are not ``Rows``: what would
 need a number per row in one place cannot be asked of them by mistake.
 
-A partition as it was read: a matrix, labels and weights, checked, and as rows and back.
-
-X, y and weights of Dask as one collection, a partition of which is a triple of theirs.
-
-Dask optimises every collection by itself. Two columns of the same Parquet files may then end in other
-partitions: small files are read several at a time, and how many depends on the columns. So what belongs
-together becomes one collection first. Of its optimisations only the choice of columns is used, which
-leaves partitions as they are.
-
-Partitions that are read where they are used: a small description travels, never the rows.
-
 Whoever runs a function on a partition reads it first, and forgets it afterwards. So a lost worker costs
-no more than another read, and nothing but names of files is ever pickled.
+no more than another read; a small description of each partition travels, and nothing but names of files
+is ever pickled.
 
-From what a user has to rows.
+X, y and weights of Dask become one collection first, a partition of which is a triple of theirs. Dask
+optimises every collection by itself: two columns of the same Parquet files may then end in other
+partitions, since small files are read several at a time, and how many depends on the columns. Of its
+optimisations only the choice of columns is used, which leaves partitions as they are.
 """
 
 from __future__ import annotations
@@ -38,9 +31,8 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.core.labels import encode
 from maxmargin.rows.base import Rows
-from maxmargin.rows.dense import DenseRows
-from maxmargin.rows.on_disk import PartedRows
-from maxmargin.rows.sparse import CsrRows, check_structure
+from maxmargin.rows.sparse import check_structure
+from maxmargin.rows.training_data import LEFT_OUT, Part, Partitions, as_rows
 
 
 def joined(*given: Any) -> Any:
@@ -121,11 +113,6 @@ class Sources:
         return len(self.parts)
 
 
-def is_parted(X: Any) -> bool:
-    """Whether these are partitions: files, or a Dask collection."""
-    return isinstance(X, Sources) or hasattr(X, "to_delayed")
-
-
 def brought_here(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     """Yield matrix and labels of the partitions, brought here one after the other."""
     if isinstance(X, Sources):
@@ -143,23 +130,6 @@ def brought_here(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         )
     for part in joined(X, y).to_delayed(optimize_graph=False):
         yield part.compute()[:2]
-
-
-def as_rows(X: Any) -> Rows:
-    """Wrap a validated matrix: CSR as it is, dense in C order (other layouts are copied once)."""
-    if sparse.issparse(X):
-        return CsrRows.from_matrix(X.tocsr())
-    return DenseRows(np.ascontiguousarray(X))
-
-
-def with_column(rows: Rows, value: float) -> Rows:
-    """The rows with one more feature, the same for all."""
-    if isinstance(rows, PartedRows):
-        return rows.mapped(lambda block: with_column(block, value), more=1)
-    column = np.full((rows.n, 1), value)
-    if isinstance(rows, CsrRows):
-        return as_rows(sparse.hstack([rows.matrix, sparse.csr_array(column)], format="csr"))
-    return as_rows(np.hstack([rows.take(np.arange(rows.n)), column]))
 
 
 class Weighted(NamedTuple):
@@ -227,23 +197,6 @@ def weights_of(weight: Any) -> np.ndarray:
     return found
 
 
-def matrix_of(rows: Rows) -> Any:
-    """Rows as a matrix that can travel: dense, or CSR."""
-    if not rows.resident:
-        rows = rows.between(0, rows.n)
-    return rows.matrix if isinstance(rows, CsrRows) else rows.arrays[0]
-
-
-def stacked(matrices: Sequence[Any]) -> Rows:
-    """Matrices below each other, as rows."""
-    if sparse.issparse(matrices[0]):
-        return as_rows(sparse.csr_array(sparse.vstack(matrices, format="csr")))
-    return as_rows(np.concatenate(matrices))
-
-
-LEFT_OUT = -1  # the code of a row of weight zero
-
-
 class Executor(Protocol):
     """Where partitions are, and how a function is run on them."""
 
@@ -275,92 +228,11 @@ class Executor(Protocol):
         """How many partitions are read at the same time."""
 
 
-class Part(NamedTuple):
-    """A partition as functions see it."""
-
-    rows: Rows
-    codes: np.ndarray  # of the labels, −1 of rows that are left out; empty if there are no labels
-    weight: np.ndarray | None = None  # of the rows, if they have weights
-
-
-class Partitions(Protocol):
-    """Labelled rows in one partition or many, wherever they are: what solvers see of data."""
-
-    n: int
-    d: int
-    classes: np.ndarray | None
-    offsets: np.ndarray  # the number of the first row of each partition, and n
-    rounds: int
-    bytes_moved: int
-
-    @property
-    def parts(self) -> int:
-        """How many partitions there are."""
-
-    def each(
-        self,
-        function: Callable[..., Any],
-        *small: Any,
-        own: Sequence[Any] | None = None,
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> list[Any]:
-        """One pass: ``function(part, *small)`` of every partition, with its own state at the end."""
-
-    def along(
-        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
-    ) -> Any:
-        """Hand a state on: ``function(part, own[k], state)`` of partition ``numbers[k]``, in turn."""
-
-    def changed(self, change: Callable[[Rows], Rows], d: int) -> Partitions:
-        """The same partitions with other features."""
-
-    @property
-    def at_once(self) -> int:
-        """How many partitions are read at the same time."""
-
-
 def split(rows: Partitions, indices: np.ndarray) -> list[np.ndarray]:
     """Ascending row numbers, as numbers within each partition."""
     cuts = np.searchsorted(indices, rows.offsets)
     pairs = zip(cuts[:-1], cuts[1:], rows.offsets[:-1], strict=True)
     return [indices[low:high] - first for low, high, first in pairs]
-
-
-class InMemory:
-    """Rows in this process, in memory or in a file, as one partition without copies."""
-
-    parts = at_once = 1
-    bytes_moved = 0
-
-    def __init__(self, part: Part, classes: np.ndarray | None) -> None:
-        self.part, self.classes = part, classes
-        self.n, self.d = part.rows.n, part.rows.d
-        self.offsets = np.array([0, self.n])
-        self.rounds = 0
-
-    def each(
-        self,
-        function: Callable[..., Any],
-        *small: Any,
-        own: Sequence[Any] | None = None,
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> list[Any]:
-        """One pass: the only answer there is."""
-        self.rounds += 1
-        return [function(self.part, *small, *([] if own is None else own))]
-
-    def along(
-        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
-    ) -> Any:
-        """Hand a state on."""
-        state = start
-        for mine in own:
-            state = function(self.part, mine, state)
-        return state
-
-    def changed(self, change: Callable[[Rows], Rows], d: int) -> InMemory:
-        """The same rows with other features."""
-        return InMemory(self.part._replace(rows=change(self.part.rows)), self.classes)
 
 
 class RemoteRows:

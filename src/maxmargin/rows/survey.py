@@ -1,13 +1,12 @@
-"""Labelled rows, in this process or in partitions elsewhere, and what is known of them.
+"""What a first round tells of rows in partitions, and samples of them.
 
-Of rows in partitions a first round, the survey, tells how many there are, which labels they have, and
-whether all numbers are usable.
+The survey tells how many rows there are, which labels they have, and whether all numbers are usable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,92 +15,10 @@ from maxmargin.core.errors import InputError, Remedy, some
 from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
 from maxmargin.rows.base import Csr, Rows, draw
 from maxmargin.rows.dense import not_doubles
-from maxmargin.rows.partitions import (
-    LEFT_OUT,
-    Executor,
-    InMemory,
-    Part,
-    Partitions,
-    RemoteRows,
-    block_of,
-    matrix_of,
-    moved,
-    rows_of,
-    split,
-    stacked,
-)
+from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of, split
+from maxmargin.rows.training_data import InMemory, Part, TrainingData, matrix_of, stacked
 
 MAX_CLASSES = 10_000  # distinct labels
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Labelled rows, wherever they are, and what is known of them before they are learnt from."""
-
-    rows: Partitions
-    counts: np.ndarray  # of each class in each partition, rows of weight zero left out
-    weights: np.ndarray  # of each class, all rows together; without weights the counts
-    is_sparse: bool
-    entries: int
-    known_reach: np.ndarray | None = None  # max_i |x_ij|, if it has been looked for
-    bad: tuple[int, int, float] | None = None  # row, column and value of the first nan or infinity
-    names: list[str] | None = None  # of the features, where partitions know them
-    inexact: str | None = None  # a type of numbers that are not doubles
-
-    @property
-    def n(self) -> int:
-        """How many rows there are, those of weight zero left out."""
-        return int(self.counts.sum())
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The labels that occur, sorted; the code of a label is its place among them."""
-        assert self.rows.classes is not None
-        return self.rows.classes
-
-    @property
-    def here(self) -> Part | None:
-        """All rows, with the codes of their labels and their weights, if they are in this process."""
-        return self.rows.part if isinstance(self.rows, InMemory) else None
-
-    @property
-    def reach(self) -> np.ndarray:
-        """max_i |x_ij| for every feature j."""
-        if self.known_reach is not None:
-            return self.known_reach
-        assert self.here is not None
-        return self.here.rows.column_reach
-
-    def over(self, rows: Partitions, reach: np.ndarray) -> TrainingData:
-        """The same about other features of these rows."""
-        more = rows.n * (rows.d - self.rows.d)
-        return replace(self, rows=rows, known_reach=reach, entries=self.entries + more)
-
-    def among(self, classes: np.ndarray) -> TrainingData:
-        """The same with the classes of an earlier fit, among which the labels of partitions must be."""
-        counts = np.zeros((len(self.counts), len(classes)), dtype=self.counts.dtype)
-        counts[:, encode(self.classes, classes)] = self.counts
-        self.rows.classes = classes
-        return replace(self, counts=counts, weights=counts.sum(axis=0))
-
-
-def in_memory(
-    rows: Rows, y: np.ndarray, weight: np.ndarray | None = None, classes: np.ndarray | None = None
-) -> TrainingData:
-    """Rows in this process, with labels and weights, as one partition; ``classes`` if they are known."""
-    kept = None if weight is None or weight.all() else np.flatnonzero(weight)
-    labels = y if kept is None else y[kept]
-    classes = find_classes(labels) if classes is None else classes
-    codes = used = encode(labels, classes)
-    if kept is not None:
-        codes = np.full(rows.n, LEFT_OUT, np.int32)
-        codes[kept] = used
-    counts = np.bincount(used, minlength=len(classes))
-    weights: np.ndarray = counts.astype(np.float64)
-    if weight is not None:
-        weights = np.bincount(used, weight if kept is None else weight[kept], len(classes))
-    only = InMemory(Part(rows, codes, weight), classes)
-    return TrainingData(only, counts[None], weights, rows.is_sparse, rows.entries)
 
 
 class _Facts(NamedTuple):

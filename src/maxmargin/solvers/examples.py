@@ -16,8 +16,7 @@ import numpy as np
 from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
 from maxmargin.kernels.rows import combine, products, with_sketch, worth_sketching
 from maxmargin.rows import Csr, Dense, Rows
-from maxmargin.rows.partitions import Part, Partitions
-from maxmargin.rows.survey import TrainingData
+from maxmargin.rows.training_data import Part, Partitions, TrainingData
 from maxmargin.solvers.problem import Machine
 
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns

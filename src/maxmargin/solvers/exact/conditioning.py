@@ -26,6 +26,7 @@ from scipy.linalg import qr, solve_triangular
 
 from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, exponents_of
+from maxmargin.solvers.exact.linear_algebra import pivots
 
 NEARLY_DEPENDENT = 2.0**-13  # of a column of length one, the part outside the span of others
 COEFFICIENT_BITS = 20  # after the binary point, taken off in one round
@@ -50,8 +51,10 @@ class Conditioned:
 
 def condition(rows: ExactRows) -> Conditioned | None:
     """Return the rows in better coordinates, or None if there are none to be found."""
-    if not rows.n > rows.D or rows.D > MAX_COLUMNS or rows.n * rows.D > MAX_ENTRIES:
+    if rows.D > MAX_COLUMNS or rows.n * rows.D > MAX_ENTRIES:
         return None
+    if rows.n <= rows.D:
+        return _with_fewer_columns(rows)
     first = _with_indicators(rows)
     here = rows if first is None else first.rows
     A = here.block(np.arange(here.n)) * here.y[:, None]
@@ -63,6 +66,33 @@ def condition(rows: ExactRows) -> Conditioned | None:
         return Conditioned(second, T.apply)
     back = first.plane_of_base
     return Conditioned(second, lambda z: back(T.apply(z)))
+
+
+def _with_fewer_columns(rows: ExactRows) -> Conditioned | None:
+    """Of no more rows than columns those columns that span all others exactly, in better coordinates.
+
+    The others add nothing: rows that cancel in the columns kept cancel in all. None if the columns
+    kept are as many as the rows, which are then independent.
+    """
+    order = [*range(rows.d, rows.D), *range(rows.d)]  # the bias is kept
+    A = [ints for ints, _ in rows.whole(range(rows.n))]
+    kept = [order[k] for k in pivots([[a[j] for j in order] for a in A])]
+    features = np.array(sorted(j for j in kept if j < rows.d), dtype=np.int64)
+    if len(kept) == rows.n or not len(features):
+        return None
+    X = DenseRows(rows.given.take(np.arange(rows.n)).astype(np.float64)[:, features])
+    used = np.ones(len(features), dtype=bool)
+    first = ExactRows(X, rows.y, rows.pad, rows.exponents[features], used, rows.deadline)
+    second = condition(first)
+
+    def plane_of_base(z: Sequence[Number]) -> list[Fraction]:
+        plane = [Fraction(0)] * rows.D
+        found = z if second is None else second.plane_of_base(z)
+        for j, v in zip([*features.tolist(), *range(rows.d, rows.D)], found, strict=True):
+            plane[j] = Fraction(v)
+        return plane
+
+    return Conditioned(first if second is None else second.rows, plane_of_base)
 
 
 # Indicators

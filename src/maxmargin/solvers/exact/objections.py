@@ -28,8 +28,8 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.partitions import matrix_of, stacked
-from maxmargin.rows.survey import TrainingData, sample
+from maxmargin.rows.survey import sample
+from maxmargin.rows.training_data import TrainingData, matrix_of, stacked
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of

@@ -46,6 +46,7 @@ from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
 from maxmargin.kernels.margin import clip_multipliers, slope
+from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import SETTINGS as COORDINATES
 from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError, inner_products
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
@@ -81,10 +82,15 @@ class Settings:
     stalled_rounds_if_small: int = 25
     one_thread_entries: int = 1 << 24  # that one thread handles as fast as two, which wait
     min_product_features: int = 200  # from which on inner products are kept from step to step
-    max_order: int = 4_000  # of a matrix that is factorised
+    max_order: int = 4_000  # of a matrix that is factorised: 128 MB, half a second
 
 
 SETTINGS = Settings()
+
+
+def is_affordable(rows: Frame | Rows) -> bool:
+    """Whether the matrix of a Newton step, or of interior points, is small enough to be factorised."""
+    return min(rows.n, rows.d) <= SETTINGS.max_order
 
 
 @dataclass(frozen=True)
@@ -165,13 +171,13 @@ def _primal(
     H = np.zeros((d + 1, d + 1))
     for start in range(0, len(band), frame.chunk):
         part = band[start : start + frame.chunk]
-        Z = np.column_stack([frame.take(part), frame.bias[part]])
+        Z = frame.with_bias(part)
         Z *= np.sqrt(sigma[start : start + frame.chunk])[:, None]
         H += Z.T @ Z
     H.flat[: d * (d + 1) : d + 2] += 1.0
     if not frame.pad:
         H[d, d] = 1.0
-    step = _solve(H, np.append(-gw, -gb), least_squares)
+    step = _solve(H, np.concatenate([-gw, [-gb]]), least_squares)
     return step[:d], float(step[d])
 
 
@@ -319,7 +325,7 @@ class _Run:
         self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
         if not afresh:
             change = self.alpha - self._pulled
-            some = np.flatnonzero(change)
+            some = change.nonzero()[0]
             if 3 * len(some) <= self.frame.n:
                 self.v = self.v + self.frame.weighted_sum_of(some, change[some])
                 self._pulled[some] = self.alpha[some]

@@ -50,6 +50,7 @@ class Settings:
     max_gram_rows: int = 4_000  # beyond, the matrix no longer pays
     gram_rounding: float = 1e-13  # pivots of K below this share of the largest entry are zero
     gram_precision: float = 1e-6  # of L in its weakest directions, relative
+    max_doubled_entries: int = 1 << 18  # of ready rows that are kept with the column of the bias, too
     entries_centred_at_a_time: int = 1 << 20  # of X
 
 
@@ -184,6 +185,7 @@ class Frame:
         self.ready = ready  # the rows are signed, centred and scaled already
         self.n, self.d = rows.n, rows.d
         self.shared = {} if shared is None else shared  # what machines on the same rows compute once
+        self._all_with_bias: np.ndarray | None = None  # see with_bias
 
     @cached_property
     def products(self) -> Products:
@@ -227,7 +229,7 @@ class Frame:
 
     def weighted_sum(self, alpha: np.ndarray) -> np.ndarray:
         """Σ α_i a_i: one pass, or less if most α are zero."""
-        some = np.flatnonzero(alpha)
+        some = alpha.nonzero()[0]
         if 8 * len(some) < self.n:
             return self.weighted_sum_of(some, alpha[some])
         if self.ready:
@@ -255,6 +257,15 @@ class Frame:
             A -= self.scaling.centre
             A *= (self.y[which] / self.scaling.scale)[:, None]
         return A
+
+    def with_bias(self, which: np.ndarray) -> np.ndarray:
+        """A few rows (a_i, y_i), as a dense matrix; y_i is zero without a bias."""
+        small = self.n * self.d <= SETTINGS.max_doubled_entries
+        if not (small and self.ready and isinstance(self.rows, DenseRows)):
+            return np.column_stack([self.take(which), self.bias[which]])
+        if self._all_with_bias is None:
+            self._all_with_bias = np.column_stack([self.rows.X, self.bias])
+        return np.asarray(self._all_with_bias[which])
 
     def restricted(self, which: np.ndarray) -> Frame:
         """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""

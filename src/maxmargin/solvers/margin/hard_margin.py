@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.rows.base import draw
-from maxmargin.rows.partitions import InMemory, Part, matrix_of
+from maxmargin.rows.training_data import InMemory, Part, matrix_of
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling

@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from maxmargin.rows import Rows
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced
 from maxmargin.solvers.margin.coordinates import Frame, inner_products
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
@@ -55,7 +54,6 @@ class Settings:
     least_gain: float = 0.02  # of the length of a step, without which there is no further one
     likely_multiple: float = 1e7  # of the multipliers of the class means, to begin with
     min_excess: float = 1e3  # of C above these
-    max_order: int = 4_000  # of the matrix that is factorised: 128 MB, half a second
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
     max_ridge: float = 1e-6
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
@@ -69,16 +67,6 @@ Step = tuple[np.ndarray, float, np.ndarray]  # of w, b and α
 Factor = Callable[[np.ndarray, float, np.ndarray], Step]  # from the right-hand sides r_w, r_b and q
 
 
-def is_affordable(rows: Frame | Rows) -> bool:
-    """Whether the matrix of a step is small enough to be factorised."""
-    return order_of(rows) <= SETTINGS.max_order
-
-
-def order_of(rows: Frame | Rows) -> int:
-    """The order of the matrix of a step, or one less."""
-    return min(rows.n, rows.d)
-
-
 def interior_point(
     problem: Reduced, tol: float, goal: float = 1.0, deadline: float = math.inf, attempt: int = 0
 ) -> Iterate:
@@ -89,7 +77,7 @@ def interior_point(
     """
     frame = problem.frame
     spread, max_steps = SETTINGS.starts[attempt]
-    order = order_of(frame)
+    order = min(frame.n, frame.d)
     small = order <= SETTINGS.max_order_of_one_thread and frame.n * order <= SETTINGS.one_thread_entries
     with one_thread(small):
         run = _Run(problem, np.sqrt(_squares(frame)), spread, refinements=attempt)
@@ -131,7 +119,7 @@ class _Run:
             self.xi = self.alpha * self.s / self.beta
         self.size = float(np.mean(lengths**2)) or 1.0
         self.refinements = refinements  # times that a step is mended by solving for what it misses
-        corrects = order_of(self.frame) >= SETTINGS.min_order_to_correct
+        corrects = min(self.frame.n, self.frame.d) >= SETTINGS.min_order_to_correct
         self.correctors = SETTINGS.correctors if corrects else 0
         self.ridge = 0.0
         self.reads = 1
@@ -294,7 +282,7 @@ def _by_features(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None
     H = np.zeros((d + 1, d + 1))
     for start in range(0, frame.n, frame.chunk):
         part = np.arange(start, min(start + frame.chunk, frame.n))
-        Z = np.column_stack([frame.take(part), frame.bias[part]])
+        Z = frame.with_bias(part)
         Z *= np.sqrt(theta[part])[:, None]
         H += Z.T @ Z
     H.flat[: d * (d + 1) : d + 2] += 1.0

@@ -103,13 +103,17 @@ def _whole(A: np.ndarray, y: np.ndarray, pad: float, singular: bool) -> Solver:
     if not pad:
         M[-1, -1] = 1.0
 
+    failed = 0  # then the matrix is singular, to rounding or exactly
+
     def solve(r1: np.ndarray, r2: np.ndarray, r3: float) -> Step | None:
+        nonlocal failed
         right = np.concatenate([r1, r2, [r3 if pad else 0.0]])
-        result = dgesvx(M, right, fact="E")
-        x, info = result[7], result[-1]
-        if info > 0 and not singular:
+        if not failed:
+            result = dgesvx(M, right, fact="E")
+            x, failed = result[7], result[-1]
+        if failed and not singular:
             return None
-        if info > 0:  # to rounding or exactly
+        if failed:
             x = np.linalg.lstsq(M, right, rcond=1e-13)[0]
         x = np.ravel(x)
         if not np.all(np.isfinite(x)):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.partitions import InMemory
-from maxmargin.rows.survey import Sample, TrainingData, sample
+from maxmargin.rows.survey import Sample, sample
+from maxmargin.rows.training_data import InMemory, TrainingData
 from maxmargin.solvers.margin.coordinates import find_scaling
 from maxmargin.solvers.margin.hard_margin import Start, hard_margin, pool_size
 from maxmargin.solvers.margin.questions import (

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import Part, Partitions, matrix_of, stacked
+from maxmargin.rows.training_data import Part, Partitions, matrix_of, stacked
 from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
 from maxmargin.solvers.margin.tasks import Plane, measure
 

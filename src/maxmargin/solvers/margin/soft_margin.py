@@ -24,9 +24,9 @@ import numpy as np
 
 from maxmargin.kernels.margin import hinge_slope
 from maxmargin.rows.base import draw
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
+from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, is_affordable, minimise
 from maxmargin.solvers.margin.coordinates import Frame
-from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point, is_affordable
+from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point
 from maxmargin.solvers.margin.tasks import (
     SMALL,
     TIGHT,
@@ -209,11 +209,11 @@ class _Machine:
             fixed = float(now.alpha.sum() - before.sum())
         problem = Reduced(work, C[which], v0, s0, fixed)
         point = Iterate(now.w, now.b, before, now.sigma)
-        enough = max(self.goal, self.tol / 2)
-        if before.any() or not is_affordable(work) or _is_tame(work, C[which]):
-            most = SETTINGS.max_newton_steps if is_affordable(work) else None
+        enough, affordable = max(self.goal, self.tol / 2), is_affordable(work)
+        if before.any() or not affordable or _is_tame(work, C[which]):
+            most = SETTINGS.max_newton_steps if affordable else None
             point = minimise(problem, point, self.goal, self.budget.deadline, max_steps=most)
-        if point.gap > enough and is_affordable(work) and not self.budget.is_up(0):
+        if point.gap > enough and affordable and not self.budget.is_up(0):
             goal = self.final if whole else self.goal  # of all rows, this is the end
             point = _from_inside(problem, point, goal, max(goal, self.tol / 2), self.budget)
             point = replace(point, sigma=10.0 * now.sigma)

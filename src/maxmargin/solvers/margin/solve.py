@@ -25,11 +25,11 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 from maxmargin.rows.base import draw
+from maxmargin.solvers.margin.augmented_lagrangian import is_affordable
 from maxmargin.solvers.margin.coordinate_descent import Approach, large_margin
 from maxmargin.solvers.margin.coordinates import Frame, Frames, gram_frames, worth_gram
 from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
 from maxmargin.solvers.margin.hard_margin import hard_margins
-from maxmargin.solvers.margin.interior_point import is_affordable
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
 from maxmargin.solvers.margin.soft_margin import soft_margin
 from maxmargin.solvers.margin.tasks import (

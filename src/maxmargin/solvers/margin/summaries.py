@@ -52,7 +52,7 @@ from scipy import linalg, sparse
 
 from maxmargin.kernels.partitions import residuals, sort_out, weigh
 from maxmargin.rows import Rows
-from maxmargin.rows.partitions import matrix_of, stacked
+from maxmargin.rows.training_data import matrix_of, stacked
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.questions import BLOCK_NUMBERS, BinaryTask, Given, View

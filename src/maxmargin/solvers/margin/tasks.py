@@ -260,7 +260,8 @@ def excess_of(alpha: np.ndarray, y: np.ndarray, others: float) -> float:
     """Σ α_i y_i, with that of the rows left out."""
     some = np.flatnonzero(alpha)
     signed = alpha[some] * y[some]
-    return (math.fsum(signed) if len(some) <= SETTINGS.max_exact_sum else float(signed.sum())) + others
+    exact = len(some) <= SETTINGS.max_exact_sum
+    return (math.fsum(signed.tolist()) if exact else float(signed.sum())) + others
 
 
 def to_scale(alpha: np.ndarray, factor: float, uneven: bool) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.partitions import Part
+from maxmargin.rows.training_data import Part
 from maxmargin.solvers.examples import Form, RemoteExamples, light, seen
 from maxmargin.solvers.perceptron.batch import Breaks, Risk, Slope, lowest
 from maxmargin.solvers.problem import Machine

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
-from maxmargin.rows.partitions import Part
+from maxmargin.rows.training_data import Part
 from maxmargin.solvers.examples import Form, RemoteExamples, light, seen
 from maxmargin.solvers.perceptron.online import OnUpdate, Passes, Settings, State, grouped
 from maxmargin.solvers.problem import Machine

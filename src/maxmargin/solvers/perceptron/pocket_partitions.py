@@ -21,8 +21,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from maxmargin.kernels.perceptron import MADE
-from maxmargin.rows.partitions import Part
 from maxmargin.rows.survey import sample
+from maxmargin.rows.training_data import Part
 from maxmargin.solvers.examples import Examples, RemoteExamples, seen
 from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.online import LocalPasses, Settings, State
