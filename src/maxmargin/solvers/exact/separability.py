@@ -10,7 +10,9 @@ for the rows outside their span, until a plane is found (touching) or no rows ar
    checked in integers.
 2. Where floating point fails since columns nearly depend on others, the question is put again in other
    coordinates (see :mod:`conditioning <maxmargin.solvers.exact.conditioning>`).
-3. If that fails too, or if the data is small, the simplex method in integers answers.
+3. If that fails too, the simplex method in long floating-point numbers is asked (see
+   :mod:`long_simplex <maxmargin.solvers.exact.long_simplex>`), and its answer checked likewise. What is
+   left, and small data, is for the simplex method in integers.
 4. Few questions are needed, since :func:`widest` finds as many rows as possible at once that every
    weakly separating plane must contain.
 """
@@ -36,6 +38,7 @@ from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
 from maxmargin.solvers.exact.linear_algebra import cancel
+from maxmargin.solvers.exact.long_simplex import long_guess
 from maxmargin.solvers.exact.signs import Signs, from_doubles, rounded, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
 from maxmargin.solvers.exact.sparse_rows import (
@@ -197,6 +200,7 @@ SIMPLEX_ENTRIES = 1 << 13  # data with fewer numbers,
 SIMPLEX_FEATURES = 12  # and no more features, goes to the simplex method at once
 PLANE_BITS = 12, 24, 53  # of the coordinates of a plane through a face
 NEGLIGIBLE_WEIGHTS = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
+LONG_BITS = 256, 2_048  # of numbers in floating point, where doubles fail
 MAX_UNKNOWNS = 2_000  # unknowns that the simplex method may have
 SCALE_BITS = 10  # bits between the scales of columns that the machine takes as they are
 
@@ -441,7 +445,28 @@ class _Ladder:
                 f"neither a plane nor rows that cancel. Got {self.rows.n:,} rows of {self.rows.d:,} "
                 "features instead. Ask about fewer rows, or fewer features."
             )
+        for bits in LONG_BITS:
+            answer, hint = self._ask_long_floats(face, alive, hint, bits)
+            if answer is not None:
+                return answer
         return meet_or_separate(self.rows, alive, face.free, hint)
+
+    def _ask_long_floats(
+        self, face: Face, alive: np.ndarray, hint: list[int], bits: int
+    ) -> tuple[Outcome | None, list[int]]:
+        """What floating point of so many bits finds, if confirmed; and rows to try first if not."""
+        guess = long_guess(self.rows, alive, face.free, hint, bits)
+        if guess is None:
+            return None, hint
+        if guess.plane is None:
+            found = cancel(self.rows, guess.support, face.free)
+            return (None if found is None else Outcome(None, *found, 0)), guess.support
+        plane = face.lift([guess.plane[j] for j in face.Q])
+        answer = self._signs(plane)
+        if not np.all(answer.of[alive] > 0):
+            return None, guess.support
+        self.signs = answer
+        return Outcome(plane, {}, {}, 0), []
 
     def _ask_floats(self, face: Face, alive: np.ndarray) -> tuple[Outcome | None, list[int]]:
         """What floating point finds, if exact arithmetic confirms it; and rows to try first if not."""
