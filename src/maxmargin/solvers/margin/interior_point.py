@@ -53,7 +53,7 @@ class Settings:
     long_step: float = 0.9  # that needs none
     least_gain: float = 0.02  # of the length of a step, without which there is no further one
     likely_multiple: float = 1e7  # of the multipliers of the class means, to begin with
-    min_excess: float = 1e3  # of C above these
+    min_excess: float = 1e8  # of C above these: below it α = C/2 takes no more than twenty steps
     first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
     max_ridge: float = 1e-6
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
