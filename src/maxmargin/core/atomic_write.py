@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from maxmargin.core.errors import InputError
@@ -115,8 +115,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         put_in_place(made, target)
 
 
-def put_in_place(made: Path, target: Path) -> None:
-    """Bring a file, or a folder of files, to the disk, and rename it."""
+def put_in_place(made: Path, target: Path, is_as_good: Callable[[], bool] = lambda: False) -> None:
+    """Bring a file, or a folder of files, to the disk, and rename it.
+
+    A folder that is there is replaced, unless it ``is_as_good``.
+    """
     for part in made.iterdir() if made.is_dir() else (made,):
         with part.open("r+b") as file:
             os.fsync(file.fileno())
@@ -127,6 +130,8 @@ def put_in_place(made: Path, target: Path) -> None:
         except OSError:
             if not made.is_dir() or not os.path.lexists(target):
                 raise
+        if is_as_good():
+            return
         with contextlib.suppress(FileNotFoundError):  # a folder is not replaced: move it away first
             os.replace(target, Path(tempfile.mkdtemp(dir=made.parent)) / target.name)
     with contextlib.suppress(OSError):  # not every system lets a folder be synchronised

@@ -7,8 +7,8 @@ only once it is whole.
 
 A conversion knows which file its source was (its place on the disk, its size and its times) and what
 was read of it; if any of these has changed, or it is broken, it is made anew. Processes that convert the
-same file at once do no harm: the last one wins, and all are right. Each user has conversions of their
-own: what somebody else left is not believed.
+same file at once do no harm: the first one wins, and the others take what it made. Each user has
+conversions of their own: what somebody else left is not believed.
 """
 
 from __future__ import annotations
@@ -67,10 +67,13 @@ SOURCE: dict[str, Callable[[Any], bool]] = {  # how rows came from their source
 
 
 @contextmanager
-def write_store(path: Path, about: dict[str, Any] | None = None) -> Iterator[StoreWriter]:
+def write_store(
+    path: Path, about: dict[str, Any] | None = None, is_as_good: Callable[[], bool] = lambda: False
+) -> Iterator[StoreWriter]:
     """Write rows block by block; a folder of this name is replaced at the end, if all went well.
 
-    ``about`` is what else to keep, as plain JSON values: names of the features, the source.
+    ``about`` is what else to keep, as plain JSON values: names of the features, the source. A folder
+    that somebody else put there meanwhile stays if it ``is_as_good``.
     """
     with temporary_folder(path) as folder:
         made = folder / path.name
@@ -81,7 +84,7 @@ def write_store(path: Path, about: dict[str, Any] | None = None) -> Iterator[Sto
             writer.finish()
         finally:
             writer.close()
-        put_in_place(made, path)
+        put_in_place(made, path, is_as_good)
 
 
 class StoreWriter:
@@ -291,7 +294,6 @@ def _broken(path: Path, why: str) -> InputError:
     )
 
 
-MAX_READS = 3  # of a conversion that was just made
 READING = 2  # to be raised when the same file and options are read in another way
 CLOCK_TICK = 0.02  # seconds in which a file may change twice without a new time
 
@@ -312,16 +314,12 @@ def cached(reader: Reader, folder: Path | None) -> FileRows:
     if rows is not None:
         return rows
     time.sleep(max(0.0, min(CLOCK_TICK, before["time"] * 1e-9 + CLOCK_TICK - time.time())))
-    convert(reader, target, {"key": key})
+    convert(reader, target, {"key": key}, lambda: _reuse(target, key) is not None)
     if _identity(path) != before:
         shutil.rmtree(target, ignore_errors=True)
         raise InputError(
             f"{reader.shown}: changed while it was read. Wait until it is whole, and open it again."
         )
-    for _ in range(MAX_READS):  # another process may be putting the same rows there, at this moment
-        rows = _reuse(target, key)
-        if rows is not None:
-            return rows
     return read_store(target, features=options.features)
 
 
@@ -337,9 +335,11 @@ def _identity(path: Path) -> dict[str, Any]:
     }
 
 
-def convert(reader: Reader, target: Path, about: dict[str, Any]) -> None:
-    """Write what a reader yields as a folder of rows."""
-    with write_store(target, about) as writer:
+def convert(
+    reader: Reader, target: Path, about: dict[str, Any], is_as_good: Callable[[], bool] = lambda: False
+) -> None:
+    """Write what a reader yields as a folder of rows, unless there is one that ``is_as_good``."""
+    with write_store(target, about, is_as_good) as writer:
         rows = 0
         for block in reader.read():
             writer.add(block)
