@@ -74,7 +74,7 @@ def test_small_whole_numbers_against_enumeration(block):
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_small_whole_numbers_in_floating_point_first(block, monkeypatch):
-    monkeypatch.setattr(ladder, "SMALL", 0)
+    monkeypatch.setattr(ladder, "SMALL_ENTRIES", 0)
     rng = np.random.default_rng([3, block])
     for k in range(CASES // 4):
         X, y = _small(rng)
@@ -101,7 +101,7 @@ def _quasi_complete(rng, n, sizes):
 @pytest.mark.parametrize(("n", "sizes"), [(300, (4, 6)), (2000, (10, 20, 10)), (700, (15, 2, 3))])
 def test_categories_that_occur_in_one_class(n, sizes, intercept, small, monkeypatch):
     if small is not None:
-        monkeypatch.setattr(ladder, "SMALL", small)
+        monkeypatch.setattr(ladder, "SMALL_ENTRIES", small)
     rng = np.random.default_rng([4, n])
     X, y = _quasi_complete(rng, n, sizes)
     verdict = mm.separability(X, y, fit_intercept=intercept)
@@ -137,7 +137,7 @@ def _nested(rng, levels, each, d):
 def test_faces_within_faces(levels, each, d, small, monkeypatch):
     """Every weak plane contains the last level, and one contains no more."""
     if small is not None:
-        monkeypatch.setattr(ladder, "SMALL", small)
+        monkeypatch.setattr(ladder, "SMALL_ENTRIES", small)
     X, y = _nested(np.random.default_rng([5, d]), levels, each, d)
     M = np.random.default_rng(6).integers(-2, 3, (d, d)) + 7 * np.eye(d, dtype=int)
     last = np.flatnonzero(~X[:, :levels].any(axis=1))
@@ -154,7 +154,7 @@ def test_faces_within_faces(levels, each, d, small, monkeypatch):
 def test_contradictory_copies_of_generic_rows(n, d, small, monkeypatch):
     """Copies of k rows with both labels: touching as long as they do not span the space."""
     if small is not None:
-        monkeypatch.setattr(ladder, "SMALL", small)
+        monkeypatch.setattr(ladder, "SMALL_ENTRIES", small)
     rng = np.random.default_rng([7, d])
     base = rng.integers(-3, 4, (d - 1, d))
     w = rng.integers(-3, 4, d)
@@ -187,7 +187,7 @@ def test_contradictory_copies_of_generic_rows(n, d, small, monkeypatch):
 @pytest.mark.parametrize(("n", "d", "inner"), [(40, 8, 3), (500, 20, 6), (400, 40, 4)])
 def test_rows_in_a_subspace_are_judged_inside_it(n, d, inner, intercept, small, monkeypatch):
     if small is not None:
-        monkeypatch.setattr(ladder, "SMALL", small)
+        monkeypatch.setattr(ladder, "SMALL_ENTRIES", small)
     rng = np.random.default_rng([8, n])
     B = rng.integers(-3, 4, (inner, d))
     U = rng.integers(-20, 21, (n, inner))
@@ -212,7 +212,7 @@ def test_rows_in_a_subspace_are_judged_inside_it(n, d, inner, intercept, small, 
 def test_generic_rows_with_one_row_moved_across(seed, small, monkeypatch):
     """Separable by construction; with one row at a point between rows of the other class, not."""
     if small is not None:
-        monkeypatch.setattr(ladder, "SMALL", small)
+        monkeypatch.setattr(ladder, "SMALL_ENTRIES", small)
     rng = np.random.default_rng([9, seed])
     n, d = int(rng.integers(20, 300)), int(rng.integers(2, 15))
     X = rng.standard_normal((n, d))

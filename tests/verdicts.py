@@ -31,7 +31,7 @@ def judge(X, y, kind=None, intercept=True, **options):
 def path(request, monkeypatch):
     """Once as it comes, and once with small data sent to the hard-margin machine first."""
     if request.param == "floating":
-        monkeypatch.setattr(ladder, "SMALL", 0)
+        monkeypatch.setattr(ladder, "SMALL_ENTRIES", 0)
 
 
 both = pytest.mark.usefixtures("path")

@@ -48,7 +48,7 @@ from maxmargin.solvers.exact.sparse_rows import (
     least_violations,
 )
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import SMALL, Budget, Solved, Task
+from maxmargin.solvers.margin.tasks import SMALL_ENTRIES, Budget, Solved, Task
 from maxmargin.solvers.threads import one_thread
 
 FACE_GAP = 0.5  # gap that will do for a plane through a face
@@ -92,7 +92,7 @@ def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
     G = face.quotient_rows(alive)
     if not np.all(np.isfinite(G.column_reach)):
         return None
-    tol = tol if G.entries <= SMALL else max(tol, FACE_GAP)
+    tol = tol if G.entries <= SMALL_ENTRIES else max(tol, FACE_GAP)
     return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)
 
 

@@ -29,7 +29,7 @@ from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
 from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
 from maxmargin.solvers.margin.questions import Asking, Pool, Question, Sent, View, gathered, run_rounds
-from maxmargin.solvers.margin.tasks import SMALL, TIGHT, Budget, MarginPoint, Plane
+from maxmargin.solvers.margin.tasks import SMALL_ENTRIES, TIGHT_GAP, Budget, MarginPoint, Plane
 from maxmargin.solvers.margin.witness import meeting_weights
 
 
@@ -73,7 +73,7 @@ def hard_margins(
 ) -> list[MarginPoint]:
     """Solve machines on the same rows in this process together."""
     n = frames[0].n
-    final = 0.1 * tol if n * frames[0].d > SMALL else min(0.1 * tol, TIGHT)
+    final = 0.1 * tol if n * frames[0].d > SMALL_ENTRIES else min(0.1 * tol, TIGHT_GAP)
     everything, bounds = np.arange(n), np.broadcast_to(math.inf, n)
     here = InMemory(Part(frames[0].rows, np.empty(0, np.int32)), None)
     views = [View(frame, bounds, everything) for frame in frames]

@@ -28,8 +28,8 @@ from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, is_a
 from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point
 from maxmargin.solvers.margin.tasks import (
-    SMALL,
-    TIGHT,
+    SMALL_ENTRIES,
+    TIGHT_GAP,
     Budget,
     MarginPoint,
     Plane,
@@ -145,7 +145,9 @@ class _Machine:
     ) -> None:
         self.frame, self.C, self.tol, self.budget = frame, C, tol, budget
         self.base = max(SETTINGS.min_working_rows, 4 * (frame.d + 1))
-        self.final = tol / 2 if frame.ready or frame.n * frame.d > SMALL else min(tol / 2, TIGHT)
+        self.final = (
+            tol / 2 if frame.ready or frame.n * frame.d > SMALL_ENTRIES else min(tol / 2, TIGHT_GAP)
+        )
         self.goal = self.final
         self.done, self.fresh = False, start is None
         self.first: Plane | None = None  # where to begin, once its margins are known; None: at zero

@@ -33,7 +33,7 @@ from maxmargin.solvers.margin.hard_margin import hard_margins
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
 from maxmargin.solvers.margin.soft_margin import soft_margin
 from maxmargin.solvers.margin.tasks import (
-    SMALL,
+    SMALL_ENTRIES,
     Budget,
     MarginPoint,
     Solved,
@@ -73,7 +73,11 @@ def within_reach(rows: Rows) -> Rows:
     """
     if isinstance(rows, PartedRows) and rows.is_sparse:
         return rows.at_once() or rows
-    if isinstance(rows, DenseRows) and rows.d > SETTINGS.max_narrow_features and rows.n * rows.d > SMALL:
+    if (
+        isinstance(rows, DenseRows)
+        and rows.d > SETTINGS.max_narrow_features
+        and rows.n * rows.d > SMALL_ENTRIES
+    ):
         some = rows.take(draw(rows.n, SETTINGS.density_sample))
         if np.count_nonzero(some) < SETTINGS.mostly_zero * some.size:
             return CsrRows.from_matrix(sparse.csr_array(rows.X))
@@ -89,7 +93,7 @@ def choose_solver(rows: Rows, hard: bool, wish: str = "auto") -> str:
                 "Coordinate descent visits rows in random order: read them into memory for it."
             )
         return wish
-    if not rows.resident or rows.n * rows.d <= SMALL:
+    if not rows.resident or rows.n * rows.d <= SMALL_ENTRIES:
         return "newton"
     if hard:
         wide = rows.d > SETTINGS.min_hard_descent_features

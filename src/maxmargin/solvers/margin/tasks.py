@@ -25,7 +25,8 @@ from maxmargin.kernels.margin import sign
 from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
 from maxmargin.solvers.threads import HaltedError
 
-SMALL, TIGHT = 1 << 18, 1e-14  # data of so few entries is solved to the last digit
+SMALL_ENTRIES = 1 << 18  # data of no more is solved to the last digit,
+TIGHT_GAP = 1e-14  # or this gap
 
 
 class Plane(NamedTuple):
