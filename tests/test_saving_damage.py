@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from maxmargin.core.errors import InputError
 from maxmargin.saving import LinearModel, from_dict, load, read_any, save, seal, to_dict, unseal
+from maxmargin.saving.codec import decode, encode
 from zoo import assert_same, model
 
 KINDS = [
@@ -174,8 +175,19 @@ def test_deep_values_in_a_sealed_model(tmp_path):
     for entry in ("C", "class_weight", "random_state"):
         content = copy.deepcopy(MODELS["soft"])
         content["parameters"][entry] = value
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match="nested|among"):
             from_dict(content)
+
+
+def test_values_may_be_nested_as_deeply_as_a_model_can_be_saved():
+    value = 1.5
+    for _ in range(99):
+        value = (value,)  # a tag and a list each
+    assert decode(encode(value)) == value
+    for _ in range(2):
+        value = [value]
+    with pytest.raises(InputError, match="at most 200 levels deep"):
+        encode(value)
 
 
 class _Runs:

@@ -43,6 +43,7 @@ DTYPE = re.compile(
     r"\|b1|\|[iu]1|[<>][iu][248]|[<>]f[248]|[<>]U\d{1,6}|\|S\d{1,6}|[<>][Mm]8(\[\d{0,9}[A-Za-zμ]{1,2}\])?"
 )
 OBJECTS = "objects"
+MAX_LEVELS = 200  # of lists within values: the same on every Python, whatever its stack holds
 MIN_TEXT_BYTES = 4_096  # bytes that a vector of texts within other values may take in any case
 FRACTION = re.compile(r"(-?[0-9a-f]+)/([1-9a-f][0-9a-f]*)")
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -54,12 +55,14 @@ def _is_plain(value: Any) -> bool:
     return plain or (type(value) is float and math.isfinite(value))
 
 
-def encode(value: Any, name: str = "the value") -> Any:
+def encode(value: Any, name: str = "the value", level: int = 0) -> Any:
     """Return a value as plain JSON; :class:`InputError` if it is none of the known types."""
     if _is_plain(value):
         return value
+    if level == MAX_LEVELS:
+        raise _too_deep(name)
     if type(value) is list:
-        return [encode(v, name) for v in value]
+        return [encode(v, name, level + 1) for v in value]
     if isinstance(value, np.generic):
         written = encode_labels(np.array([value]), name)
         return {"numpy": written["dtype"], "value": written["values"][0]}
@@ -67,26 +70,36 @@ def encode(value: Any, name: str = "the value") -> Any:
         return {"array": encode_labels(value, name)}
     for tag, (kind, write, _) in TAGS.items():
         if type(value) is kind or (kind is dict and isinstance(value, Mapping)):
-            return {tag: encode(write(value), name)}
+            return {tag: encode(write(value), name, level + 1)}
     raise InputError(
         f"{name} must be made of numbers, texts, dates, tuples, lists or dicts to be saved. "
         f"Got {value!r} instead."
     )
 
 
-def decode(value: Any, name: str = "the value") -> Any:
+def decode(value: Any, name: str = "the value", level: int = 0) -> Any:
     """Return the value that :func:`encode` wrote."""
     if _is_plain(value):
         return value
+    if level == MAX_LEVELS:
+        raise _too_deep(name)
     if type(value) is list:
-        return [decode(v, name) for v in value]
+        return [decode(v, name, level + 1) for v in value]
     if type(value) is dict and value.keys() == {"numpy", "value"}:
         return decode_labels({"dtype": value["numpy"], "values": [value["value"]]}, name)[0]
     try:
         ((tag, content),) = value.items()
-        return decode_labels(content, name) if tag == "array" else TAGS[tag][2](decode(content, name))
+        if tag == "array":
+            return decode_labels(content, name)
+        return TAGS[tag][2](decode(content, name, level + 1))
+    except InputError:
+        raise
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         raise bad(name, "a value with a known tag", value) from None
+
+
+def _too_deep(name: str) -> InputError:
+    return InputError(f"{name} must be nested at most {MAX_LEVELS} levels deep. Got more instead.")
 
 
 def _tuple(content: Any) -> tuple[Any, ...]:
