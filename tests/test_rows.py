@@ -7,7 +7,7 @@ from scipy import sparse
 import maxmargin as mm
 from bank import BANK, as_form, problem
 from maxmargin.rows import Csr, CsrRows, as_rows
-from maxmargin.rows.dense import rounded
+from maxmargin.rows.base import rounded
 
 P = problem("holes")  # small integers, exact in every type, with empty rows and an empty column
 

@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.prediction import Planes, choose, decide, share_right
 from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.estimators.validation import Features, names_of
-from maxmargin.rows.training_data import is_parted
+from maxmargin.rows.training_data import is_parted, plain_labels
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -19,14 +19,13 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate, Certificates, judge
 from maxmargin.core.errors import InputError, NotSeparableError, Remedy
-from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.base import loss_of, scaling_of
 from maxmargin.estimators.margin_partitions import exactly, summaries
 from maxmargin.estimators.validation import read_training
 from maxmargin.rows import with_column
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.training_data import TrainingData
+from maxmargin.rows.training_data import TrainingData, class_weights
 from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
 from maxmargin.solvers.margin.questions import BinaryTask, Question, View, ask_all
 from maxmargin.solvers.margin.tasks import Budget

@@ -21,7 +21,6 @@ from maxmargin.core.errors import (
     some,
     warn,
 )
-from maxmargin.core.labels import class_weights
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
@@ -29,7 +28,7 @@ from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
 from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import check_reach, names_of, read_training
-from maxmargin.rows.training_data import TrainingData
+from maxmargin.rows.training_data import TrainingData, class_weights
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.problem import Machine

@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import encode, find_classes
 from maxmargin.core.parameters import NEVER, Deadline, check_number
 from maxmargin.estimators.exact_optimum import exact_optimum
 from maxmargin.estimators.proofs import Question
@@ -24,6 +23,7 @@ from maxmargin.estimators.separability import judge
 from maxmargin.estimators.validation import read_Xy, time_limit
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows, with_column
+from maxmargin.rows.training_data import encode, find_classes
 from maxmargin.solvers.exact.hard_margin import within_reach
 from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.nearest_point import nearest_point

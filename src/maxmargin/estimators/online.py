@@ -22,7 +22,6 @@ from sklearn.model_selection import train_test_split
 
 from maxmargin.core.errors import BudgetWarning, InputError, warn
 from maxmargin.core.history import Epoch, History, Trace
-from maxmargin.core.labels import class_weights, encode, find_classes
 from maxmargin.core.parameters import (
     LARGEST,
     check_bool,
@@ -50,7 +49,7 @@ from maxmargin.estimators.validation import (
 )
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
-from maxmargin.rows.training_data import TrainingData
+from maxmargin.rows.training_data import TrainingData, class_weights, encode, find_classes
 from maxmargin.solvers.examples import Examples, HeldOut, RemoteExamples, examples_of
 from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution

@@ -13,12 +13,11 @@ import numpy as np
 
 from maxmargin.cluster.collections import labelled, names_of
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import unlabelled
 from maxmargin.estimators.multiclass import chosen, combined
 from maxmargin.estimators.validation import Features, check_reach, known_features, read_X
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
-from maxmargin.rows.training_data import is_parted
+from maxmargin.rows.training_data import is_parted, unlabelled
 from maxmargin.solvers.examples import Examples
 
 

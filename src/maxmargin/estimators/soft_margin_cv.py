@@ -14,11 +14,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from maxmargin.core.labels import plain_labels
 from maxmargin.estimators.base import unchanged_on_error
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_weight, read_Xy
+from maxmargin.rows.training_data import plain_labels
 
 MIN_SECONDS = 1e-9  # seconds: the machine does its first passes
 

@@ -22,13 +22,19 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from maxmargin.cluster.collections import labelled
 from maxmargin.cluster.collections import names_of as column_names
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.labels import check_no_gaps, plain_labels, unlabelled
 from maxmargin.core.parameters import LARGEST, SMALLEST, Deadline, check_count, check_number
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.dense import not_doubles
+from maxmargin.rows.base import not_doubles
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.survey import first_not_finite, survey
-from maxmargin.rows.training_data import TrainingData, in_memory, is_parted
+from maxmargin.rows.training_data import (
+    TrainingData,
+    check_no_gaps,
+    in_memory,
+    is_parted,
+    plain_labels,
+    unlabelled,
+)
 
 
 @contextmanager

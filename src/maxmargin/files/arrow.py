@@ -15,7 +15,7 @@ from maxmargin.core.size_limits import CHARACTER_BYTES, check_room_for_labels
 from maxmargin.files.reader import ReadOptions, at_row
 from maxmargin.files.tables import Layout, Part, TableReader, choose, find_categories
 from maxmargin.files.text import FILL_COLUMN
-from maxmargin.rows.dense import rounded
+from maxmargin.rows.base import rounded
 
 BATCH_ENTRIES = 1 << 20  # numbers of a batch, about
 

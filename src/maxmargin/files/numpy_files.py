@@ -23,7 +23,7 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
 from maxmargin.files.reader import Reader, ReadOptions, at_row, check_labels
 from maxmargin.files.tables import Layout, choose
-from maxmargin.rows.dense import rounded
+from maxmargin.rows.base import rounded
 from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import FileRows, Section
 from maxmargin.rows.sparse import check_structure, ends_fault

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import encode, find_classes
 from maxmargin.estimators.validation import check_finite, feature_names, read_Xy
+from maxmargin.rows.training_data import encode, find_classes
 
 MAX_DENSE_NUMBERS = 1 << 27  # numbers of sparse data that is made dense for a picture
 

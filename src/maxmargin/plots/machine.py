@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace, Update
-from maxmargin.core.labels import class_weights, encode
 from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.rows.training_data import class_weights, encode
 from maxmargin.solvers.perceptron.online import State
 
 REST = "all others"  # sorts before "class …", so the class is +1

@@ -5,8 +5,7 @@ weights, take some rows by index; and they hand the compiled kernels their array
 :class:`Dense` or :class:`Csr`.
 """
 
-from maxmargin.rows.base import Csr, Dense, Rows
-from maxmargin.rows.dense import DenseRows
+from maxmargin.rows.base import Csr, Dense, DenseRows, Rows
 from maxmargin.rows.on_disk import PartedRows
 from maxmargin.rows.sparse import CsrRows
 from maxmargin.rows.training_data import as_rows, with_column

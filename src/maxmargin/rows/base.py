@@ -1,16 +1,26 @@
-"""The interface between data and algorithms, and the two forms in which compiled kernels read rows."""
+"""Rows: what algorithms ask of data, the two forms that compiled kernels read, and dense rows.
+
+Dense rows are the plain case, of which every method can be read here. Also: which numbers of another
+type are no doubles.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Self, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from numbers import Number
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 
 class Dense(NamedTuple):
-    """A C-ordered matrix, and optionally its 16-bit sketch (see ``kernels.sketch``)."""
+    """A C-ordered matrix, and optionally its 16-bit sketch (see ``kernels.rows``)."""
 
     X: np.ndarray  # (n, d) float64 or float32, read-only
     sketch: np.ndarray  # (n, d) int16, or (0, 0) if there is none
@@ -116,3 +126,156 @@ def draw(n: int, size: int) -> np.ndarray:
     if size >= n:
         return np.arange(n)
     return np.unique(np.random.default_rng(0).integers(n, size=size))
+
+
+FOLD_ENTRIES = 1 << 12  # length of a row that is reduced at full speed
+MIN_THREAD_ENTRIES = 1 << 21  # worth a second thread
+PRODUCT_ENTRIES = 1 << 20  # enough for a matrix product to run at full speed
+
+_NO_SKETCH = np.empty((0, 0), dtype=np.int16)
+_NO_UNIT = np.empty(0)
+
+
+class DenseRows(Rows):
+    """Rows of a C-ordered matrix of doubles or floats.
+
+    Numbers that came over a network may lie across the boundaries of words in memory, where arithmetic
+    is slow: such rows are copied block by block on their way.
+    """
+
+    is_sparse = False
+
+    def __init__(
+        self, X: np.ndarray, sketch: np.ndarray = _NO_SKETCH, unit: np.ndarray = _NO_UNIT
+    ) -> None:
+        self.X = X.view(np.ndarray)
+        self.X.flags.writeable = False  # one type for the kernels, memory maps included
+        self.n, self.d = X.shape
+        self._hints = sketch, unit
+
+    @cached_property
+    def arrays(self) -> Dense:
+        """The form the compiled kernels read."""
+        return Dense(_aligned(self.X), *self._hints)
+
+    @property
+    def entries(self) -> int:
+        """Stored numbers."""
+        return int(self.X.size)
+
+    def between(self, start: int, stop: int) -> Self:
+        """Rows start … stop−1, without a copy (and without a sketch)."""
+        return type(self)(_aligned(self.X[start:stop]))
+
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """A few rows by index, as doubles."""
+        return np.asarray(self.X[indices], dtype=np.float64)
+
+    def select(self, indices: np.ndarray) -> DenseRows:
+        """Rows by index (a copy)."""
+        return DenseRows(self.X[indices])
+
+    def times(self, V: np.ndarray) -> np.ndarray:
+        """X V, block by block; float32 data is widened on the way."""
+        if self.n * self.d <= PRODUCT_ENTRIES and self.X.flags.aligned:
+            return np.asarray(self._wide() @ V)
+        out = np.empty((self.n, *V.shape[1:]))
+        for where, block in self.blocks(PRODUCT_ENTRIES):
+            np.matmul(block._wide(), V, out=out[where])
+        return out
+
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """C X, block by block."""
+        if self.n * self.d <= PRODUCT_ENTRIES:
+            return np.asarray(C @ self._wide())
+        out = np.zeros((len(C), self.d))
+        for where, block in self.blocks(PRODUCT_ENTRIES):
+            out += C[:, where] @ block._wide()
+        return out
+
+    def square_lengths(self) -> np.ndarray:
+        """‖x_i‖² for every row."""
+        out = np.empty(self.n)
+        for where, block in self.blocks(PRODUCT_ENTRIES):
+            X = block._wide()
+            out[where] = np.einsum("ij,ij->i", X, X)
+        return out
+
+    @cached_property
+    def column_reach(self) -> np.ndarray:
+        """max_i |x_ij| for every feature j; two threads read large data faster than one."""
+        if self.entries < MIN_THREAD_ENTRIES:
+            return self._reach(0, self.n)
+        half = self.n // 2
+        with ThreadPoolExecutor(2) as pool:
+            parts = pool.map(self._reach, (0, half), (half, self.n))
+            return np.asarray(np.maximum(*parts))
+
+    def _reach(self, start: int, stop: int) -> np.ndarray:
+        """The same for some rows; several rows side by side are one long row, reduced faster."""
+        several = max(1, FOLD_ENTRIES // max(self.d, 1))
+        whole = start + (stop - start) // several * several
+        length = several * max(1, BLOCK_ENTRIES // (several * max(self.d, 1)))
+        high = np.zeros((several, self.d), self.X.dtype)
+        low = np.zeros((several, self.d), self.X.dtype)
+        cuts = [*range(start, whole, length), whole, stop]
+        for first, last in pairwise(cuts):
+            part = _aligned(self.X[first:last])
+            rows = min(several, len(part))
+            if rows:
+                long = part.reshape(-1, rows, self.d)
+                np.maximum(high[:rows], np.maximum.reduce(long, axis=0), out=high[:rows])
+                np.minimum(low[:rows], np.minimum.reduce(long, axis=0), out=low[:rows])
+        return np.asarray(np.maximum(high, -low).max(axis=0), dtype=np.float64)
+
+    def _wide(self) -> np.ndarray:
+        """As doubles."""
+        return self.X.astype(np.float64, copy=False)
+
+
+def _aligned(X: np.ndarray) -> np.ndarray:
+    if X.flags.aligned:
+        return X
+    X = X.copy()
+    X.flags.writeable = False  # as all rows are
+    return X
+
+
+MAX_EXACT_INTEGER = 2**53  # up to which a double holds every whole number
+
+
+def not_doubles(X: Any) -> str | None:
+    """The type of numbers in a matrix or data frame that doubles do not hold exactly; None if none."""
+    for part in (X[name] for name in X.columns) if hasattr(X, "columns") else (X,):
+        values = part.data if sparse.issparse(part) else np.asarray(part)
+        if rounded(values) is not None:
+            return str(values.dtype)
+    return None
+
+
+def rounded(values: np.ndarray) -> np.ndarray | None:
+    """Which of the numbers a double does not hold exactly, infinite ones aside; None if it holds all."""
+    kind = values.dtype.kind
+    if kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        if max(abs(int(values.max())), abs(int(values.min()))) <= MAX_EXACT_INTEGER:
+            return None
+        wrong = np.abs(values.astype(np.float64)) >= MAX_EXACT_INTEGER  # the next above rounds to it
+        wrong[wrong] = [not _is_double(v) for v in values[wrong].tolist()]
+    elif kind == "f" and values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            wrong = (values.astype(np.float64) != values) & np.isfinite(values)
+    elif kind == "O":
+        wrong = np.array([not _is_double(v) for v in values.ravel().tolist()])
+    else:
+        return None
+    return wrong.reshape(values.shape) if np.any(wrong) else None
+
+
+def _is_double(value: Any) -> bool:
+    """Whether a double holds a number of Python exactly; what is no number is left to the reader."""
+    if isinstance(value, float) or not isinstance(value, Number | Decimal):
+        return True
+    try:
+        return bool(value == float(value) or value != value)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):  # complex; too large
+        return False

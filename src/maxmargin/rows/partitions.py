@@ -29,10 +29,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.labels import encode
 from maxmargin.rows.base import Rows
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.training_data import LEFT_OUT, Part, Partitions, as_rows
+from maxmargin.rows.training_data import LEFT_OUT, Part, Partitions, as_rows, encode
 
 
 def joined(*given: Any) -> Any:

@@ -12,11 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy, some
-from maxmargin.core.labels import encode, few_distinct, find_classes, unlabelled, unsortable
-from maxmargin.rows.base import Csr, Rows, draw
-from maxmargin.rows.dense import not_doubles
+from maxmargin.rows.base import Csr, Rows, draw, not_doubles
 from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of, split
-from maxmargin.rows.training_data import InMemory, Part, TrainingData, matrix_of, stacked
+from maxmargin.rows.training_data import (
+    InMemory,
+    Part,
+    TrainingData,
+    encode,
+    few_distinct,
+    find_classes,
+    matrix_of,
+    stacked,
+    unlabelled,
+    unsortable,
+)
 
 MAX_CLASSES = 10_000  # distinct labels
 
