@@ -14,7 +14,8 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import maxmargin as mm
-from maxmargin.rows import PartedRows, as_rows, free_memory
+from maxmargin.core import memory
+from maxmargin.rows import PartedRows, as_rows
 
 PERCEPTRONS = [
     mm.Perceptron(),
@@ -46,8 +47,8 @@ def parted(X: Any, largest: int = 100) -> PartedRows:
 def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With and without room for copies of the rows at hand."""
     if request.param == "no room":
-        monkeypatch.setattr(free_memory, "allowance", lambda: 0)
-        monkeypatch.setattr(free_memory, "MIN_COPY_ENTRIES", 8)
+        monkeypatch.setattr(memory, "allowance", lambda: 0)
+        monkeypatch.setattr(memory, "MIN_COPY_ENTRIES", 8)
 
 
 def fitted(model: Any, X: Any, y: Any) -> Any:
@@ -99,7 +100,7 @@ def test_verdicts_are_proven_on_the_whole(
     data: Any, positive: int, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if data is CANCER:
-        monkeypatch.setattr(free_memory, "MIN_COPY_ENTRIES", 512)  # 33 parts
+        monkeypatch.setattr(memory, "MIN_COPY_ENTRIES", 512)  # 33 parts
     X, y = kind(data[0]), data[1] == positive
     verdict = mm.separability(parted(X, 500), y)
     assert verdict.kind == mm.separability(X, y).kind

@@ -15,7 +15,7 @@ from scipy import sparse
 import maxmargin as mm
 from maxmargin.cluster import dask as tree
 from maxmargin.estimators.validation import check_survey
-from maxmargin.kernels.partitions import residuals, sort_out, weigh
+from maxmargin.kernels.margin import residuals, sort_out, weigh
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.margin import partitions, soft_margin_partitions
 from partitions import blocks, noisy

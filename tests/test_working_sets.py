@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.rows import DenseRows, PartedRows, as_rows, free_memory
+from maxmargin.core import memory
+from maxmargin.rows import DenseRows, PartedRows, as_rows
 from maxmargin.solvers.margin import soft_margin as softmargin
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, _Run
 from maxmargin.solvers.margin.coordinates import Frame, Scaling
@@ -22,8 +23,8 @@ def test_a_working_set_is_as_large_as_there_is_room(
     X = rng.standard_normal((12_000, 3))
     y = X.sum(axis=1) + noise * rng.standard_normal(len(X)) > 0
     near = mm.SoftMarginSVC(C=0.1).fit(X, y)
-    monkeypatch.setattr(free_memory, "allowance", lambda: 0)
-    monkeypatch.setattr(free_memory, "MIN_COPY_ENTRIES", 3 * 1_200)
+    monkeypatch.setattr(memory, "allowance", lambda: 0)
+    monkeypatch.setattr(memory, "MIN_COPY_ENTRIES", 3 * 1_200)
     sizes: list[int] = []
     solve = softmargin._Machine.solve
 

@@ -19,6 +19,7 @@ from scipy import sparse
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
+from maxmargin.core.memory import room
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_classifier import MarginClassifier
@@ -27,7 +28,6 @@ from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.rows import Rows
-from maxmargin.rows.free_memory import room
 
 MAX_DRAWN_ROWS = 5_000
 MAX_RECORDED_ROWS = 2_000  # up to which a perceptron records every update

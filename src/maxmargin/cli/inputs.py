@@ -24,12 +24,12 @@ from maxmargin.checker import canonical
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import MAX_LISTED, progress_bar
 from maxmargin.core.errors import InputError, count, some, unwritable
+from maxmargin.core.memory import allowance
 from maxmargin.files.numpy_files import check_matrix, read_header
 from maxmargin.files.open import make_reader, open_rows, opened, read_data
 from maxmargin.files.reader import read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.training_data import find_classes
 from maxmargin.saving import read_any
 from maxmargin.saving.model_file import is_model

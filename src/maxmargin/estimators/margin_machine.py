@@ -21,8 +21,8 @@ from joblib import effective_n_jobs
 
 from maxmargin.certificates.certificate import Certificate, Point, certificate
 from maxmargin.certificates.verdict import Verdict
+from maxmargin.core.history import Stage, current_stages
 from maxmargin.core.parameters import Deadline, OutOfTimeError
-from maxmargin.core.stages import Stage, current_stages
 from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.proofs import ask
 from maxmargin.rows import Rows

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.size_limits import CHARACTER_BYTES, check_room_for_labels
+from maxmargin.core.memory import CHARACTER_BYTES, check_room_for_labels
 from maxmargin.files.reader import ReadOptions, at_row
 from maxmargin.files.tables import Layout, Part, TableReader, choose, find_categories
 from maxmargin.files.text import FILL_COLUMN

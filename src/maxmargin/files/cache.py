@@ -35,7 +35,7 @@ from scipy import sparse
 
 from maxmargin.core.atomic_write import put_in_place, sweep, temporary_folder
 from maxmargin.core.errors import InputError
-from maxmargin.core.size_limits import check_width
+from maxmargin.core.memory import check_width
 from maxmargin.files.reader import Reader, ReadOptions, check_length
 from maxmargin.rows.on_disk import FileRows, Section, map_section
 from maxmargin.rows.sparse import ends_fault

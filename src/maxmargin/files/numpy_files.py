@@ -20,11 +20,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
+from maxmargin.core.memory import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, allowance, in_proportion
 from maxmargin.files.reader import Reader, ReadOptions, at_row, check_labels
 from maxmargin.files.tables import Layout, choose
 from maxmargin.rows.base import rounded
-from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import FileRows, Section
 from maxmargin.rows.sparse import check_structure, ends_fault
 

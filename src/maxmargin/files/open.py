@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.size_limits import MAX_EXPANSION, NUMBER_BYTES
+from maxmargin.core.memory import MAX_EXPANSION, NUMBER_BYTES
 from maxmargin.files.cache import cached, convert, read_store
 from maxmargin.files.numpy_files import map_npy, read_array
 from maxmargin.files.reader import (

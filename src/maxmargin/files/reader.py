@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.size_limits import (
+from maxmargin.core.memory import (
     CHARACTER_BYTES,
     NUMBER_BYTES,
     check_room_for_labels,

@@ -18,8 +18,8 @@ from typing import IO, Any
 import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy
+from maxmargin.core.memory import allowance
 from maxmargin.kernels.text import number_texts
-from maxmargin.rows.free_memory import allowance
 from maxmargin.rows.on_disk import THREAD_BYTES
 
 CHUNK_BYTES = 1 << 20  # bytes

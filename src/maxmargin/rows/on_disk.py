@@ -25,8 +25,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
+from maxmargin.core.memory import addresses_left, allowance, in_memory, room
 from maxmargin.rows.base import BLOCK_ENTRIES, Csr, Dense, DenseRows, Rows
-from maxmargin.rows.free_memory import addresses_left, allowance, in_memory, room
 from maxmargin.rows.sparse import CsrRows
 
 T = TypeVar("T")

@@ -25,9 +25,8 @@ from sklearn.base import clone
 from maxmargin._version import __version__
 from maxmargin.core.atomic_write import sweep, write_atomically
 from maxmargin.core.errors import InputError, MaxMarginError, warn
-from maxmargin.core.history import History, Trace
+from maxmargin.core.history import History, Stage, Stages, State, Trace, keeping
 from maxmargin.core.parameters import check_number
-from maxmargin.core.stages import Stage, Stages, State, keeping
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows, as_rows

@@ -28,7 +28,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.size_limits import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
+from maxmargin.core.memory import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, in_proportion
 
 
 def bad(name: str, allowed: str, given: Any) -> InputError:

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.size_limits import NUMBER_BYTES, in_proportion
+from maxmargin.core.memory import NUMBER_BYTES, in_proportion
 from maxmargin.saving.linear_model import LinearModel, exported
 
 CRAMMER_SINGER = "MCSVM_CS"

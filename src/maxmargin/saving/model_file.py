@@ -23,7 +23,7 @@ import numpy as np
 from maxmargin._version import __version__
 from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.size_limits import GRANTED_BYTES
+from maxmargin.core.memory import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.multiclass import machine_count, machine_labels
 from maxmargin.files.numpy_files import read_array

@@ -15,8 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from maxmargin.core.history import History, Trace
-from maxmargin.core.stages import elapsed
+from maxmargin.core.history import History, Trace, elapsed
 from maxmargin.stopping import StopReason
 
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the

@@ -22,8 +22,8 @@ from flint import nmod_mat
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from maxmargin.core.memory import room
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
-from maxmargin.rows.free_memory import room
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
 from maxmargin.solvers.exact.linear_algebra import (
     PRIMES,

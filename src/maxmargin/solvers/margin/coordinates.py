@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
+from maxmargin.core.memory import room
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.margin import sign
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.base import draw
-from maxmargin.rows.free_memory import room
 
 
 @dataclass(frozen=True)

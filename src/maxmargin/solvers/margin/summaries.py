@@ -50,7 +50,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from maxmargin.kernels.partitions import residuals, sort_out, weigh
+from maxmargin.kernels.margin import residuals, sort_out, weigh
 from maxmargin.rows import Rows
 from maxmargin.rows.training_data import matrix_of, stacked
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Trace
+from maxmargin.core.memory import room
 from maxmargin.core.parameters import LARGEST, Deadline
 from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
-from maxmargin.rows.free_memory import room
 from maxmargin.solvers.examples import Examples, RemoteExamples
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
