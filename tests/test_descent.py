@@ -20,9 +20,8 @@ from maxmargin.solvers.margin import active_set, coordinate_descent
 from maxmargin.solvers.margin.coordinate_descent import Descent
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
-from maxmargin.solvers.margin.tasks import Budget
+from maxmargin.solvers.margin.tasks import THREAD, Budget, HaltedError
 from maxmargin.solvers.margin.witness import growing_rows
-from maxmargin.solvers.threads import THREAD, HaltedError
 from texts import one_hot, text
 
 X, Y = text(80, 150, 8, flips=0.1)

@@ -15,7 +15,7 @@ from maxmargin.estimators import margin_machine
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
 from maxmargin.solvers.margin.solve import choose_solver
-from maxmargin.solvers.threads import THREAD
+from maxmargin.solvers.margin.tasks import THREAD
 from texts import text
 
 # --- which solver ----------------------------------------------------------------------------------

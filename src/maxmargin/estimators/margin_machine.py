@@ -38,9 +38,10 @@ from maxmargin.solvers.margin.tasks import (
     Task,
     Way,
     ignore,
+    in_threads,
+    one_thread,
 )
 from maxmargin.solvers.problem import Machine
-from maxmargin.solvers.threads import in_threads, one_thread
 
 
 class RowValues(NamedTuple):

@@ -48,8 +48,7 @@ from maxmargin.solvers.exact.sparse_rows import (
     least_violations,
 )
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.tasks import SMALL_ENTRIES, Budget, Solved, Task
-from maxmargin.solvers.threads import one_thread
+from maxmargin.solvers.margin.tasks import SMALL_ENTRIES, Budget, Solved, Task, one_thread
 
 FACE_GAP = 0.5  # gap that will do for a plane through a face
 

@@ -54,11 +54,11 @@ from maxmargin.solvers.margin.tasks import (
     as_good_a_bound,
     as_good_a_plane,
     balanced,
+    one_thread,
     relative_gap,
     scaled_up,
     to_scale,
 )
-from maxmargin.solvers.threads import one_thread
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced
 from maxmargin.solvers.margin.coordinates import Frame, inner_products
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
-from maxmargin.solvers.margin.tasks import balanced, excess_of, scaled_up
-from maxmargin.solvers.threads import one_thread
+from maxmargin.solvers.margin.tasks import balanced, excess_of, one_thread, scaled_up
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,10 @@ from maxmargin.solvers.margin.tasks import (
     Task,
     Way,
     balanced,
+    in_threads,
     relative_gap,
     to_scale,
 )
-from maxmargin.solvers.threads import in_threads
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,7 @@ from maxmargin.rows.training_data import matrix_of, stacked
 from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
 from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.questions import BLOCK_NUMBERS, BinaryTask, Given, View
-from maxmargin.solvers.margin.tasks import Plane
-from maxmargin.solvers.threads import one_thread
+from maxmargin.solvers.margin.tasks import Plane, one_thread
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,30 @@ hands it to its :class:`Budget`, which reports it and says whether to go on. The
 
 What a plane and multipliers are worth: how far apart their values are, and which of two is better; and
 how Σ α_i y_i = 0 is made true by a small correction within the bounds.
+
+How many threads: one for products of small matrices, where two would wait for each other longer than
+they work, and several for machines that do not need each other. The compiled loops let go of Python's
+lock, so machines share the rows and work at the same time. What a machine computes does not depend on
+the others: the results are the same for any number of threads.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from maxmargin.kernels.margin import sign
 from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError
-from maxmargin.solvers.threads import HaltedError
 
 SMALL_ENTRIES = 1 << 18  # data of no more is solved to the last digit,
 TIGHT_GAP = 1e-14  # or this gap
@@ -272,3 +279,51 @@ def to_scale(alpha: np.ndarray, factor: float, uneven: bool) -> np.ndarray:
     a product is felt more.
     """
     return alpha if abs(factor - 1.0) <= (1e-6 if uneven else 1e-12) else alpha * factor
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread(if_small: bool = True) -> Iterator[None]:
+    """Run matrix products on one thread in this block."""
+    if not if_small:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+MOMENT = 0.1  # seconds after which Ctrl-C is noticed
+THREAD = "maxmargin"  # how threads are called
+T = TypeVar("T")
+
+
+class HaltedError(Exception):
+    """Another machine failed, or Ctrl-C was pressed."""
+
+
+def in_threads(calls: Sequence[Callable[[], T]], jobs: int, halt: Event) -> list[T]:
+    """Return the results of calls that run side by side, so many at a time; a single one runs here.
+
+    If one fails, or whoever waits for them does, ``halt`` is set, and all have ended when the error
+    comes out.
+    """
+    if jobs == 1 or len(calls) == 1:
+        return [call() for call in calls]
+    with ThreadPoolExecutor(jobs, THREAD) as pool:
+        futures = [pool.submit(call) for call in calls]
+        try:
+            pending = set(futures)
+            while pending:
+                done, pending = wait(pending, MOMENT, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+        except BaseException:
+            halt.set()
+            for future in futures:
+                future.cancel()
+            raise
+        return [future.result() for future in futures]
