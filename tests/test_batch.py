@@ -10,9 +10,8 @@ import maxmargin as mm
 import twins
 from bank import BANK, SEPARABLE, problem
 from maxmargin.rows import as_rows
-from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.batch import Risk
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Examples, Machine
 
 
 def z_of(model):

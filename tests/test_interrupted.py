@@ -11,7 +11,7 @@ import pytest
 
 import maxmargin as mm
 from bank import problem
-from maxmargin.solvers import examples
+from maxmargin.solvers import problem as examples
 from maxmargin.solvers.perceptron import online
 
 P = problem("overlap")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.estimators.prediction import share_of
+from maxmargin.estimators.base import share_of
 from maxmargin.rows.survey import survey
 from partitions import noisy, weighted
 

@@ -135,9 +135,7 @@ def test_fit_is_the_same_with_and_without_a_sketch(monkeypatch, settings):
     with pytest.warns(mm.BudgetWarning):
         model.fit(X, y)
     used = []
-    monkeypatch.setattr(
-        "maxmargin.solvers.examples.worth_sketching", lambda rows: used.append(rows) or 1
-    )
+    monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: used.append(rows) or 1)
     other = mm.Perceptron(max_iter=7, **settings)
     with pytest.warns(mm.BudgetWarning):
         other.fit(X, y)
@@ -166,10 +164,10 @@ def test_sketch_changes_nothing_on_any_rows(data):
 @pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 def test_one_sketch_serves_all_pairs(monkeypatch):
     made = []
-    monkeypatch.setattr("maxmargin.solvers.examples.worth_sketching", lambda rows: True)
+    monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: True)
     real = sketch.with_sketch
     monkeypatch.setattr(
-        "maxmargin.solvers.examples.with_sketch", lambda rows: made.append(rows) or real(rows)
+        "maxmargin.solvers.problem.with_sketch", lambda rows: made.append(rows) or real(rows)
     )
     rng = np.random.default_rng(0)
     mm.Perceptron(multi_class="ovo", max_iter=3).fit(rng.standard_normal((60, 3)), np.arange(60) % 4)

@@ -29,7 +29,7 @@ def predict(model: str, file: options.Source, scores: bool, out: str | None, as_
     their names, and encoded as they were in training. If DATA has the label column of the training data,
     or --label names it, the error is printed on standard error.
     """
-    from maxmargin.estimators.multiclass import chosen
+    from maxmargin.estimators.base import chosen
     from maxmargin.saving import write_atomically
 
     cli.inputs.check_target(out, "--out")

@@ -21,7 +21,7 @@ def is_remote(X: Any) -> bool:
     return bool(is_dask_collection(X))
 
 
-def names_of(X: Any) -> list[str] | None:
+def column_names(X: Any) -> list[str] | None:
     """The names of the features of a data frame."""
     columns = getattr(X, "columns", None)
     return None if columns is None else [str(name) for name in columns]

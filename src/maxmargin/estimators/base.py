@@ -1,4 +1,12 @@
-"""What all linear classifiers share: prediction, and the way from (X, y) to machines and back.
+"""What all linear classifiers share: binary machines decide together, and predict wherever rows are.
+
+One-vs-rest: machine k tells class k (+1) from all others (−1); predict the class with the largest
+decision value z_k·x. One-vs-one: a machine per pair of classes, the larger class +1; predict the class
+with most votes, ties decided by the sum of its decision values. With two classes both are the one
+binary machine.
+
+A Dask collection gives a Dask array, which is computed when it is asked for; every block of it, here or
+on a worker, is decided by the same :class:`Planes`, and so are the parts of files.
 
 What a linear model of another library says of its training: its loss, and whether b was penalised.
 """
@@ -6,19 +14,27 @@ What a linear model of another library says of its training: its loss, and wheth
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.multiclass import chosen, combined
-from maxmargin.estimators.prediction import Planes, choose, decide, share_right
+from maxmargin.cluster.collections import column_names, labelled
+from maxmargin.core.errors import InputError, Message, Remedy, some
+from maxmargin.core.history import History, Trace
 from maxmargin.estimators.progress import CallbackSupportMixin
-from maxmargin.estimators.validation import Features, names_of
-from maxmargin.rows.training_data import is_parted, plain_labels
+from maxmargin.estimators.validation import Features, check_reach, known_features, names_of, read_X
+from maxmargin.rows import Rows
+from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
+from maxmargin.rows.training_data import is_parted, plain_labels, unlabelled
+from maxmargin.solvers.problem import Examples, Solution
+from maxmargin.stopping import StopReason
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -118,6 +134,216 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(frozen=True)
+class BinaryMachine:
+    """One fitted binary machine: its weights and how they came about.
+
+    ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
+    positive class of a binary problem.
+    """
+
+    label: Hashable
+    coef_: np.ndarray
+    intercept_: float
+    n_iter_: int
+    n_mistakes_: int
+    stop_reason_: StopReason
+    history_: History
+    trace_: Trace | None = None
+    best_error_: float | None = None
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) = w·x + b for every row of X."""
+        return np.asarray(X @ self.coef_) + self.intercept_
+
+
+@dataclass
+class Log:
+    """What a machine remembers beside its weights."""
+
+    label: Hashable
+    reason: StopReason
+    history: History
+    mistakes: int
+    trace: Trace | None = None
+    best_error: float = float("nan")
+
+    @classmethod
+    def of(cls, label: Hashable, s: Solution) -> Log:
+        """Return the log of a run."""
+        return cls(label, s.reason, s.history, s.mistakes, s.trace, s.best_error)
+
+    def copy(self) -> Log:
+        """Return a log that can be written on without changing this one."""
+        trace = None if self.trace is None else self.trace[:]
+        return replace(self, history=self.history[:], trace=trace)
+
+    def machine(self, z: np.ndarray) -> BinaryMachine:
+        """Return the machine with its present weights."""
+        return BinaryMachine(
+            label=self.label,
+            coef_=z[:-1].copy(),
+            intercept_=float(z[-1]),
+            n_iter_=self.history.passed,
+            n_mistakes_=self.mistakes,
+            stop_reason_=self.reason,
+            history_=self.history,
+            trace_=self.trace,
+            best_error_=None if np.isnan(self.best_error) else self.best_error,
+        )
+
+
+def combined(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
+    """Decision values for the user from those of the machines, one row each."""
+    return np.asarray(F[0]) if classes <= 2 else decide_multiclass(F, classes, multi_class)
+
+
+def winners(f: np.ndarray) -> np.ndarray:
+    """The class with the largest decision value; of two, the larger one where the value is positive."""
+    return (f > 0).astype(np.intp) if f.ndim == 1 else np.argmax(f, axis=1)
+
+
+def chosen(f: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """Labels from decision values; 0, 1, … for classes without names."""
+    winner = winners(f)
+    if classes is None:
+        return winner
+    # A stream may have shown only one class so far.
+    return np.asarray(classes[np.minimum(winner, len(classes) - 1)])
+
+
+def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
+    """One column per class from one row of decision values per machine; the largest wins.
+
+    For one-vs-one a column is votes + s, where s in (−½, ½) is the sum of the class's decision values
+    in proportion to the largest such sum of the row.
+    """
+    if multi_class == "ovr":
+        return np.ascontiguousarray(F.T)
+    votes = np.zeros((F.shape[1], classes))
+    total = np.zeros_like(votes)
+    for f, (a, b) in zip(F, combinations(range(classes), 2), strict=True):
+        votes[:, b] += f > 0
+        votes[:, a] += f <= 0
+        total[:, b] += f
+        total[:, a] -= f
+    largest = np.abs(total).max(axis=1, keepdims=True)
+    return np.asarray(votes + total / (3.0 * np.where(largest > 0, largest, 1.0)))
+
+
+def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
+    """Return one reason for all machines: the reason itself, or how many stopped why."""
+    if len(reasons) == 1:
+        return reasons[0][1]
+    groups: dict[str, list[Hashable]] = {}
+    for label, reason in reasons:
+        groups.setdefault(reason.rule, []).append(label)
+    parts = []
+    for rule, labels in groups.items():
+        parts.append(f"{len(labels)} by {rule} ({some(labels, 3, repr)})")
+    solved = all(reason.solved for _, reason in reasons)
+    story = Remedy("see {} for the whole story", "machines_[label]")
+    sentence = Message(f"{len(reasons)} machines stopped: {'; '.join(parts)}.", story)
+    return StopReason(" + ".join(groups), sentence, solved)
+
+
+class Planes(NamedTuple):
+    """Fitted planes, one row (w, b) each, and how they decide together; small enough to travel."""
+
+    Z: np.ndarray
+    classes: np.ndarray
+    multi_class: str
+    features: Features
+
+    def decide(self, rows: Rows) -> np.ndarray:
+        """Return decision values: one per row for two classes, else one column per class."""
+        values = Examples(rows, np.empty(0), 1.0).decisions(self.Z)
+        return combined(values, len(self.classes), self.multi_class)
+
+    def decide_block(self, X: Any) -> np.ndarray:
+        """Return those of a matrix, or of a part of files, which is read now."""
+        if isinstance(X, Source):
+            block = block_of(X, None)
+            self.features.check(block.X.shape[1], block.names)
+            X = block.X
+        return self.decide(check_reach(rows_of(X)))
+
+    def hits(self, X: Any, y: Any) -> tuple[float, float]:
+        """Return how many rows of a partition are predicted right, of how many; or their weights."""
+        block = block_of(X, y)
+        if block.labels is None:
+            raise unlabelled()
+        if not len(block.labels):
+            return 0.0, 0.0
+        self.features.check(block.X.shape[1], block.names)
+        right = chosen(self.decide_block(block.X), self.classes) == block.labels
+        weight = np.ones(len(right)) if block.weight is None else block.weight
+        return float(weight @ right), float(weight.sum())
+
+
+def decide(model: Any, planes: Planes, X: Any) -> Any:
+    """Return the decision values of rows, wherever they are; ``model`` knows their features."""
+    if not is_parted(X):
+        return planes.decide(read_X(model, X))
+    classes = len(planes.classes)
+    if isinstance(X, Sources):
+        return _decide_files(planes, X)
+    known_features(model, X.shape[1], column_names(X), reset=False)
+    X = X.to_dask_array() if column_names(X) is not None else X
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    kind: dict[str, Any] = {"drop_axis": 1, "meta": np.empty(0)}
+    if classes > 2:
+        kind = {"chunks": (X.chunks[0], (classes,)), "meta": np.empty((0, 0))}
+    return X.map_blocks(planes.decide_block, dtype=np.float64, **kind)
+
+
+def _decide_files(planes: Planes, X: Sources) -> Any:
+    """Every block is read when it is computed, and its length is not known."""
+    from dask import array
+    from dask.delayed import delayed
+
+    classes = len(planes.classes)
+    shape = (np.nan,) if classes == 2 else (np.nan, classes)
+    blocks = [
+        array.from_delayed(  # type: ignore[no-untyped-call]
+            delayed(planes.decide_block)(part), shape, dtype=np.float64
+        )
+        for part in X.parts
+    ]
+    joined: Any = array.concatenate
+    return joined(blocks, allow_unknown_chunksizes=True)
+
+
+def choose(f: Any, classes: np.ndarray) -> Any:
+    """Return labels from decision values, which may be a Dask array."""
+    if isinstance(f, np.ndarray):
+        return chosen(f, classes)
+    kind = {"drop_axis": 1} if f.ndim == 2 else {}
+    return f.map_blocks(chosen, classes, dtype=classes.dtype, meta=classes[:0], **kind)
+
+
+def share_right(model: Any, planes: Planes, X: Any, y: Any, sample_weight: Any) -> float:
+    """Return the share of rows of a collection (or of their weight) that are predicted right."""
+    if not isinstance(X, Sources):
+        known_features(model, X.shape[1], column_names(X), reset=False)
+    return share_of(planes, labelled(X, y, sample_weight))
+
+
+def share_of(planes: Planes, executor: Executor) -> float:
+    """Return the same for an executor."""
+    found = executor.run(_hits, range(executor.parts), [(planes,)] * executor.parts)
+    right, rows = (math.fsum(column) for column in zip(*found, strict=True))
+    if not rows:
+        raise InputError(
+            "X must hold at least one row, of a weight > 0. Got partitions without rows instead."
+        )
+    return right / rows
+
+
+def _hits(X: Any, y: Any, planes: Planes) -> tuple[float, float]:
+    return planes.hits(X, y)
 
 
 LIBLINEAR = "liblinear"

@@ -11,10 +11,9 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.history import Update
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.online import OnlineClassifier
-from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
 LARGEST_STEP = 2.0**90

@@ -25,13 +25,12 @@ from maxmargin.core.parameters import check_bool, check_choice, check_count, che
 from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
 from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
-from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import check_reach, names_of, read_training
 from maxmargin.rows.training_data import TrainingData, class_weights
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Machine, machines_of
 
 
 class MarginClassifier(LinearClassifier):

@@ -29,14 +29,7 @@ from maxmargin.core.parameters import (
     check_count,
     random_generator,
 )
-from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
-from maxmargin.estimators.multiclass import (
-    BinaryMachine,
-    Log,
-    build_machines,
-    machines_of,
-    summarise,
-)
+from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, summarise, unchanged_on_error
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import (
     check_exact_survey,
@@ -50,9 +43,20 @@ from maxmargin.estimators.validation import (
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.rows.training_data import TrainingData, class_weights, encode, find_classes
-from maxmargin.solvers.examples import Examples, HeldOut, RemoteExamples, examples_of
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import Machine, Measured, Observer, Problem, Solution
+from maxmargin.solvers.problem import (
+    Examples,
+    HeldOut,
+    Machine,
+    Measured,
+    Observer,
+    Problem,
+    RemoteExamples,
+    Solution,
+    build_machines,
+    examples_of,
+    machines_of,
+)
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
 MIN_ROOM = 8  # features that weights have room for; then twice as many as there are

@@ -28,7 +28,6 @@ from maxmargin.core.parameters import (
     check_number,
 )
 from maxmargin.core.witness import Witness
-from maxmargin.estimators.multiclass import machines_of
 from maxmargin.estimators.proofs import (
     Among,
     Question,
@@ -47,7 +46,7 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number
 from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
 from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded
 from maxmargin.solvers.margin.questions import BinaryTask
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Machine, machines_of
 
 NUMBERS = "binary", "decimal"
 

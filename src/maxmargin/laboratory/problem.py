@@ -8,11 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.multiclass import build_machines
 from maxmargin.laboratory.state import State
 from maxmargin.rows import as_rows
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Examples, Machine, build_machines
 
 
 @dataclass(frozen=True)

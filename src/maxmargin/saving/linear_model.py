@@ -17,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificates.certificate import Certificate, Certificates
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.base import LinearClassifier, loss_of, scaling_of
+from maxmargin.estimators.base import LinearClassifier, chosen, decide_multiclass, loss_of, scaling_of
 from maxmargin.estimators.certify import certify
-from maxmargin.estimators.multiclass import chosen, decide_multiclass
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.training_data import class_weights, encode, find_classes
-from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.problem import Examples
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,10 +25,10 @@ from maxmargin.certificates.verdict import OnDemand, Precision, Verdict, Work
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.core.witness import Witness
+from maxmargin.estimators.base import Log
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_machine import MarginMachine
-from maxmargin.estimators.multiclass import Log
 from maxmargin.estimators.online import MIN_ROOM
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron

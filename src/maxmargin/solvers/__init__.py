@@ -1,8 +1,7 @@
 """Algorithms, policy in plain Python: data only through ``rows`` and ``kernels``.
 
 ==================  ==========================================================================
-``problem``         what is asked: binary machines on shared rows, and what a run leaves behind
-``examples``        what is given: rows with their labels, and what planes decide about them
+``problem``         what is asked: rows with their labels, binary machines on them, and the answer
 ``perceptron``      online, batch and pocket perceptron
 ``margin``          hard and soft margin: three solvers, and who chooses among them
 ``exact``           separability and optima in exact arithmetic

@@ -1,9 +1,13 @@
-"""A classification problem as the solvers see it: binary machines on shared rows, and their solutions.
+"""A classification problem as the solvers see it: examples, binary machines on them, and solutions.
 
 A machine is one binary problem on shared rows. Its class ``positive`` counts as +1; ``negative`` is
 the class that counts as −1, or None for "all the rest". Binary, one-vs-rest and one-vs-one problems
 are all lists of machines on the same rows. (The online perceptron copies none of them; the batch and
 pocket perceptrons copy the rows of a pair, or of a training split.)
+
+Rows with their labels say what planes decide about them, where they are wrong, and by how much.
+:class:`Examples` are rows in this process. :class:`RemoteExamples` are rows in partitions: a question
+about them is a round over the partitions, each of which answers it as :class:`Examples`.
 """
 
 from __future__ import annotations
@@ -11,12 +15,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from maxmargin.core.history import History, Trace, elapsed
+from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
+from maxmargin.kernels.rows import combine, products, with_sketch, worth_sketching
+from maxmargin.rows import Csr, Dense, Rows
+from maxmargin.rows.training_data import Part, Partitions, TrainingData
 from maxmargin.stopping import StopReason
+
+TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
 
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the
 # machines still running; True asks for a stop.
@@ -46,6 +58,61 @@ class Machine:
     def on(self, codes: np.ndarray) -> Machine:
         """The same machine, on rows with these label codes."""
         return replace(self, members=self.among(codes))
+
+
+def build_machines(
+    classes: np.ndarray,
+    codes: np.ndarray,
+    multi_class: str,
+    training_rows: np.ndarray,
+    class_weight: np.ndarray,
+) -> list[Machine]:
+    """Return the machines of a problem; in one-vs-rest the rest has class weight 1."""
+    trained = codes[training_rows]
+
+    def machine(label: Hashable, positive: int, negative: int | None) -> Machine:
+        members = training_rows
+        if negative is not None and len(classes) > 2:
+            members = training_rows[(trained == positive) | (trained == negative)]
+        weight = class_weight
+        if negative is None:
+            weight = np.ones(len(classes))
+            weight[positive] = class_weight[positive]
+        return Machine(label, positive, negative, members, weight)
+
+    labels = classes.tolist()
+    if len(classes) == 2:
+        return [machine(labels[1], 1, 0)]
+    if multi_class == "ovr":
+        return [machine(label, k, None) for k, label in enumerate(labels)]
+    pairs = combinations(range(len(labels)), 2)
+    return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
+
+
+def machines_of(data: TrainingData, multi_class: str, class_weight: np.ndarray) -> list[Machine]:
+    """The machines of a problem; where rows are elsewhere, one row stands for each class."""
+    if data.here is None:
+        codes = members = np.arange(len(data.classes))
+    else:
+        codes, members = data.here.codes, np.arange(data.rows.n)
+        if data.n < data.rows.n:
+            members = np.flatnonzero(codes >= 0)
+    return build_machines(data.classes, codes, multi_class, members, class_weight)
+
+
+def machine_count(classes: int, multi_class: str) -> int:
+    """How many machines so many classes need."""
+    if classes <= 2:
+        return 1
+    return classes if multi_class == "ovr" else classes * (classes - 1) // 2
+
+
+def machine_labels(classes: np.ndarray, multi_class: str) -> list[Hashable]:
+    """The labels of the machines that :func:`build_machines` returns."""
+    labels: list[Hashable] = classes.tolist()
+    if len(labels) <= 2:
+        return labels[-1:]
+    return labels if multi_class == "ovr" else list(combinations(labels, 2))
 
 
 class Measured(Protocol):
@@ -106,3 +173,256 @@ class Solution:
     best_error: float = float("nan")  # pocket: their E_in, polished
     unpolished_error: float = float("nan")  # pocket: and before
     lower_bound: float | Callable[[], float] = 0.0  # pocket: what no plane's E_in falls below
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows with their labels, and how they count."""
+
+    rows: Rows
+    codes: np.ndarray
+    pad: float  # the fictitious coordinate: 1 if the bias is learned, else 0
+    scale: np.ndarray = field(default_factory=lambda: np.empty(0))  # 1/‖(x_i, 1)‖, or nothing
+
+    @classmethod
+    def of(cls, rows: Rows, codes: np.ndarray, pad: float, normalize: bool) -> Self:
+        """Rows as they are, or scaled to unit length."""
+        scale = np.empty(rows.n if normalize else 0)
+        if normalize:
+            for where, block in rows.blocks():
+                inverse_lengths(block.arrays, pad, scale[where])
+        return cls(rows, codes, pad, scale)
+
+    @cached_property
+    def sketch(self) -> Dense | Csr | None:
+        """The rows' arrays with a sketch beside them, where it pays; made once for all machines."""
+        return with_sketch(self.rows).arrays if worth_sketching(self.rows) else None
+
+    def decisions(self, Z: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
+        """f_k(x_i) as a (machines, rows) array."""
+        order = np.arange(self.rows.n) if order is None else order
+        out = np.empty((len(Z), len(order)))
+        for piece in self._pieces(len(order), len(Z)):
+            for where, arrays, local, _ in self.rows.stretches(order[piece]):
+                part = np.empty((len(Z), len(local)))
+                decide(arrays, local, Z, self.pad, self._tile, part)
+                out[:, piece][:, where] = part
+        return out
+
+    def ordered_values(self, Z: np.ndarray) -> np.ndarray:
+        """f_k(x_i) for all rows, every bit the same for dense and sparse ones."""
+        out = np.empty((len(Z), self.rows.n))
+        V = np.ascontiguousarray(Z[:, :-1].T)
+        for where, block in self.rows.blocks():
+            part = np.empty((block.n, len(Z)))
+            products(block.arrays, V, part)
+            out[:, where] = part.T
+        return out + self.pad * Z[:, -1:]
+
+    def sums(self, C: np.ndarray) -> np.ndarray:
+        """Σ_i C_ki (x_i, 1) for each k, every bit the same for dense and sparse rows."""
+        out = np.zeros((len(C), self.rows.d + 1))
+        for where, block in self.rows.blocks():
+            combine(block.arrays, np.ascontiguousarray(C[:, where].T), out)
+        out[:, -1] = self.pad * C.sum(axis=1)
+        return out
+
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z the share of its rows with y·f(x) ≤ 0; nan without rows."""
+        sizes = [len(machine.members) for machine in machines]
+        return shares(self.wrong(machines, Z), np.array(sizes))
+
+    def wrong(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z how many of its rows have y·f(x) ≤ 0.
+
+        Machines on the same rows are looked at together.
+        """
+        positives = np.array([machine.positive for machine in machines], dtype=np.int64)
+        count = np.zeros(len(Z), dtype=np.int64)
+        together = len({id(machine.members) for machine in machines}) == 1
+        for k in range(1 if together else len(machines)):
+            which = np.s_[:] if together else np.s_[k : k + 1]
+            some, planes, order = positives[which], Z[which], machines[k].members
+            for piece in self._pieces(len(order), len(planes)):
+                for _, arrays, local, first in self.rows.stretches(order[piece]):
+                    codes, padded = self.codes[first:], (planes, self.pad, self._tile)
+                    count_errors(arrays, codes, some, local, *padded, count[which])
+        return count
+
+    def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
+        """For each machine with its z whether all its rows have y·f(x) > δ."""
+        pairs = zip(machines, Z, strict=True)
+        return [bool(np.all(self.margins(m, z, m.members) > delta)) for m, z in pairs]
+
+    @cached_property
+    def _tile(self) -> int:
+        return self.rows.block_length(TILE_ENTRIES)
+
+    @cached_property
+    def _piece(self) -> int:
+        return self.rows.block_length()
+
+    def _pieces(self, n: int, machines: int) -> list[slice]:
+        """Cut a pass into pieces of some 20 ms, to let Ctrl-C through."""
+        length = self._piece // machines + 1
+        return [slice(start, start + length) for start in range(0, n, length)]
+
+    def margins(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """y_i f(x_i), scaled like the rows."""
+        m = machine.signs(self.codes[order]) * self.decisions(z[None], order)[0]
+        return np.asarray(m * self.scale[order] if len(self.scale) else m)
+
+    def signed(self, machine: Machine, which: np.ndarray) -> np.ndarray:
+        """A few rows as a_i = y_i (x_i, 1), scaled like the rows."""
+        padded = np.column_stack([self.rows.take(which), np.full(len(which), self.pad)])
+        if len(self.scale):
+            padded *= self.scale[which, None]
+        return np.asarray(machine.signs(self.codes[which])[:, None] * padded)
+
+    def restricted(self, members: np.ndarray) -> Examples:
+        """Only the rows ``members``; a copy, unless they are all the rows."""
+        if len(members) == self.rows.n:
+            return self
+        scale = self.scale[members] if len(self.scale) else self.scale
+        return Examples(self.rows.select(members), self.codes[members], self.pad, scale)
+
+
+def shares(count: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Counts as shares of the rows; nan where there are none."""
+    pairs = zip(count.tolist(), sizes.tolist(), strict=True)  # of few machines: quicker than in arrays
+    return np.array([wrong / size if size else np.nan for wrong, size in pairs])
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Validation rows: some of the rows of ``examples``."""
+
+    examples: Examples
+    rows: np.ndarray
+
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """The share of rows that are wrong; in one-vs-one of rows of the machine's own classes."""
+        if machines[0].negative is None:
+            mine = [replace(machine, members=self.rows) for machine in machines]
+        else:
+            codes = self.examples.codes[self.rows]
+            mine = [replace(machine, members=self.rows[machine.among(codes)]) for machine in machines]
+        return self.examples.errors_of(mine, Z)
+
+
+# Rows in partitions.
+
+
+@dataclass(frozen=True)
+class Form:
+    """How rows count: padded with 1 or 0, and scaled to unit length or not."""
+
+    pad: float
+    normalize: bool = False
+
+    def examples(self, part: Part) -> Examples:
+        """The rows of a partition."""
+        return Examples.of(part.rows, part.codes, self.pad, self.normalize)
+
+    def unscaled(self, part: Part) -> Examples:
+        """The same to count errors, which scales do not change."""
+        return Examples(part.rows, part.codes, self.pad)
+
+
+def light(machines: Sequence[Machine]) -> list[Machine]:
+    """Machines as they travel: which rows of a partition are theirs, the labels there say."""
+    return [replace(machine, members=np.empty(0, dtype=np.int64)) for machine in machines]
+
+
+def seen(machines: Sequence[Machine], codes: np.ndarray) -> list[Machine]:
+    """Machines on rows with these label codes; those on all rows share their members."""
+    everything = np.arange(len(codes))
+    found = []
+    for machine in machines:
+        mine = machine.on(codes)
+        whole = len(mine.members) == len(codes)
+        found.append(replace(mine, members=everything) if whole else mine)
+    return found
+
+
+@dataclass(frozen=True)
+class RemoteExamples:
+    """Rows in partitions: one round measures all machines together.
+
+    Weights are copied where they arrive: those of a message may not be written, and kernels are compiled
+    for those that may.
+    """
+
+    data: TrainingData
+    form: Form
+
+    @property
+    def rows(self) -> Partitions:
+        """The partitions."""
+        return self.data.rows
+
+    def sizes(self, machines: Sequence[Machine]) -> np.ndarray:
+        """How many rows each machine has in each partition."""
+        counts, codes = self.data.counts, np.arange(len(self.data.classes))
+        return np.array([counts[:, machine.among(codes)].sum(axis=1) for machine in machines])
+
+    def totals(self, machines: Sequence[Machine]) -> list[float]:
+        """How much all rows of each machine weigh."""
+        counts, codes = self.data.counts.sum(axis=0), np.arange(len(self.data.classes))
+        members = [machine.among(codes) for machine in machines]
+        return [float(m.class_weight[c] @ counts[c]) for m, c in zip(machines, members, strict=True)]
+
+    def errors_of(self, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+        """For each machine with its z the share of its rows with y·f(x) ≤ 0; nan without rows."""
+        found = self.rows.each(_wrong, self.form, light(machines), Z)
+        wrong, many = np.sum(found, axis=0)
+        return shares(wrong, many)
+
+    def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
+        """For each machine with its z whether all its rows have y·f(x) > δ."""
+        found = self.rows.each(_beyond, self.form, light(machines), Z, delta)
+        return [all(answers) for answers in zip(*found, strict=True)]
+
+    def weights(self, machines: Sequence[Machine], candidates: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """For each machine the weight of the rows that each of its candidates z gets wrong.
+
+        Partitions count by class, so that the sums over them are exact.
+        """
+        found = self.rows.each(_by_class, self.form, light(machines), list(candidates))
+        counts = [np.sum(answers, axis=0) for answers in zip(*found, strict=True)]
+        return [count @ m.class_weight for count, m in zip(counts, machines, strict=True)]
+
+
+def _wrong(part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray) -> np.ndarray:
+    mine = seen(machines, part.codes)
+    many = [len(machine.members) for machine in mine]
+    return np.array([form.unscaled(part).wrong(mine, Z.copy()), many])
+
+
+def _beyond(
+    part: Part, form: Form, machines: Sequence[Machine], Z: np.ndarray, delta: float
+) -> list[bool]:
+    return form.examples(part).beyond(seen(machines, part.codes), Z.copy(), delta)
+
+
+def _by_class(
+    part: Part, form: Form, machines: Sequence[Machine], candidates: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """How many rows of each class each candidate of each machine gets wrong."""
+    examples = form.unscaled(part)
+    found = []
+    for machine, Z in zip(seen(machines, part.codes), candidates, strict=True):
+        count = np.zeros((len(Z), len(machine.class_weight)), dtype=np.int64)
+        mine = part.codes[machine.members]
+        for code in np.unique(mine):
+            which = replace(machine, members=machine.members[mine == code])
+            count[:, code] = examples.wrong([which] * len(Z), Z.copy())
+        found.append(count)
+    return found
+
+
+def examples_of(data: TrainingData, pad: float, normalize: bool = False) -> Examples | RemoteExamples:
+    """Return labelled rows as examples, wherever they are."""
+    if data.here is None:
+        return RemoteExamples(data, Form(pad, normalize))
+    return Examples.of(data.here.rows, data.here.codes, pad, normalize)

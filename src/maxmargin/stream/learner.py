@@ -23,8 +23,8 @@ from maxmargin.files.text import Scratch
 from maxmargin.kernels.hashing import find_columns, hash_numbers, hash_text, put_names, tidy_rows
 from maxmargin.kernels.perceptron import MADE, progress
 from maxmargin.rows import Csr, CsrRows
-from maxmargin.solvers.examples import Examples
 from maxmargin.solvers.perceptron.online import LocalPasses
+from maxmargin.solvers.problem import Examples
 from maxmargin.stream.text_input import NO_LABEL, Block, text_of_label
 
 MAX_BITS = 28

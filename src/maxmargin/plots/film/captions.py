@@ -16,7 +16,7 @@ from maxmargin.core.errors import InputError, count
 from maxmargin.core.history import Trace, Update
 from maxmargin.plots.data import Points
 from maxmargin.rows import as_rows
-from maxmargin.solvers.examples import Examples
+from maxmargin.solvers.problem import Examples
 
 DIGITS = 4  # significant digits of a number in the text
 VECTOR_ENTRIES = 3  # entries of a vector that are written out

@@ -19,8 +19,7 @@ from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.integer_rows import ExactRows, contradictions, exponents_of
 from maxmargin.solvers.exact.separability import find_witness
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Examples, Machine
 
 SEARCHED_ENTRIES = 1 << 22  # numbers of the rows among which a witness is looked for
 

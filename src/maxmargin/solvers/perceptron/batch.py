@@ -22,10 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.history import Update
-from maxmargin.solvers.examples import Examples, RemoteExamples
 from maxmargin.solvers.perceptron.epochs import Run
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
+from maxmargin.solvers.problem import (
+    Examples,
+    Machine,
+    Observer,
+    Problem,
+    RemoteExamples,
+    Solution,
+    Trained,
+)
 from maxmargin.stopping import Progress, StoppingRule
 
 BUNDLE_SIZE = 20  # gradients remembered

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History, Trace, Update, next_stage
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.problem import Machine, Problem, Solution
+from maxmargin.solvers.problem import Examples, Machine, Problem, Solution
 from maxmargin.stopping import Progress, StoppingRule, StopReason, remembered, remind
 
 ASKED = StopReason("callback", "A callback asked for the stop.")

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.core.parameters import NEVER, Deadline
-from maxmargin.solvers.examples import Examples
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Examples, Machine
 
 AGREEMENT = 1e-10  # of the bounds, as a share of the upper one
 MAX_ROUNDS = 10_000

@@ -24,9 +24,17 @@ import numpy as np
 from maxmargin.core.history import Trace
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Csr, Dense
-from maxmargin.solvers.examples import TILE_ENTRIES, Examples, RemoteExamples
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
-from maxmargin.solvers.problem import Machine, Observer, Problem, Solution, Trained
+from maxmargin.solvers.problem import (
+    TILE_ENTRIES,
+    Examples,
+    Machine,
+    Observer,
+    Problem,
+    RemoteExamples,
+    Solution,
+    Trained,
+)
 from maxmargin.stopping import Progress, StoppingRule
 
 ORDERS = ("cyclic", "shuffled", "random")

@@ -28,9 +28,8 @@ import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
 from maxmargin.rows.training_data import Part
-from maxmargin.solvers.examples import Form, RemoteExamples, light, seen
 from maxmargin.solvers.perceptron.online import OnUpdate, Passes, Settings, State, grouped
-from maxmargin.solvers.problem import Machine
+from maxmargin.solvers.problem import Form, Machine, RemoteExamples, light, seen
 
 MIN_PARTITIONS = 4  # in a graph: all of them may be in memory at once
 
