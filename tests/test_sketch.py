@@ -11,6 +11,7 @@ from bank import BANK, problem
 from driving import drive
 from maxmargin.kernels import rows as sketch
 from maxmargin.rows import DenseRows
+from maxmargin.solvers.problem import MIN_SKETCH_ENTRIES, worth_sketching
 
 
 def both(X, codes, order, **settings):
@@ -121,10 +122,10 @@ def test_sketch_changes_nothing_where_rounding_is_worst(data):
 
 
 def test_only_large_dense_doubles_are_sketched():
-    n = sketch.MIN_SKETCH_ENTRIES // 8
-    assert sketch.worth_sketching(DenseRows(np.zeros((n, 8))))
-    assert not sketch.worth_sketching(DenseRows(np.zeros((n - 1, 8))))
-    assert not sketch.worth_sketching(DenseRows(np.zeros((n, 8), dtype=np.float32)))
+    n = MIN_SKETCH_ENTRIES // 8
+    assert worth_sketching(DenseRows(np.zeros((n, 8))))
+    assert not worth_sketching(DenseRows(np.zeros((n - 1, 8))))
+    assert not worth_sketching(DenseRows(np.zeros((n, 8), dtype=np.float32)))
 
 
 @pytest.mark.parametrize("settings", [{}, {"threshold": 1.0}, {"normalize": True}, {"average": True}])

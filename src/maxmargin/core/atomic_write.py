@@ -30,13 +30,14 @@ def temporary_folder(target: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def sweep(folder: Path, name: str) -> None:
-    """Remove the temporary folders that processes left which were killed while they made ``name…``."""
-    ours = re.compile(rf"\.{re.escape(_stem(name))}.*\.{_machine()}-(\d+)-\w+")
+def sweep(folder: Path, target: str) -> None:
+    """Remove the temporary folders of processes that were killed while they made ``target…``."""
+    ours = re.compile(rf"\.{re.escape(_stem(target))}.*\.{_machine()}-(\d+)-\w+")
     with contextlib.suppress(OSError):
-        for found in filter(None, (ours.fullmatch(name) for name in os.listdir(folder))):
-            if not _runs(int(found[1])):
-                shutil.rmtree(folder / found[0], ignore_errors=True)
+        for name in os.listdir(folder):
+            found = ours.fullmatch(name)
+            if found and not _runs(int(found[1])):
+                shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _runs(process: int) -> bool:

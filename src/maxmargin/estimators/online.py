@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self, TypeVar
@@ -56,6 +57,7 @@ from maxmargin.solvers.problem import (
     build_machines,
     examples_of,
     machines_of,
+    unobserved,
 )
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
@@ -224,10 +226,13 @@ class OnlineClassifier(LinearClassifier):
             return None if some else {**fitted, "_state": State.begin(Z)}
 
         solutions: list[Solution] = []
-        with Watch(self, *given, self._max_epochs, attributes) as watch:
+        watched = self.verbose or getattr(self, "_skl_callbacks", None)
+        watch = Watch(self, *given, self._max_epochs, attributes) if watched else None
+        observer = unobserved if watch is None else watch.epoch
+        with watch or nullcontext():
             for group in [np.s_[:]] if together or data.here is None else alone:
                 part = None if start is None else start[group]
-                solutions += self._solve(problem, machines[group], part, rng, watch.epoch)
+                solutions += self._solve(problem, machines[group], part, rng, observer)
         for name in ("feature_index_", "_rng", "_machines_key", "n_passes_", "bytes_moved_"):
             self.__dict__.pop(name, None)  # what a stream or partitions left behind
         self.classes_ = classes

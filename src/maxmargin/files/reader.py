@@ -138,7 +138,7 @@ def read_options(path: object, kind: str, **given: Any) -> ReadOptions:
 def _texts(name: str, columns: Names) -> tuple[str, ...]:
     if isinstance(columns, str):
         raise InputError(f"{name} must be a list of columns. Got {columns!r}. Write [{columns!r}].")
-    found = tuple(str(column) for column in columns or ())
+    found = tuple(map(str, columns or ()))
     if len(set(found)) < len(found):
         twice = next(column for column in found if found.count(column) > 1)
         raise InputError(f"{name} must name a column once. Got {twice!r} twice instead.")
@@ -257,8 +257,9 @@ def _is_missing(text: str) -> bool:
 
 def typed_labels(texts: Sequence[str]) -> np.ndarray:
     """Canonical texts as numbers if all of them are, whole ones if all are whole, else as texts."""
-    numbers = [read_float(text) for text in texts]
-    if any(value is None or not abs(value) < 2**53 for value in numbers):
+    found = [read_float(text) for text in texts]
+    numbers = [value for value in found if value is not None and abs(value) < 2**53]
+    if len(numbers) < len(texts):
         return np.array(texts)
     values = np.array(numbers, dtype=np.float64)
     return values.astype(np.int64) if np.all(values == np.floor(values)) else values

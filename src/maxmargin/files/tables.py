@@ -121,7 +121,7 @@ def is_header(where: str, first: Sequence[str], label: str | bool | None, second
     if isinstance(label, str):
         own = first.index(label) if label in first else int(label) if is_index(label) else own
     features = [field for k, field in enumerate(first) if k != own and field]
-    numbers = sum(read_float(field) is not None for field in features)
+    numbers = len([field for field in features if read_float(field) is not None])
     if 0 < numbers < len(features):
         raise InputError(
             f"{where}: the first line must hold names, or a row. Got names and numbers instead.",

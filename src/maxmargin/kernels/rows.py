@@ -27,7 +27,7 @@ It costs a quarter of the memory of X and about two passes to make.
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -35,7 +35,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from maxmargin.kernels.jit import jit, jit_any_order, multiply_add
-from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows import DenseRows
 from maxmargin.rows.base import Dense
 
 READ, KEEP, DATA = 0, 3, 1  # arguments of llvm.prefetch
@@ -342,7 +342,6 @@ def combine(rows: Any, C: Any, out: Any) -> None:
 
 SKETCH_LEVELS = 32767
 MIN_COLUMN_REACH = 1e-290  # smaller columns are zero to the sketch, whose unit of 1/32767 covers them
-MIN_SKETCH_ENTRIES = 1 << 22  # entries; smaller data lives in the processor's caches anyway
 
 
 @jit
@@ -351,13 +350,6 @@ def fill(X: Any, per_unit: Any, sketch: Any) -> None:
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             sketch[i, j] = np.int16(np.rint(X[i, j] * per_unit[j]))
-
-
-def worth_sketching(rows: Rows) -> TypeGuard[DenseRows]:
-    """Whether a sketch of these rows saves more than it costs: large, dense, doubles."""
-    return (
-        isinstance(rows, DenseRows) and rows.X.dtype == np.float64 and rows.entries >= MIN_SKETCH_ENTRIES
-    )
 
 
 def with_sketch(rows: DenseRows) -> DenseRows:

@@ -228,7 +228,7 @@ def pack(tree: Any) -> tuple[Any, bool]:
     """Return the tree as plain values, and whether some arrays in it are in base64."""
     arrays: list[np.ndarray] = []
     _mapped(tree, arrays.append)
-    large = sum(a.size for a in arrays) > MAX_LISTED_NUMBERS
+    large = sum([a.size for a in arrays]) > MAX_LISTED_NUMBERS
     if not large and not any(map(_is_sparse, arrays)):
         return plain(tree), False
     with_zeros = NUMBER_BYTES * sum(a.size for a in arrays if _is_sparse(a)) > GRANTED_BYTES

@@ -17,22 +17,28 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeGuard, TypeVar
 
 import numpy as np
 
 from maxmargin.core.history import History, Trace, elapsed
 from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
-from maxmargin.kernels.rows import combine, products, with_sketch, worth_sketching
-from maxmargin.rows import Csr, Dense, Rows
+from maxmargin.kernels.rows import combine, products, with_sketch
+from maxmargin.rows import Csr, Dense, DenseRows, Rows
 from maxmargin.rows.training_data import Part, Partitions, TrainingData
 from maxmargin.stopping import StopReason
 
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
+MIN_SKETCH_ENTRIES = 1 << 22  # entries; smaller data lives in the processor's caches anyway
 
 # Called after each epoch with its number, the mistakes in it and a way to get the weights of the
 # machines still running; True asks for a stop.
 Observer = Callable[[int, int, Callable[[], np.ndarray]], bool]
+
+
+def unobserved(epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
+    """The observer of a run that nobody watches."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -258,13 +264,9 @@ class Examples:
     def _tile(self) -> int:
         return self.rows.block_length(TILE_ENTRIES)
 
-    @cached_property
-    def _piece(self) -> int:
-        return self.rows.block_length()
-
     def _pieces(self, n: int, machines: int) -> list[slice]:
         """Cut a pass into pieces of some 20 ms, to let Ctrl-C through."""
-        length = self._piece // machines + 1
+        length = self.rows.block_length() // machines + 1
         return [slice(start, start + length) for start in range(0, n, length)]
 
     def margins(self, machine: Machine, z: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -285,6 +287,13 @@ class Examples:
             return self
         scale = self.scale[members] if len(self.scale) else self.scale
         return Examples(self.rows.select(members), self.codes[members], self.pad, scale)
+
+
+def worth_sketching(rows: Rows) -> TypeGuard[DenseRows]:
+    """Whether a sketch of these rows saves more than it costs: large, dense, doubles."""
+    return (
+        isinstance(rows, DenseRows) and rows.X.dtype == np.float64 and rows.entries >= MIN_SKETCH_ENTRIES
+    )
 
 
 def shares(count: np.ndarray, sizes: np.ndarray) -> np.ndarray:

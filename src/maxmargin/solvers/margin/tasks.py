@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from threading import Event
@@ -286,14 +286,9 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@contextmanager
-def one_thread(if_small: bool = True) -> Iterator[None]:
-    """Run matrix products on one thread in this block."""
-    if not if_small:
-        yield
-        return
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+def one_thread(if_small: bool = True) -> AbstractContextManager[Any]:
+    """Run matrix products on one thread in a ``with`` block."""
+    return _controller().limit(limits=1, user_api="blas") if if_small else nullcontext()
 
 
 MOMENT = 0.1  # seconds after which Ctrl-C is noticed

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core import memory
 from maxmargin.core.history import Trace
-from maxmargin.core.memory import room
 from maxmargin.core.parameters import LARGEST, Deadline
 from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
@@ -369,7 +369,6 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> 
     """Walk along coordinate and random directions to wherever the errors are fewest."""
     ex, z = pocket.examples, pocket.z.copy()
     per_unit = _per_unit(ex, rng)
-    several = max(1, room() // (4 * ex.rows.n))  # directions whose margins fit at once
     waited, goal = 0, pocket.errors
     for turn in range(POLISH.line_rounds):
         if pocket.errors == 0 or waited == POLISH.idle_rounds:
@@ -377,6 +376,9 @@ def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> 
         m = pocket.signs * ex.ordered_values(z[None])[0]
         V = np.ascontiguousarray(_directions(turn, per_unit, rng).T)
         errors = float(pocket.weights @ (m <= 0))
+        several = len(V)  # directions whose margins fit at once
+        if 4 * ex.rows.n * several > memory.MIN_COPY_ENTRIES:
+            several = max(1, memory.room() // (4 * ex.rows.n))
         for start in range(0, len(V), several):
             part = V[start : start + several]
             Q = pocket.signs * ex.ordered_values(part)  # how fast margins grow along each direction
