@@ -86,8 +86,11 @@ class Message(str):
 
 
 def _with_remedies(facts: str, remedies: Sequence[Remedy], name: Callable[[Remedy], str | None]) -> str:
-    named = [(remedy, name(remedy)) for remedy in remedies]
-    actions = [remedy.worded(shown) for remedy, shown in named if shown is not None]
+    actions = []
+    for remedy in remedies:
+        shown = name(remedy)
+        if shown is not None:
+            actions.append(remedy.worded(shown))
     if not actions:
         return facts
     advice = ", or ".join(filter(None, (", ".join(actions[:-1]), actions[-1])))

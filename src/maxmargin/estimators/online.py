@@ -57,7 +57,7 @@ from maxmargin.solvers.problem import (
     build_machines,
     examples_of,
     machines_of,
-    unobserved,
+    nobody,
 )
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
@@ -228,7 +228,7 @@ class OnlineClassifier(LinearClassifier):
         solutions: list[Solution] = []
         watched = self.verbose or getattr(self, "_skl_callbacks", None)
         watch = Watch(self, *given, self._max_epochs, attributes) if watched else None
-        observer = unobserved if watch is None else watch.epoch
+        observer = nobody if watch is None else watch.epoch
         with watch or nullcontext():
             for group in [np.s_[:]] if together or data.here is None else alone:
                 part = None if start is None else start[group]

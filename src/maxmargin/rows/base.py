@@ -178,26 +178,26 @@ class DenseRows(Rows):
     def times(self, V: np.ndarray) -> np.ndarray:
         """X V, block by block; float32 data is widened on the way."""
         if self.n * self.d <= PRODUCT_ENTRIES and self.X.flags.aligned:
-            return np.asarray(self._wide() @ V)
+            return np.asarray(np.asarray(self.X, np.float64) @ V)
         out = np.empty((self.n, *V.shape[1:]))
         for where, block in self.blocks(PRODUCT_ENTRIES):
-            np.matmul(block._wide(), V, out=out[where])
+            np.matmul(np.asarray(block.X, np.float64), V, out=out[where])
         return out
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """C X, block by block."""
         if self.n * self.d <= PRODUCT_ENTRIES:
-            return np.asarray(C @ self._wide())
+            return np.asarray(C @ np.asarray(self.X, np.float64))
         out = np.zeros((len(C), self.d))
         for where, block in self.blocks(PRODUCT_ENTRIES):
-            out += C[:, where] @ block._wide()
+            out += C[:, where] @ np.asarray(block.X, np.float64)
         return out
 
     def square_lengths(self) -> np.ndarray:
         """‖x_i‖² for every row."""
         out = np.empty(self.n)
         for where, block in self.blocks(PRODUCT_ENTRIES):
-            X = block._wide()
+            X = np.asarray(block.X, np.float64)
             out[where] = np.einsum("ij,ij->i", X, X)
         return out
 
@@ -227,10 +227,6 @@ class DenseRows(Rows):
                 np.maximum(high[:rows], np.maximum.reduce(long, axis=0), out=high[:rows])
                 np.minimum(low[:rows], np.minimum.reduce(long, axis=0), out=low[:rows])
         return np.asarray(np.maximum(high, -low).max(axis=0), dtype=np.float64)
-
-    def _wide(self) -> np.ndarray:
-        """As doubles."""
-        return self.X.astype(np.float64, copy=False)
 
 
 def _aligned(X: np.ndarray) -> np.ndarray:

@@ -36,8 +36,8 @@ MIN_SKETCH_ENTRIES = 1 << 22  # entries; smaller data lives in the processor's c
 Observer = Callable[[int, int, Callable[[], np.ndarray]], bool]
 
 
-def unobserved(epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
-    """The observer of a run that nobody watches."""
+def nobody(_epoch: int, _mistakes: int, _weights: Callable[[], np.ndarray]) -> bool:
+    """Stand for an observer where nobody wants to know."""
     return False
 
 

@@ -197,7 +197,7 @@ class Pocket:
 
     def count(self, z: np.ndarray) -> float:
         """Rows with y·f(x) ≤ 0, judged by the sum in order, each with its class weight."""
-        m = self.examples.margins(self.machine, z, self.everything)
+        m = self.signs * self.examples.decisions(z[None], self.everything)[0]
         return float(self.weights @ (m <= 0))
 
     def offer(self, update: int, z: np.ndarray) -> None:
