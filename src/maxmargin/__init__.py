@@ -32,11 +32,11 @@ if TYPE_CHECKING:  # "as" says that a name is public
     from maxmargin.core.errors import InputError as InputError
     from maxmargin.core.errors import MaxMarginError as MaxMarginError
     from maxmargin.core.errors import NotSeparableError as NotSeparableError
+    from maxmargin.core.errors import Witness as Witness
     from maxmargin.core.history import Epoch as Epoch
     from maxmargin.core.history import History as History
     from maxmargin.core.history import Trace as Trace
     from maxmargin.core.history import Update as Update
-    from maxmargin.core.witness import Witness as Witness
     from maxmargin.estimators.batch_perceptron import BatchPerceptron as BatchPerceptron
     from maxmargin.estimators.certify import certify as certify
     from maxmargin.estimators.error_bounds import ErrorBounds as ErrorBounds
@@ -83,7 +83,7 @@ _HOME = {
     "Trace": "maxmargin.core.history",
     "Update": "maxmargin.core.history",
     "Verdict": "maxmargin.certificates.verdict",
-    "Witness": "maxmargin.core.witness",
+    "Witness": "maxmargin.core.errors",
     "certify": "maxmargin.estimators.certify",
     "checkpoint": "maxmargin.saving.checkpoint",
     "error_bounds": "maxmargin.estimators.error_bounds",

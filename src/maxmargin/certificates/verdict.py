@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.certificates.proof import Proof
-from maxmargin.core.errors import InputError, count, some
-from maxmargin.core.witness import Witness
+from maxmargin.core.errors import InputError, Witness, count, some
 
 STATISTICIAN = {
     "separable": "complete separation",

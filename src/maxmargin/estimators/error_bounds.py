@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, count
+from maxmargin.core.errors import InputError, Witness, count
 from maxmargin.core.parameters import NEVER, OutOfTimeError, check_count
-from maxmargin.core.witness import Witness
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.proofs import Question
 from maxmargin.estimators.separability import Options, judge, question_of, read_labelled, witness_of

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.proof import label_text
 from maxmargin.certificates.verdict import MulticlassVerdict, OnDemand, Precision, Verdict, Work
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Witness
 from maxmargin.core.parameters import (
     NEVER,
     Deadline,
@@ -27,7 +27,6 @@ from maxmargin.core.parameters import (
     check_choice,
     check_number,
 )
-from maxmargin.core.witness import Witness
 from maxmargin.estimators.proofs import (
     Among,
     Question,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.core.errors import InputError
-from maxmargin.core.witness import Witness
+from maxmargin.core.errors import InputError, Witness
 from maxmargin.plots import artists, style
 from maxmargin.plots.data import View, choose_view, place_points, read_points
 from maxmargin.plots.style import BLACK, COLOURS, ClassStyle

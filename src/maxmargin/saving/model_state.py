@@ -22,9 +22,8 @@ from maxmargin import checker, stopping
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.proof import Proof
 from maxmargin.certificates.verdict import OnDemand, Precision, Verdict, Work
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, Witness
 from maxmargin.core.history import Epoch, History, Trace, Update
-from maxmargin.core.witness import Witness
 from maxmargin.estimators.base import Log
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC

@@ -7,6 +7,6 @@ same to lines of text, many at a time.
 
 from maxmargin.stream.learner import hashed
 from maxmargin.stream.river import as_river
-from maxmargin.stream.run import run
+from maxmargin.stream.session import run
 
 __all__ = ["as_river", "hashed", "run"]
