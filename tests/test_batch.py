@@ -10,8 +10,9 @@ import maxmargin as mm
 import twins
 from bank import BANK, SEPARABLE, problem
 from maxmargin.rows import as_rows
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Risk
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.problem import Examples
 
 
 def z_of(model):

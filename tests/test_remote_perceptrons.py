@@ -12,12 +12,13 @@ from scipy import sparse
 import maxmargin as mm
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron import batch_partitions, pocket_partitions
 from maxmargin.solvers.perceptron.batch import breaks, lowest
 from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk
 from maxmargin.solvers.perceptron.online import visiting_order
 from maxmargin.solvers.perceptron.online_partitions import partitions_in_turn
-from maxmargin.solvers.problem import Form, Machine, RemoteExamples
+from maxmargin.solvers.problem import Form, RemoteExamples
 from maxmargin.stopping import (
     MaxSeconds,
     MaxUpdates,

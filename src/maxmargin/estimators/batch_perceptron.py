@@ -11,9 +11,10 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.history import Update
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.online import OnlineClassifier
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
 LARGEST_STEP = 2.0**90

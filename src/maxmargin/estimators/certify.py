@@ -25,11 +25,10 @@ from maxmargin.estimators.margin_partitions import exactly, summaries
 from maxmargin.estimators.validation import read_training
 from maxmargin.rows import with_column
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.training_data import TrainingData, class_weights
+from maxmargin.rows.training_data import Machine, TrainingData, class_weights
 from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
 from maxmargin.solvers.margin.questions import BinaryTask, Question, View, ask_all
 from maxmargin.solvers.margin.tasks import Budget
-from maxmargin.solvers.problem import Machine
 
 Plane = tuple[np.ndarray, float]
 # The positive class, the negative one (None: all others), and all labels of the negative side.

@@ -15,10 +15,10 @@ from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.proofs import Question
 from maxmargin.estimators.separability import Options, judge, question_of, read_labelled, witness_of
 from maxmargin.estimators.validation import refuse_partitions, time_limit
+from maxmargin.rows.training_data import machines_of
 from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.packing import pack
 from maxmargin.solvers.exact.separability import guess_plane
-from maxmargin.solvers.problem import machines_of
 from maxmargin.stopping import MaxSeconds
 
 MIN_POCKET_SECONDS = 0.1  # that the pocket algorithm has in any case

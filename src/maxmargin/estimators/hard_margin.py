@@ -13,7 +13,7 @@ from maxmargin.estimators.exact_optimum import exact_optimum
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.separability import Options, question_of, read_labelled
 from maxmargin.estimators.validation import refuse_partitions, time_limit
-from maxmargin.solvers.problem import machines_of
+from maxmargin.rows.training_data import machines_of
 
 
 class HardMarginSVC(MarginClassifier):

@@ -27,10 +27,9 @@ from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, 
 from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import check_reach, names_of, read_training
-from maxmargin.rows.training_data import TrainingData, class_weights
+from maxmargin.rows.training_data import Machine, TrainingData, class_weights, machines_of
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
-from maxmargin.solvers.problem import Machine, machines_of
 
 
 class MarginClassifier(LinearClassifier):

@@ -26,7 +26,7 @@ from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.proofs import ask
 from maxmargin.rows import Rows
-from maxmargin.rows.training_data import Part
+from maxmargin.rows.training_data import Machine, Part
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import (
     Budget,
@@ -41,7 +41,6 @@ from maxmargin.solvers.margin.tasks import (
     in_threads,
     one_thread,
 )
-from maxmargin.solvers.problem import Machine
 
 
 class RowValues(NamedTuple):

@@ -39,13 +39,12 @@ from maxmargin.estimators.margin_machine import (
     row_values,
 )
 from maxmargin.estimators.proofs import ask
-from maxmargin.rows.training_data import Partitions, TrainingData
+from maxmargin.rows.training_data import Machine, Partitions, TrainingData
 from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
 from maxmargin.solvers.margin.questions import BinaryTask, Given, Question, View, ask_all
 from maxmargin.solvers.margin.soft_margin_partitions import Closing
 from maxmargin.solvers.margin.summaries import Rule, multipliers_of
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Pass, Solved
-from maxmargin.solvers.problem import Machine
 
 
 def solve_machines_on_partitions(

@@ -23,10 +23,10 @@ from maxmargin.estimators.separability import judge
 from maxmargin.estimators.validation import read_Xy, time_limit
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows, with_column
-from maxmargin.rows.training_data import encode, find_classes
+from maxmargin.rows.training_data import Machine, encode, find_classes
 from maxmargin.solvers.exact.hard_margin import within_reach
 from maxmargin.solvers.perceptron.nearest_point import nearest_point
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.problem import Examples
 
 MIN_GAMMA_SHARE = 0.999  # of the upper bound that γ has to reach; else exact arithmetic is asked
 

@@ -43,20 +43,25 @@ from maxmargin.estimators.validation import (
 )
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
-from maxmargin.rows.training_data import TrainingData, class_weights, encode, find_classes
+from maxmargin.rows.training_data import (
+    Machine,
+    TrainingData,
+    build_machines,
+    class_weights,
+    encode,
+    find_classes,
+    machines_of,
+)
 from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import (
     Examples,
     HeldOut,
-    Machine,
     Measured,
     Observer,
     Problem,
     RemoteExamples,
     Solution,
-    build_machines,
     examples_of,
-    machines_of,
     nobody,
 )
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason

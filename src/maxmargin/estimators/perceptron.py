@@ -13,6 +13,7 @@ from maxmargin.core.parameters import check_bool, check_choice, check_number
 from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.online import (
     ORDERS,
@@ -23,7 +24,7 @@ from maxmargin.solvers.perceptron.online import (
     passes_over,
     vote,
 )
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
 LARGEST_STEP = 2.0**90

@@ -12,6 +12,7 @@ import numpy as np
 from maxmargin.core.parameters import check_bool, check_choice, check_count
 from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.kernels.perceptron import MADE
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.online import ORDERS, Settings
 from maxmargin.solvers.perceptron.pocket import (
     Carried,
@@ -20,7 +21,7 @@ from maxmargin.solvers.perceptron.pocket import (
     pocket_perceptron,
     searches,
 )
-from maxmargin.solvers.problem import Examples, Machine, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
 
 

@@ -26,13 +26,12 @@ from maxmargin.certificates.proof import (
 )
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Rows
-from maxmargin.rows.training_data import Part, Partitions
+from maxmargin.rows.training_data import Machine, Part, Partitions
 from maxmargin.solvers.exact.decimal_rows import Decimals
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of, primitive
 from maxmargin.solvers.exact.separability import Finding
 from maxmargin.solvers.exact.signs import from_doubles, signs
 from maxmargin.solvers.margin.questions import BinaryTask
-from maxmargin.solvers.problem import Machine
 
 MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
 

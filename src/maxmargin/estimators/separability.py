@@ -39,13 +39,12 @@ from maxmargin.estimators.proofs import (
 )
 from maxmargin.estimators.validation import feature_names, read_training, time_limit
 from maxmargin.rows.survey import gather
-from maxmargin.rows.training_data import TrainingData
+from maxmargin.rows.training_data import Machine, TrainingData, machines_of
 from maxmargin.solvers.exact.hard_margin import Separated, separated
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number
 from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
 from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded
 from maxmargin.solvers.margin.questions import BinaryTask
-from maxmargin.solvers.problem import Machine, machines_of
 
 NUMBERS = "binary", "decimal"
 

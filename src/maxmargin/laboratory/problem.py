@@ -10,7 +10,8 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.laboratory.state import State
 from maxmargin.rows import as_rows
-from maxmargin.solvers.problem import Examples, Machine, build_machines
+from maxmargin.rows.training_data import Machine, build_machines
+from maxmargin.solvers.problem import Examples
 
 
 @dataclass(frozen=True)

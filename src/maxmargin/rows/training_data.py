@@ -5,13 +5,18 @@ larger class is +1 in a binary problem.
 
 Solvers see :class:`Partitions`, wherever the rows are. In this process there is one, without copies.
 Matrices become rows here, and rows matrices that can travel.
+
+A :class:`Machine` is one binary problem on shared rows. Its class ``positive`` counts as +1;
+``negative`` is the class that counts as −1, or None for "all the rest". Binary, one-vs-rest and
+one-vs-one problems are all lists of machines on the same rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
@@ -355,3 +360,83 @@ def in_memory(
         weights = np.bincount(used, weight if kept is None else weight[kept], len(classes))
     only = InMemory(Part(rows, codes, weight), classes)
     return TrainingData(only, counts[None], weights, rows.is_sparse, rows.entries)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One binary problem: +1 against −1, on the rows ``members``."""
+
+    label: Hashable
+    positive: int
+    negative: int | None
+    members: np.ndarray  # indices of its training rows, ascending
+    class_weight: np.ndarray  # by label code: factors on steps, risks or errors
+
+    def signs(self, codes: np.ndarray) -> np.ndarray:
+        """Return y = ±1 for label codes."""
+        return np.asarray(2.0 * (codes == self.positive) - 1.0)
+
+    def among(self, codes: np.ndarray) -> np.ndarray:
+        """Where rows of this machine are among rows with these label codes."""
+        if self.negative is None:
+            return np.arange(len(codes))
+        return np.flatnonzero((codes == self.positive) | (codes == self.negative))
+
+    def on(self, codes: np.ndarray) -> Machine:
+        """The same machine, on rows with these label codes."""
+        return replace(self, members=self.among(codes))
+
+
+def build_machines(
+    classes: np.ndarray,
+    codes: np.ndarray,
+    multi_class: str,
+    training_rows: np.ndarray,
+    class_weight: np.ndarray,
+) -> list[Machine]:
+    """Return the machines of a problem; in one-vs-rest the rest has class weight 1."""
+    trained = codes[training_rows]
+
+    def machine(label: Hashable, positive: int, negative: int | None) -> Machine:
+        members = training_rows
+        if negative is not None and len(classes) > 2:
+            members = training_rows[(trained == positive) | (trained == negative)]
+        weight = class_weight
+        if negative is None:
+            weight = np.ones(len(classes))
+            weight[positive] = class_weight[positive]
+        return Machine(label, positive, negative, members, weight)
+
+    labels = classes.tolist()
+    if len(classes) == 2:
+        return [machine(labels[1], 1, 0)]
+    if multi_class == "ovr":
+        return [machine(label, k, None) for k, label in enumerate(labels)]
+    pairs = combinations(range(len(labels)), 2)
+    return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
+
+
+def machines_of(data: TrainingData, multi_class: str, class_weight: np.ndarray) -> list[Machine]:
+    """The machines of a problem; where rows are elsewhere, one row stands for each class."""
+    if data.here is None:
+        codes = members = np.arange(len(data.classes))
+    else:
+        codes, members = data.here.codes, np.arange(data.rows.n)
+        if data.n < data.rows.n:
+            members = np.flatnonzero(codes >= 0)
+    return build_machines(data.classes, codes, multi_class, members, class_weight)
+
+
+def machine_count(classes: int, multi_class: str) -> int:
+    """How many machines so many classes need."""
+    if classes <= 2:
+        return 1
+    return classes if multi_class == "ovr" else classes * (classes - 1) // 2
+
+
+def machine_labels(classes: np.ndarray, multi_class: str) -> list[Hashable]:
+    """The labels of the machines that :func:`build_machines` returns."""
+    labels: list[Hashable] = classes.tolist()
+    if len(labels) <= 2:
+        return labels[-1:]
+    return labels if multi_class == "ovr" else list(combinations(labels, 2))

@@ -26,6 +26,7 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
 from maxmargin.files.numpy_files import read_array
+from maxmargin.rows.training_data import machine_count, machine_labels
 from maxmargin.saving.codec import (
     ANYTHING,
     COUNT,
@@ -64,7 +65,6 @@ from maxmargin.saving.model_state import (
     state_form,
     state_of,
 )
-from maxmargin.solvers.problem import machine_count, machine_labels
 
 FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
 V1_PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")

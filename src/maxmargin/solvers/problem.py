@@ -1,9 +1,7 @@
-"""A classification problem as the solvers see it: examples, binary machines on them, and solutions.
+"""A classification problem as the perceptrons see it: examples, and a solution for each machine.
 
-A machine is one binary problem on shared rows. Its class ``positive`` counts as +1; ``negative`` is
-the class that counts as −1, or None for "all the rest". Binary, one-vs-rest and one-vs-one problems
-are all lists of machines on the same rows. (The online perceptron copies none of them; the batch and
-pocket perceptrons copy the rows of a pair, or of a training split.)
+(The online perceptron copies no rows; the batch and pocket perceptrons copy the rows of a pair, or of a
+training split.)
 
 Rows with their labels say what planes decide about them, where they are wrong, and by how much.
 :class:`Examples` are rows in this process. :class:`RemoteExamples` are rows in partitions: a question
@@ -13,10 +11,9 @@ about them is a round over the partitions, each of which answers it as :class:`E
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, Generic, Protocol, Self, TypeGuard, TypeVar
 
 import numpy as np
@@ -25,7 +22,7 @@ from maxmargin.core.history import History, Trace, elapsed
 from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
 from maxmargin.kernels.rows import combine, products, with_sketch
 from maxmargin.rows import Csr, Dense, DenseRows, Rows
-from maxmargin.rows.training_data import Part, Partitions, TrainingData
+from maxmargin.rows.training_data import Machine, Part, Partitions, TrainingData
 from maxmargin.stopping import StopReason
 
 TILE_ENTRIES = 1 << 16  # half a megabyte: a tile stays in the cache while machines take turns
@@ -39,86 +36,6 @@ Observer = Callable[[int, int, Callable[[], np.ndarray]], bool]
 def nobody(_epoch: int, _mistakes: int, _weights: Callable[[], np.ndarray]) -> bool:
     """Stand for an observer where nobody wants to know."""
     return False
-
-
-@dataclass(frozen=True)
-class Machine:
-    """One binary problem: +1 against −1, on the rows ``members``."""
-
-    label: Hashable
-    positive: int
-    negative: int | None
-    members: np.ndarray  # indices of its training rows, ascending
-    class_weight: np.ndarray  # by label code: factors on steps, risks or errors
-
-    def signs(self, codes: np.ndarray) -> np.ndarray:
-        """Return y = ±1 for label codes."""
-        return np.asarray(2.0 * (codes == self.positive) - 1.0)
-
-    def among(self, codes: np.ndarray) -> np.ndarray:
-        """Where rows of this machine are among rows with these label codes."""
-        if self.negative is None:
-            return np.arange(len(codes))
-        return np.flatnonzero((codes == self.positive) | (codes == self.negative))
-
-    def on(self, codes: np.ndarray) -> Machine:
-        """The same machine, on rows with these label codes."""
-        return replace(self, members=self.among(codes))
-
-
-def build_machines(
-    classes: np.ndarray,
-    codes: np.ndarray,
-    multi_class: str,
-    training_rows: np.ndarray,
-    class_weight: np.ndarray,
-) -> list[Machine]:
-    """Return the machines of a problem; in one-vs-rest the rest has class weight 1."""
-    trained = codes[training_rows]
-
-    def machine(label: Hashable, positive: int, negative: int | None) -> Machine:
-        members = training_rows
-        if negative is not None and len(classes) > 2:
-            members = training_rows[(trained == positive) | (trained == negative)]
-        weight = class_weight
-        if negative is None:
-            weight = np.ones(len(classes))
-            weight[positive] = class_weight[positive]
-        return Machine(label, positive, negative, members, weight)
-
-    labels = classes.tolist()
-    if len(classes) == 2:
-        return [machine(labels[1], 1, 0)]
-    if multi_class == "ovr":
-        return [machine(label, k, None) for k, label in enumerate(labels)]
-    pairs = combinations(range(len(labels)), 2)
-    return [machine((labels[a], labels[b]), b, a) for a, b in pairs]
-
-
-def machines_of(data: TrainingData, multi_class: str, class_weight: np.ndarray) -> list[Machine]:
-    """The machines of a problem; where rows are elsewhere, one row stands for each class."""
-    if data.here is None:
-        codes = members = np.arange(len(data.classes))
-    else:
-        codes, members = data.here.codes, np.arange(data.rows.n)
-        if data.n < data.rows.n:
-            members = np.flatnonzero(codes >= 0)
-    return build_machines(data.classes, codes, multi_class, members, class_weight)
-
-
-def machine_count(classes: int, multi_class: str) -> int:
-    """How many machines so many classes need."""
-    if classes <= 2:
-        return 1
-    return classes if multi_class == "ovr" else classes * (classes - 1) // 2
-
-
-def machine_labels(classes: np.ndarray, multi_class: str) -> list[Hashable]:
-    """The labels of the machines that :func:`build_machines` returns."""
-    labels: list[Hashable] = classes.tolist()
-    if len(labels) <= 2:
-        return labels[-1:]
-    return labels if multi_class == "ovr" else list(combinations(labels, 2))
 
 
 class Measured(Protocol):

@@ -17,9 +17,10 @@ import numpy as np
 
 from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows.base import draw
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.exact.integer_rows import ExactRows, contradictions, exponents_of
 from maxmargin.solvers.exact.separability import find_witness
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.solvers.problem import Examples
 
 SEARCHED_ENTRIES = 1 << 22  # numbers of the rows among which a witness is looked for
 

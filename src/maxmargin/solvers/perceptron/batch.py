@@ -22,17 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.history import Update
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.epochs import Run
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
-from maxmargin.solvers.problem import (
-    Examples,
-    Machine,
-    Observer,
-    Problem,
-    RemoteExamples,
-    Solution,
-    Trained,
-)
+from maxmargin.solvers.problem import Examples, Observer, Problem, RemoteExamples, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
 
 BUNDLE_SIZE = 20  # gradients remembered

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.rows.training_data import Part
+from maxmargin.rows.training_data import Machine, Part
 from maxmargin.solvers.perceptron.batch import Breaks, Risk, Slope, lowest
-from maxmargin.solvers.problem import Form, Machine, RemoteExamples, light, seen
+from maxmargin.solvers.problem import Form, RemoteExamples, light, seen
 
 GROUPS = 1024  # of breakpoints, by number and by weight
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History, Trace, Update, next_stage
-from maxmargin.solvers.problem import Examples, Machine, Problem, Solution
+from maxmargin.rows.training_data import Machine
+from maxmargin.solvers.problem import Examples, Problem, Solution
 from maxmargin.stopping import Progress, StoppingRule, StopReason, remembered, remind
 
 ASKED = StopReason("callback", "A callback asked for the stop.")

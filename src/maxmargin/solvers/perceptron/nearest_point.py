@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.core.parameters import NEVER, Deadline
-from maxmargin.solvers.problem import Examples, Machine
+from maxmargin.rows.training_data import Machine
+from maxmargin.solvers.problem import Examples
 
 AGREEMENT = 1e-10  # of the bounds, as a share of the upper one
 MAX_ROUNDS = 10_000

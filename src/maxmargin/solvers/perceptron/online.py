@@ -24,11 +24,11 @@ import numpy as np
 from maxmargin.core.history import Trace
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN, Rule, sweep
 from maxmargin.rows import Csr, Dense
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
 from maxmargin.solvers.problem import (
     TILE_ENTRIES,
     Examples,
-    Machine,
     Observer,
     Problem,
     RemoteExamples,

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.kernels.perceptron import LEFT, MADE, READ, SEEN
-from maxmargin.rows.training_data import Part
+from maxmargin.rows.training_data import Machine, Part
 from maxmargin.solvers.perceptron.online import OnUpdate, Passes, Settings, State, grouped
-from maxmargin.solvers.problem import Form, Machine, RemoteExamples, light, seen
+from maxmargin.solvers.problem import Form, RemoteExamples, light, seen
 
 MIN_PARTITIONS = 4  # in a graph: all of them may be in memory at once
 

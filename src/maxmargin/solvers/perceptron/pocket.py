@@ -27,19 +27,12 @@ from maxmargin.core import memory
 from maxmargin.core.history import Trace
 from maxmargin.core.parameters import LARGEST, Deadline
 from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
+from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
 from maxmargin.solvers.perceptron.epochs import Recorder, Run
 from maxmargin.solvers.perceptron.nearest_point import separating_plane
 from maxmargin.solvers.perceptron.online import STOPPED, LocalPasses, Settings, State
-from maxmargin.solvers.problem import (
-    Examples,
-    Machine,
-    Observer,
-    Problem,
-    RemoteExamples,
-    Solution,
-    Trained,
-)
+from maxmargin.solvers.problem import Examples, Observer, Problem, RemoteExamples, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
 
 CANDIDATES_AT_ONCE = 64

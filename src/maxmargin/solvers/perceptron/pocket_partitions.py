@@ -22,12 +22,12 @@ import numpy as np
 
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.survey import sample
-from maxmargin.rows.training_data import Part
+from maxmargin.rows.training_data import Machine, Part
 from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.online import LocalPasses, Settings, State
 from maxmargin.solvers.perceptron.online_partitions import Sequential, Visit
 from maxmargin.solvers.perceptron.pocket import Pocket, Pockets, Search, polish
-from maxmargin.solvers.problem import Examples, Machine, RemoteExamples, seen
+from maxmargin.solvers.problem import Examples, RemoteExamples, seen
 
 CANDIDATES = 64  # per epoch, beside the weights at its end
 
