@@ -248,11 +248,11 @@ class Lab:
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """Workers live as long as the server."""
-        self.pool.workers.open()
+        self.pool.open()
         try:
             yield
         finally:
-            await self.pool.workers.close()
+            await self.pool.close()
 
     async def file(self, request: Request) -> Response:
         """One file of the page. It is asked for anew each time, and sent only if it has changed."""

@@ -34,6 +34,7 @@ class Worker:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.process, self.requests, self.replies = process, process.stdin, process.stdout
+        self.gone = asyncio.get_running_loop().create_task(process.wait())
 
     @classmethod
     async def start(cls, engine: str = ENGINE) -> Worker:
@@ -86,7 +87,7 @@ class Worker:
 
     async def ended(self) -> None:
         """Wait until the process is gone and its pipes are closed."""
-        await self.process.wait()
+        await self.gone
         self.requests.close()
         with suppress(ConnectionError):
             await self.requests.wait_closed()
@@ -94,151 +95,13 @@ class Worker:
 
 # How many workers there are: two at first, more under load that lasts, one to spare whenever possible.
 #
-# A worker takes seconds to get warm. So one is kept in reserve, a lost one is replaced before it is
-# missed, and new ones are started one after the other, lest they take the time from those that work.
+# A worker takes seconds to get warm. So one is kept in reserve, and a lost one is replaced before it is
+# missed.
 
 MIN_WORKERS, MAX_WORKERS = 2, 5
-GROW_AFTER, SHRINK_AFTER = 0.2, 60.0  # seconds without a spare worker, and with needless spare ones
+GROW_AFTER = 0.2  # seconds without a spare worker
+SHRINK_AFTER = 60.0  # seconds of a worker without work, if another is spare
 START_TIMEOUT = 240.0  # a worker that is not warm by then never will be; the first one ever compiles
-
-
-class Workers:
-    """The workers of a server; ``ready`` is called when one is warm, ``give_up`` when none starts."""
-
-    def __init__(
-        self, engine: str, ready: Callable[[], None], give_up: Callable[[], Awaitable[None]]
-    ) -> None:
-        self.engine, self.ready, self.give_up = engine, ready, give_up
-        self.idle: list[Worker] = []
-        self.busy: set[Worker] = set()
-        self.in_transit: set[Worker] = set()  # not yet warm, or on its way out
-        self.starting = 0
-        self.failures = 0
-        self.closed = False
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.timers: dict[object, asyncio.TimerHandle] = {}
-
-    @property
-    def warm(self) -> int:
-        """How many can work."""
-        return len(self.idle) + len(self.busy)
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether none is there, and the last attempts to start one failed."""
-        return self.failures > 1 and not self.warm
-
-    def open(self) -> None:
-        """Start the first ones; requests that come before they are warm wait."""
-        for _ in range(MIN_WORKERS):
-            self._start()
-
-    async def close(self) -> None:
-        """End all, and wait until they are gone."""
-        self.closed = True
-        for timer in self.timers.values():
-            timer.cancel()
-        workers = {*self.idle, *self.busy, *self.in_transit}
-        self.idle.clear()
-        for worker in workers:
-            worker.end()
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-        await asyncio.gather(*(worker.ended() for worker in workers))
-
-    def take(self) -> Worker | None:
-        """An idle worker for some work, if there is one."""
-        while self.idle and not self.idle[-1].alive:
-            self.lose(self.idle.pop())
-        worker = self.idle.pop() if self.idle else None
-        if worker is not None:
-            self.busy.add(worker)
-        if not self.idle:
-            self.later(GROW_AFTER, self._grow, "grow")
-        return worker
-
-    def give_back(self, worker: Worker) -> None:
-        """A worker has done its work."""
-        self.busy.discard(worker)
-        self.idle.append(worker)
-
-    def lose(self, worker: Worker) -> None:
-        """A worker is of no use any more: end and replace it."""
-        self.busy.discard(worker)
-        self._end(worker)
-        self._grow()
-
-    def task(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside everything else, until the end of the server at most."""
-        task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-    def later(self, seconds: float, act: Callable[[], None], name: object) -> None:
-        """Act once, some time later; a second call under the same name changes nothing until then."""
-
-        def do() -> None:
-            del self.timers[name]
-            act()
-
-        if not self.closed and name not in self.timers:
-            self.timers[name] = asyncio.get_running_loop().call_later(seconds, do)
-
-    def _start(self) -> None:
-        self.starting += 1
-        self.task(self._started())
-
-    async def _started(self) -> None:
-        """Start a worker and put it to the idle ones when it is warm."""
-        worker = None
-        try:
-            worker = await Worker.start(self.engine)
-            self.in_transit.add(worker)
-            await asyncio.wait_for(worker.receive(), START_TIMEOUT)
-        except (WorkerEndedError, TimeoutError, OSError):
-            self.starting -= 1
-            self.failures += 1
-            if worker is not None:
-                self._end(worker)
-            return await self._failed()
-        self.in_transit.discard(worker)
-        self.starting -= 1
-        self.failures = 0
-        self.idle.append(worker)
-        self.later(SHRINK_AFTER, self._shrink, "shrink")
-        return self.ready()
-
-    async def _failed(self) -> None:
-        """A worker did not start. Try again at once; after that, later."""
-        if self.failures == 1:
-            return self._grow()
-        self.later(min(30.0, 2.0**self.failures), self._grow, "again")
-        return await self.give_up() if self.hopeless else None
-
-    def _end(self, worker: Worker) -> None:
-        async def wait() -> None:
-            await worker.ended()
-            self.in_transit.discard(worker)
-
-        self.in_transit.add(worker)
-        worker.end()
-        self.task(wait())
-
-    def _grow(self) -> None:
-        """One more worker if there is none to spare."""
-        total = self.warm + self.starting
-        needed = total < MIN_WORKERS or not self.idle
-        if needed and not self.closed and not self.starting and total < MAX_WORKERS:
-            self._start()
-
-    def _shrink(self) -> None:
-        """One worker less if several are to spare."""
-        if self.warm > MIN_WORKERS:
-            if len(self.idle) > 1:
-                self._end(self.idle.pop(0))
-            self.later(SHRINK_AFTER, self._shrink, "shrink")
-
 
 PATIENCE = 0.25  # seconds a replaced request may go on
 SECONDS = 10.0  # a request may take this long
@@ -272,24 +135,46 @@ class Connection:
     waiting: dict[str, Job] = field(default_factory=dict)
     running: dict[str, Job] = field(default_factory=dict)
 
-    def ready(self, most: int) -> bool:
-        """Whether a request of this connection may start when so many may run."""
-        return len(self.running) < most and not self.waiting.keys() <= self.running.keys()
-
-    def next(self) -> Job:
+    def next(self) -> Job | None:
         """The request that may start and whose channel has waited longest."""
-        return self.waiting.pop(next(name for name in self.waiting if name not in self.running))
+        return next((job for name, job in self.waiting.items() if name not in self.running), None)
+
+    def start(self, worker: Worker) -> Job:
+        """Move that request to those that run."""
+        job = self.next()
+        assert job is not None
+        job.worker, job.since = worker, asyncio.get_running_loop().time()
+        self.running[job.channel] = self.waiting.pop(job.channel)
+        return job
 
 
 class Pool:
-    """Who is served next: the connections take turns."""
+    """Who is served next, and by which worker: the connections take turns."""
 
     def __init__(self, engine: str = ENGINE, seconds: float = SECONDS) -> None:
-        self.seconds = seconds
-        self.workers = Workers(engine, self._dispatch, self._give_up)
+        self.engine, self.seconds = engine, seconds
         self.connections: list[Connection] = []
+        self.size = 0  # workers that are there or about to be
+        self.warm = 0  # of these, the ones that can work
+        self.failures = 0  # to start one, since the last success
+        self.idle: dict[Worker, asyncio.Future[tuple[Connection, Job]]] = {}  # and what they wait for
         self.stale: set[Job] = set()  # replaced, and running for too long
         self.ending: set[Job] = set()  # of these, whose worker was told to end
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.growth: asyncio.TimerHandle | None = None
+
+    def open(self) -> None:
+        """Start the first workers; requests that come before they are warm wait."""
+        for _ in range(MIN_WORKERS):
+            self._add_worker()
+
+    async def close(self) -> None:
+        """End all workers, and wait until they are gone."""
+        if self.growth is not None:
+            self.growth.cancel()
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
     def connect(self, send: Callable[[str], Awaitable[None]]) -> Connection:
         """A place for a new connection."""
@@ -308,7 +193,7 @@ class Pool:
         channel = job.channel
         if len({*connection.waiting, *connection.running, channel}) > MAX_CHANNELS:
             return await connection.send(text_of(failed(job.id, TOO_MANY)))
-        if self.workers.hopeless:
+        if self.hopeless:
             return await connection.send(text_of(failed(job.id, NO_WORKER)))
         older = connection.waiting.get(channel)
         connection.waiting[channel] = job
@@ -319,49 +204,115 @@ class Pool:
             await connection.send(text_of(dropped(older.id)))
         return None
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether there is no worker, and the last attempts to start one failed."""
+        return self.failures > 1 and not self.warm
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside everything else, until the end of the server at most."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def _add_worker(self) -> None:
+        self.size += 1
+        self._task(self._keep_worker())
+
+    def _grow(self) -> None:
+        """One more worker if there is still none to spare, and none is getting warm."""
+        self.growth = None
+        if self.warm == self.size < MAX_WORKERS and not self.idle:
+            self._add_worker()
+
+    async def _keep_worker(self) -> None:
+        """Start a worker, start another when it has ended, until none is needed here any more."""
+        needed = True
+        while needed:
+            worker, wait = None, 0.0
+            try:
+                worker = await Worker.start(self.engine)
+                await asyncio.wait_for(worker.receive(), START_TIMEOUT)
+                self.failures = 0
+                needed = await self._employ(worker)
+            except (WorkerEndedError, TimeoutError, OSError):
+                self.failures += 1
+                if self.hopeless:
+                    await self._give_up()
+                if self.failures > 1:
+                    wait = min(30.0, 2.0**self.failures)
+            finally:
+                if worker is not None:
+                    worker.end()
+                    await worker.ended()
+            await asyncio.sleep(wait)
+        self.size -= 1
+
+    async def _employ(self, worker: Worker) -> bool:
+        """Let a warm worker serve until it ends; whether another is needed in its place."""
+        self.warm += 1
+        try:
+            while True:
+                self.idle[worker] = job = asyncio.get_running_loop().create_future()
+                self._dispatch()
+                either = [job, worker.gone]
+                await asyncio.wait(either, timeout=SHRINK_AFTER, return_when=asyncio.FIRST_COMPLETED)
+                self.idle.pop(worker, None)
+                if job.done():
+                    if not await self._serve(worker, *job.result()):
+                        return True
+                elif not worker.alive:
+                    return True
+                elif self.idle and self.size > MIN_WORKERS:
+                    return False
+        finally:
+            self.warm -= 1
+
     def _dispatch(self) -> None:
         """Give idle workers the next requests, by turns; end what is stale for the others."""
         # One page may use all workers; of several, none takes the last one.
         most = MAX_RUNNING
         if len(self.connections) > 1:
-            most = min(most, max(1, self.workers.warm - 1))
-        while ready := next(
-            (connection for connection in self.connections if connection.ready(most)), None
-        ):
-            worker = self.workers.take()
-            if worker is None:
+            most = min(most, max(1, self.warm - 1))
+        while self.idle:
+            ready = next((c for c in self.connections if len(c.running) < most and c.next()), None)
+            if ready is None:
                 break
             self.connections.remove(ready)
             self.connections.append(ready)
-            job = ready.next()
-            job.worker, job.since = worker, asyncio.get_running_loop().time()
-            ready.running[job.channel] = job
-            self.workers.task(self._serve(ready, job, worker))
+            worker, wanted = self.idle.popitem()
+            job = ready.start(worker)
+            wanted.set_result((ready, job))
+        if not self.idle and self.growth is None:
+            self.growth = asyncio.get_running_loop().call_later(GROW_AFTER, self._grow)
         # Without a spare worker, ending one would only mean waiting for a new one.
-        for job in list(self.stale - self.ending)[: max(0, len(self.workers.idle) - len(self.ending))]:
+        for job in list(self.stale - self.ending)[: max(0, len(self.idle) - len(self.ending))]:
             self.ending.add(job)
             job.worker.end()
 
-    async def _serve(self, connection: Connection, job: Job, worker: Worker) -> None:
-        """Run a request to its end, whichever it is, and send the reply."""
+    async def _serve(self, worker: Worker, connection: Connection, job: Job) -> bool:
+        """Run a request to its end, whichever it is; whether the worker can take another."""
+        alive = False
         try:
             reply = await asyncio.wait_for(worker.ask(job.text), self.seconds)
         except TimeoutError:
             reply = text_of(failed(job.id, TOO_LONG.format(self.seconds)))
-            self.workers.lose(worker)
         except WorkerEndedError:
             reply = text_of(dropped(job.id) if job in self.ending else failed(job.id, LOST))
-            self.workers.lose(worker)
         else:
-            self.workers.give_back(worker)
+            alive = True
             reply = reply if job.finish is None else job.finish(reply)
         job.done = True
         self.stale.discard(job)
         self.ending.discard(job)
-        self._dispatch()
+        self._task(self._reply(connection, job, reply))
+        return alive
+
+    async def _reply(self, connection: Connection, job: Job, reply: str) -> None:
+        """Send a reply and free its channel, in this order: a slow reader waits for itself."""
         try:
             await connection.send(reply)
-        finally:  # the channel is free only when the reply is on its way: a slow reader waits for itself
+        finally:
             del connection.running[job.channel]
         self._dispatch()
 
@@ -373,8 +324,8 @@ class Pool:
                 self.stale.add(job)
                 self._dispatch()
 
-        spent = asyncio.get_running_loop().time() - job.since
-        self.workers.later(max(0.0, PATIENCE - spent), too_long, job)
+        loop = asyncio.get_running_loop()
+        loop.call_later(max(0.0, PATIENCE - (loop.time() - job.since)), too_long)
 
     async def _give_up(self) -> None:
         """No worker starts: say so to all who wait."""
