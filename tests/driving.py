@@ -9,6 +9,7 @@ from maxmargin.kernels.perceptron import (
     MADE,
     READ,
     SEEN,
+    Labels,
     Rule,
     count_errors,
     decide,
@@ -54,7 +55,8 @@ def drive(
     codes, positives = np.asarray(codes, dtype=np.int32), np.asarray(positives, dtype=np.int64)
     order = np.asarray(order, dtype=np.int64)
     rule = Rule(delta, pad, rates)
-    sweep(arrays, codes, positives, scale, order, Z, U, counts, rule, tile)
+    labels = Labels(codes, scale, np.empty(0))
+    sweep(arrays, labels, positives, order, Z, U, counts, rule, tile)
     named = {"seen": SEEN, "made": MADE, "left": LEFT, "read": READ}
     return Z, U, {name: counts[:, column] for name, column in named.items()}
 

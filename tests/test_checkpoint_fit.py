@@ -73,6 +73,12 @@ def data(name):
     return (X, y) if name in ("pairs", "split", "batch", "pocket") else (A, b)
 
 
+@pytest.fixture(autouse=True)
+def short_calls(monkeypatch):
+    """Compiled calls of two epochs, between which perceptrons can be killed on little data."""
+    monkeypatch.setattr(online, "MAX_EPOCHS_AT_ONCE", 2)
+
+
 @pytest.fixture
 def no_plug(monkeypatch):
     """Nobody pulls the plug: files need not reach the disk."""
@@ -236,6 +242,7 @@ def test_the_time_of_all_processes_counts(many_passes, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("no_plug")
 def test_a_resumed_fit_does_not_begin_anew(tmp_path, monkeypatch):
     model, path = MODELS["cyclic"](), tmp_path / "fit.json"
+    monkeypatch.setattr(online, "MAX_EPOCHS_AT_ONCE", 1)
     with monkeypatch.context() as patch:
         kill_after(patch, 5)
         with pytest.raises(Killed):
@@ -389,8 +396,8 @@ def test_labels_weights_names_and_validation_rows_belong_to_the_data(tmp_path):
 
 def test_a_checkpoint_of_an_older_version_is_refused(tmp_path):
     path = tmp_path / "fit.json"
-    write_sealed(path, fit.FORMAT, 5, {"task": {}})
-    with pytest.raises(InputError, match=r"version 6\. Got 5 instead\. Remove the file to begin anew"):
+    write_sealed(path, fit.FORMAT, 6, {"task": {}})
+    with pytest.raises(InputError, match=r"version 7\. Got 6 instead\. Remove the file to begin anew"):
         checkpoint(mm.SoftMarginSVC(), path).fit(A, b)
 
 

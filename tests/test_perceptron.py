@@ -8,6 +8,8 @@ import pytest
 import maxmargin as mm
 import twins
 from bank import BANK, SEPARABLE, problem
+from maxmargin.solvers.perceptron import online
+from maxmargin.stopping import MaxUpdates, TrainingErrorStalls
 from twins import z_of
 
 
@@ -90,3 +92,29 @@ def test_step_scales_the_weights_and_nothing_else(eta):
     if eta != 0.1:  # powers of two are exact
         assert z_of(model) == [eta * v for v in z_of(one)]
         assert model.n_mistakes_ == one.n_mistakes_
+
+
+SETTINGS = {
+    "cyclic": {},
+    "average": {"average": True},
+    "shuffled": {"order": "shuffled", "random_state": 3},
+    "threshold": {"threshold": 2.0, "normalize": True},
+    "updates": {"stop": MaxUpdates(17)},
+    "error": {"stop": TrainingErrorStalls(4) & MaxUpdates(5)},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("p", BANK, ids=lambda p: p.name)
+@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
+def test_many_epochs_in_one_call_are_the_epochs_one_by_one(p, settings, monkeypatch):
+    def told(model):
+        lines = [line._replace(seconds=0.0, norm=0.0) for line in model.history_]
+        return z_of(model), model.stop_reason_, repr(lines), model.n_mistakes_
+
+    together = mm.Perceptron(max_iter=23, **settings).fit(p.X, p.y)
+    monkeypatch.setattr(online, "MAX_EPOCHS_AT_ONCE", 1)
+    alone = mm.Perceptron(max_iter=23, **settings).fit(p.X, p.y)
+    assert told(together) == told(alone)
+    np.testing.assert_allclose(together.history_["norm"], alone.history_["norm"], rtol=1e-12)
+    assert np.all(np.diff(together.history_["seconds"]) >= 0)

@@ -11,7 +11,9 @@ from bank import BANK, problem
 from driving import drive
 from maxmargin.kernels import rows as sketch
 from maxmargin.rows import DenseRows
-from maxmargin.solvers.problem import MIN_SKETCH_ENTRIES, worth_sketching
+from maxmargin.rows.training_data import Machine
+from maxmargin.solvers.perceptron.online import LocalPasses, Settings, State
+from maxmargin.solvers.problem import MIN_SKETCH_ENTRIES, Examples, worth_sketching
 
 
 def both(X, codes, order, **settings):
@@ -136,6 +138,8 @@ def test_fit_is_the_same_with_and_without_a_sketch(monkeypatch, settings):
     with pytest.warns(mm.BudgetWarning):
         model.fit(X, y)
     used = []
+    monkeypatch.setattr("maxmargin.solvers.perceptron.online.MAX_SKETCHED_SHARE", 1.0)
+    monkeypatch.setattr("maxmargin.solvers.perceptron.online.MAX_EPOCHS_AT_ONCE", 1)
     monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: used.append(rows) or 1)
     other = mm.Perceptron(max_iter=7, **settings)
     with pytest.warns(mm.BudgetWarning):
@@ -165,6 +169,8 @@ def test_sketch_changes_nothing_on_any_rows(data):
 @pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
 def test_one_sketch_serves_all_pairs(monkeypatch):
     made = []
+    monkeypatch.setattr("maxmargin.solvers.perceptron.online.MAX_SKETCHED_SHARE", 1.0)
+    monkeypatch.setattr("maxmargin.solvers.perceptron.online.MAX_EPOCHS_AT_ONCE", 1)
     monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: True)
     real = sketch.with_sketch
     monkeypatch.setattr(
@@ -173,3 +179,35 @@ def test_one_sketch_serves_all_pairs(monkeypatch):
     rng = np.random.default_rng(0)
     mm.Perceptron(multi_class="ovo", max_iter=3).fit(rng.standard_normal((60, 3)), np.arange(60) % 4)
     assert len(made) == 1
+
+
+@pytest.mark.parametrize(("wrong", "pays"), [(0.0, True), (0.3, False)])
+def test_the_sketch_is_made_where_mistakes_are_few(monkeypatch, wrong, pays):
+    monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: True)
+    rng, n = np.random.default_rng(0), 4000
+    X = rng.standard_normal((n, 3))
+    codes = (X[:, 0] > 0).astype(np.int32)
+    codes[rng.random(n) < wrong] ^= 1
+    machine = Machine(1, 1, 0, np.arange(n), np.ones(2))
+    passes = LocalPasses(Examples(DenseRows(X), codes, 1.0), [machine], Settings(), sketch=True)
+    state, sketched = State.begin(np.zeros((1, 4))), []
+    for _ in range(4):
+        sketched.append(passes.sketched)
+        passes.epoch(state, rng)
+    assert sketched == [False] + 3 * [pays]  # before the first epoch nobody knows
+
+
+def test_a_sketch_that_decides_too_little_is_dropped(monkeypatch):
+    monkeypatch.setattr("maxmargin.solvers.problem.worth_sketching", lambda rows: True)
+    rng, n = np.random.default_rng(0), 1000
+    X = rng.standard_normal((n, 3)) * 1e-6
+    X[0, 0] = 1.0  # all others are less than a unit of the sketch
+    X[1:, 0] = np.abs(X[1:, 0])
+    machine = Machine(1, 1, 0, np.arange(n), np.ones(2))
+    examples = Examples(DenseRows(X), np.ones(n, dtype=np.int32), 0.0)
+    passes = LocalPasses(examples, [machine], Settings(), sketch=True)
+    state, sketched = State.begin(np.zeros((1, 4))), []
+    for _ in range(3):
+        passes.epoch(state, rng)
+        sketched.append(passes.sketched)
+    assert sketched == [True, False, False]

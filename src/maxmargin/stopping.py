@@ -84,7 +84,7 @@ class Progress(NamedTuple):
     before: np.ndarray
     training_error: float | None = None
     validation_error: float | None = None
-    repeats: bool = True
+    period: int = 0  # epochs after which the weights are the same again, bit for bit; 0 if they are not
     threshold: float = 0.0
     pocket: bool = False  # the best weights are kept, not the last
     verdict: Callable[[], Any] | None = None  # asks whether the training rows are separable
@@ -129,6 +129,13 @@ class StoppingRule:
         """Return a reason to stop after this epoch, if there is one."""
         raise NotImplementedError(f"{type(self).__name__} must have a method watch or check")
 
+    def unasked(self, epoch: int) -> float:
+        """Epochs from this one on that may pass without a question to the rule.
+
+        They end early after one without a mistake, when weights repeat, and when no updates are left.
+        """
+        return 1
+
     def reads_training_error(self) -> bool:
         """Whether ``Progress.training_error`` has to be measured for this rule."""
         return False
@@ -172,6 +179,9 @@ class _Combined(StoppingRule):
     def _budget(self, budgets: list[float]) -> float:
         """Return the budget that follows from those of the rules."""
         raise NotImplementedError
+
+    def unasked(self, epoch: int) -> float:
+        return min(rule.unasked(epoch) for rule in self.rules)
 
     def reads_training_error(self) -> bool:
         return any(rule.reads_training_error() for rule in self.rules)
@@ -291,14 +301,17 @@ class AllCorrect(StoppingRule):
         )
         return StopReason("all_correct", text, solved=True)
 
+    def unasked(self, epoch: int) -> float:
+        """Epochs that may pass without a question."""
+        return math.inf
+
 
 @dataclass(frozen=True)
 class Cycle(StoppingRule):
     """The weights came back exactly to an earlier value: the run provably never ends.
 
     With rows in a fixed order an epoch is a function of the weights alone, so one repetition means
-    repetition for ever. One earlier value is kept and moved on at epochs 1, 2, 4, 8, … (Brent 1980),
-    which finds a cycle of any length with the memory of one weight vector.
+    repetition for ever.
 
     Examples
     --------
@@ -308,35 +321,21 @@ class Cycle(StoppingRule):
     'cycle'
     """
 
-    def watch(self) -> Check:
-        """Start watching one run."""
-        return _CycleWatcher()
-
-
-@dataclass
-class _CycleWatcher:
-    earlier: bytes = b""  # the weights that are waited for
-    since: int = 0  # epochs that passed since
-    horizon: int = 1  # and after how many of them later weights are waited for
-
-    def __call__(self, p: Progress) -> StopReason | None:
-        if not p.repeats or p.mistakes == 0:
+    def check(self, p: Progress) -> StopReason | None:
+        """Return a reason to stop after this epoch, if there is one."""
+        if not p.period:
             return None
-        self.earlier = self.earlier or p.before.tobytes()
-        self.since += 1
-        now = p.weights.tobytes()
-        if now == self.earlier:
-            text = Message(
-                f"The weights after epoch {p.epoch} are exactly those after epoch "
-                f"{p.epoch - self.since}, so the run would repeat for ever. Unless the weights have "
-                "outgrown the precision of doubles, this proves that no plane separates the "
-                "classes.",
-                overlap_remedy(p, ""),
-            )
-            return StopReason("cycle", text)
-        if self.since == self.horizon:
-            self.earlier, self.since, self.horizon = now, 0, 2 * self.horizon
-        return None
+        text = Message(
+            f"The weights after epoch {p.epoch} are exactly those after epoch {p.epoch - p.period}, so "
+            "the run would repeat for ever. Unless the weights have outgrown the precision of doubles, "
+            "this proves that no plane separates the classes.",
+            overlap_remedy(p, ""),
+        )
+        return StopReason("cycle", text)
+
+    def unasked(self, epoch: int) -> float:
+        """Epochs that may pass without a question."""
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -426,6 +425,10 @@ class MaxEpochs(StoppingRule):
         )
         return StopReason("max_epochs", text)
 
+    def unasked(self, epoch: int) -> float:
+        """Epochs that may pass without a question."""
+        return self.epochs - epoch
+
 
 @dataclass(frozen=True)
 class MaxUpdates(StoppingRule):
@@ -463,6 +466,10 @@ class MaxUpdates(StoppingRule):
             overlap_remedy(p),
         )
         return StopReason("max_updates", text)
+
+    def unasked(self, epoch: int) -> float:
+        """Epochs that may pass without a question."""
+        return math.inf
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ or pass. Without a checkpoint nothing is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Epoch(NamedTuple):
     norm : float
         ‖w‖, without the bias.
     seconds : float
-        Since the start of the run.
+        Since the start of the run. Epochs on small data share out the time of one compiled call.
     risk : float
         The perceptron risk R(w, b) at the end of the pass (batch perceptron); nan otherwise.
     running_error : float
@@ -92,6 +92,11 @@ class History(Sequence[Epoch]):
             odd = self._epochs[-1:] if len(self._epochs) % 2 else []
             self._epochs = [b._replace(mistakes=a.mistakes + b.mistakes) for a, b in pairs] + odd
         self._epochs.append(epoch)
+
+    def extend(self, epochs: Iterable[Epoch]) -> None:
+        """Add some epochs."""
+        for epoch in epochs:
+            self.append(epoch)
 
     @property
     def passed(self) -> int:

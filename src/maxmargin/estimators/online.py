@@ -45,6 +45,7 @@ from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.rows.training_data import (
     Machine,
+    Part,
     TrainingData,
     build_machines,
     class_weights,
@@ -433,7 +434,7 @@ class OnlineClassifier(LinearClassifier):
             self._rng = random_generator("random_state", self.random_state)
         if self._state.Z.shape[1] != rows.d + 1:
             self._state = self._state.widened(rows.d)
-        examples = Examples.of(rows, codes, self._pad, self.normalize)
+        examples = Examples.of(Part(rows, codes), self._pad, self.normalize)
         mistakes = self._advance(examples, self._machines_on(codes), self._rng)
         self.n_iter_ += passes
         self.n_mistakes_ += int(mistakes.sum())

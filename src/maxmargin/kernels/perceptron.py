@@ -1,18 +1,11 @@
-"""The perceptron: for each row i in turn, if y_i (w·x_i + b) ≤ δ then z ← z + η y_i (x_i, 1).
+"""The perceptron: for each row i in turn, if y_i (w·x_i + b) ≤ δ then z ← z + η c_i y_i (x_i, 1).
 
-``positive`` is the label code that counts as +1, all others count as −1: a machine of one-vs-rest
-reads the same codes as the binary machine. ``scale`` holds 1/‖(x_i, 1)‖ where rows are normalised,
-else nothing.
+``positive`` is the label code that counts as +1, all others count as −1: a machine of one-vs-rest reads
+the same codes as the binary machine. Of averaged weights, u collects (steps before the update) × (the
+update); then z̄ = z − u/steps is the mean of the weights after each step, and costs nothing where no
+mistake is made.
 
-For the averaged weights, u collects (steps before the update) × (the update); then
-z̄ = z − u/steps is the mean of the weights after each step (no cost where no mistake is made).
-
-The online protocol in one sweep: for each row in turn predict, then see the label, then learn.
-
-Prediction and learning are those of ``predict_one`` and ``learn_one``, bit for bit: the averaged weight
-of a feature is z − u/steps, as in ``kernels.perceptron``, taken only where the row has an entry.
-
-f(x_i) = w·x_i + b for chosen rows and several machines, errors, and lengths of padded rows.
+Also: the online protocol (predict, see the label, learn), decision values, errors, and row lengths.
 """
 
 from __future__ import annotations
@@ -39,6 +32,18 @@ from maxmargin.kernels.rows import (
 SEEN, MADE, LEFT, READ = 0, 1, 2, 3
 
 
+# Columns of ``clock``: epochs since the weights waited for, and after how many others are waited for.
+SINCE, HORIZON = 0, 1
+
+
+class Labels(NamedTuple):
+    """What every row counts as."""
+
+    codes: np.ndarray  # of its label
+    scale: np.ndarray  # 1/‖(x_i, 1)‖ where rows are normalised, else nothing
+    weight: np.ndarray  # c_i, a factor on its steps, or nothing
+
+
 class Rule(NamedTuple):
     """The update rule: δ, padding and steps."""
 
@@ -47,20 +52,37 @@ class Rule(NamedTuple):
     rates: np.ndarray  # η times the class weight, per machine and label code
 
 
+class Memory(NamedTuple):
+    """All that one machine carries from epoch to epoch."""
+
+    z: np.ndarray
+    u: np.ndarray  # what averaging needs, or nothing
+    counts: np.ndarray
+    earlier: np.ndarray  # weights that are waited for
+    clock: np.ndarray
+
+
+class Lines(NamedTuple):
+    """What is written down of each epoch."""
+
+    mistakes: np.ndarray
+    errors: np.ndarray  # rows that the weights to predict with get wrong, or nothing
+    norm: np.ndarray  # their ‖w‖
+
+
 SINGLE_LIMIT = 1e37  # a single-precision sum beyond this may have overflowed
 
 
 @jit
 def steps(
     rows: Any,
-    codes: Any,
+    labels: Labels,
     positive: int,
-    scale: Any,
     order: Any,
     z: Any,
     u: Any,
     count: Any,
-    rule: Any,
+    rule: Rule,
     rates: Any,
 ) -> None:
     """Visit the rows in ``order`` until they or the updates left run out."""
@@ -75,8 +97,8 @@ def steps(
         if k + AHEAD < order.shape[0]:
             prefetch_row(rows, order[k + AHEAD])
         i = order[k]
-        y = 1.0 if codes[i] == positive else -1.0
-        s = scale[i] if scale.shape[0] > 0 else 1.0
+        y = 1.0 if labels.codes[i] == positive else -1.0
+        s = labels.scale[i] if labels.scale.shape[0] > 0 else 1.0
         bias = rule.pad * z[d]
         seen += 1
         if blur < np.inf:
@@ -90,7 +112,9 @@ def steps(
         if abs(s * (y * f) - rule.delta) <= s * (error + 4e-16 * abs(bias)) + 4e-16 * rule.delta:
             f = dot_in_order(rows, i, w) + bias
         if s * (y * f) <= rule.delta:
-            step = rates[codes[i]] * y * s
+            step = rates[labels.codes[i]] * y * s
+            if labels.weight.shape[0] > 0:
+                step *= labels.weight[i]
             if u.shape[0] > 0:
                 late = seen - 1
                 add_row(rows, i, late * step, u)
@@ -106,21 +130,73 @@ def steps(
 @jit
 def sweep(
     rows: Any,
-    codes: Any,
+    labels: Labels,
     positives: Any,
-    scale: Any,
     order: Any,
     Z: Any,
     U: Any,
     counts: Any,
-    rule: Any,
+    rule: Rule,
     tile: int,
 ) -> None:
     """Run machine after machine over each tile of rows, so that a row is loaded once for all."""
     for start in range(0, order.shape[0], tile):
         part = order[start : start + tile]
         for k in range(positives.shape[0]):
-            steps(rows, codes, positives[k], scale, part, Z[k], U[k], counts[k], rule, rule.rates[k])
+            steps(rows, labels, positives[k], part, Z[k], U[k], counts[k], rule, rule.rates[k])
+
+
+@jit
+def repeated(z: Any, earlier: Any, clock: Any) -> int:
+    """Return after how many epochs the weights are what they were, bit for bit; 0 if they are not.
+
+    One earlier value is kept and moved on at epochs 1, 2, 4, 8, … (Brent 1980), which finds a cycle of
+    any length with the memory of one weight vector.
+    """
+    clock[SINCE] += 1
+    if np.all(z.view(np.int64) == earlier.view(np.int64)):
+        return clock[SINCE]
+    if clock[SINCE] == clock[HORIZON]:
+        earlier[:] = z
+        clock[SINCE] = 0
+        clock[HORIZON] *= 2
+    return 0
+
+
+@jit
+def epochs(
+    rows: Any,
+    labels: Labels,
+    positive: int,
+    orders: Any,
+    machine: Memory,
+    rule: Rule,
+    rates: Any,
+    repeats: bool,
+    lines: Lines,
+) -> tuple[int, int]:
+    """Run as many epochs as there are lines; write down each, and return how many there were.
+
+    They end early after one without a mistake, and when no updates are left. If epoch ``repeats`` epoch,
+    they end as well when the weights are what they were; the second number says how many epochs ago.
+    """
+    z, u, count = machine.z, machine.u, machine.counts
+    f = np.empty(orders.shape[1])
+    for e in range(lines.mistakes.shape[0]):
+        made = count[MADE]
+        order = orders[e % orders.shape[0]]
+        steps(rows, labels, positive, order, z, u, count, rule, rates)
+        lines.mistakes[e] = count[MADE] - made
+        predictor = z - u / count[SEEN] if u.shape[0] > 0 else z
+        lines.norm[e] = np.sqrt(np.sum(predictor[:-1] ** 2))
+        if lines.errors.shape[0] > 0:
+            lines.errors[e] = wrong(rows, labels.codes, positive, order, predictor, rule.pad, f)
+        if lines.mistakes[e] == 0:
+            return e + 1, 0
+        period = repeated(z, machine.earlier, machine.clock) if repeats else 0
+        if period > 0 or count[LEFT] <= 0:
+            return e + 1, period
+    return lines.mistakes.shape[0], 0
 
 
 @jit
@@ -140,15 +216,15 @@ def _value(rows: Any, i: int, z: Any, u: Any, seen: int) -> float:
 
 @jit
 def progress(
-    rows: Any, codes: Any, positives: Any, Z: Any, U: Any, counts: Any, rule: Any, predicted: Any
+    rows: Any, labels: Labels, positives: Any, Z: Any, U: Any, counts: Any, rule: Rule, predicted: Any
 ) -> None:
-    """Write the code predicted for each sparse row, and learn from rows with a label (code ≥ 0).
+    """Write the code predicted for each sparse row, then learn from it if it has a label (code ≥ 0).
 
-    One machine predicts 1 if f(x) > 0, else 0; of several the first with the largest f(x) wins.
+    Prediction and learning are those of ``predict_one`` and ``learn_one``, bit for bit. One machine
+    predicts 1 if f(x) > 0, else 0; of several the first with the largest f(x) wins.
     """
-    order = np.arange(codes.shape[0])
-    scale = np.empty(0)
-    for i in range(codes.shape[0]):
+    order = np.arange(labels.codes.shape[0])
+    for i in range(labels.codes.shape[0]):
         winner = 0
         best = _value(rows, i, Z[0], U[0], counts[0, SEEN])
         if Z.shape[0] == 1:
@@ -158,19 +234,17 @@ def progress(
             if f > best:
                 best, winner = f, k
         predicted[i] = winner
-        if codes[i] < 0:
+        if labels.codes[i] < 0:
             continue
         for k in range(Z.shape[0]):
             one = order[i : i + 1]
-            steps(rows, codes, positives[k], scale, one, Z[k], U[k], counts[k], rule, rule.rates[k])
+            steps(rows, labels, positives[k], one, Z[k], U[k], counts[k], rule, rule.rates[k])
 
 
 @jit
 def decide_one(rows: Any, order: Any, z: Any, pad: float, out: Any) -> None:
     """Write f(x_i) for i in ``order``; the sign is that of the sum in order."""
-    d = z.shape[0] - 1
-    w = z[:d]
-    bias = pad * z[d]
+    w, bias = z[:-1], pad * z[-1]
     for t in range(order.shape[0]):
         i = order[t]
         if t + AHEAD < order.shape[0]:
@@ -195,18 +269,26 @@ def decide(rows: Any, order: Any, Z: Any, pad: float, tile: int, out: Any) -> No
 
 
 @jit
+def wrong(rows: Any, codes: Any, positive: int, order: Any, z: Any, pad: float, f: Any) -> int:
+    """The number of rows in ``order`` with y f(x_i) ≤ 0; f(x_i) is written to ``f``."""
+    decide_one(rows, order, z, pad, f)
+    number = 0
+    for t in range(order.shape[0]):
+        y = 1.0 if codes[order[t]] == positive else -1.0
+        number += y * f[t] <= 0.0
+    return number
+
+
+@jit
 def count_errors(
     rows: Any, codes: Any, positives: Any, order: Any, Z: Any, pad: float, tile: int, out: Any
 ) -> None:
-    """Add to out[k] the number of rows in ``order`` with y f_k(x_i) ≤ 0."""
+    """Add to out[k] the number of rows in ``order`` with y f_k(x_i) ≤ 0, machines in turn as above."""
     f = np.empty(min(tile, order.shape[0]))
     for start in range(0, order.shape[0], tile):
         part = order[start : start + tile]
         for k in range(Z.shape[0]):
-            decide_one(rows, part, Z[k], pad, f)
-            for t in range(part.shape[0]):
-                y = 1.0 if codes[part[t]] == positives[k] else -1.0
-                out[k] += y * f[t] <= 0.0
+            out[k] += wrong(rows, codes, positives[k], part, Z[k], pad, f)
 
 
 @jit

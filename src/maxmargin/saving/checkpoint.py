@@ -53,7 +53,7 @@ from maxmargin.saving.model_file import describe, restore, seal, unseal
 from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
 from maxmargin.stopping import StopReason
 
-FORMAT, VERSION = "maxmargin-fit", 6
+FORMAT, VERSION = "maxmargin-fit", 7
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 REMEDY = "Remove the file, and fit anew."
 TASK = {"task": checked(ANYTHING, lambda v: type(v) is dict, "an object")}

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, Self, TypeGuard, TypeVar
 import numpy as np
 
 from maxmargin.core.history import History, Trace, elapsed
-from maxmargin.kernels.perceptron import count_errors, decide, inverse_lengths
+from maxmargin.kernels.perceptron import Labels, count_errors, decide, inverse_lengths
 from maxmargin.kernels.rows import combine, products, with_sketch
 from maxmargin.rows import Csr, Dense, DenseRows, Rows
 from maxmargin.rows.training_data import Machine, Part, Partitions, TrainingData
@@ -98,6 +98,11 @@ class Solution:
     lower_bound: float | Callable[[], float] = 0.0  # pocket: what no plane's E_in falls below
 
 
+def nothing() -> np.ndarray:
+    """Return a column that nobody needs."""
+    return np.empty(0)
+
+
 @dataclass(frozen=True)
 class Examples:
     """Rows with their labels, and how they count."""
@@ -105,16 +110,23 @@ class Examples:
     rows: Rows
     codes: np.ndarray
     pad: float  # the fictitious coordinate: 1 if the bias is learned, else 0
-    scale: np.ndarray = field(default_factory=lambda: np.empty(0))  # 1/‖(x_i, 1)‖, or nothing
+    scale: np.ndarray = field(default_factory=nothing)  # 1/‖(x_i, 1)‖, or nothing
+    weight: np.ndarray = field(default_factory=nothing)  # of each row, or nothing
 
     @classmethod
-    def of(cls, rows: Rows, codes: np.ndarray, pad: float, normalize: bool) -> Self:
+    def of(cls, part: Part, pad: float, normalize: bool) -> Self:
         """Rows as they are, or scaled to unit length."""
+        rows, codes, weight = part
         scale = np.empty(rows.n if normalize else 0)
         if normalize:
             for where, block in rows.blocks():
                 inverse_lengths(block.arrays, pad, scale[where])
-        return cls(rows, codes, pad, scale)
+        return cls(rows, codes, pad, scale, nothing() if weight is None else weight)
+
+    @property
+    def labels(self) -> Labels:
+        """What every row counts as, in the form the compiled kernels read."""
+        return Labels(self.codes, self.scale, self.weight)
 
     @cached_property
     def sketch(self) -> Dense | Csr | None:
@@ -202,8 +214,8 @@ class Examples:
         """Only the rows ``members``; a copy, unless they are all the rows."""
         if len(members) == self.rows.n:
             return self
-        scale = self.scale[members] if len(self.scale) else self.scale
-        return Examples(self.rows.select(members), self.codes[members], self.pad, scale)
+        columns = (column[members] if len(column) else column for column in (self.scale, self.weight))
+        return Examples(self.rows.select(members), self.codes[members], self.pad, *columns)
 
 
 def worth_sketching(rows: Rows) -> TypeGuard[DenseRows]:
@@ -248,7 +260,7 @@ class Form:
 
     def examples(self, part: Part) -> Examples:
         """The rows of a partition."""
-        return Examples.of(part.rows, part.codes, self.pad, self.normalize)
+        return Examples.of(part, self.pad, self.normalize)
 
     def unscaled(self, part: Part) -> Examples:
         """The same to count errors, which scales do not change."""
@@ -351,4 +363,4 @@ def examples_of(data: TrainingData, pad: float, normalize: bool = False) -> Exam
     """Return labelled rows as examples, wherever they are."""
     if data.here is None:
         return RemoteExamples(data, Form(pad, normalize))
-    return Examples.of(data.here.rows, data.here.codes, pad, normalize)
+    return Examples.of(data.here, pad, normalize)

@@ -323,11 +323,12 @@ class Learner:
             model._rng = random_generator("random_state", model.random_state)
         machines = model._machines_on(codes32[:0])
         state = model._state
-        passes = LocalPasses(Examples(rows, codes32, model._pad), machines, model._settings())
+        examples = Examples(rows, codes32, model._pad)
+        passes = LocalPasses(examples, machines, model._settings())
         before = state.counts[:, MADE].copy()
         predicted = np.empty(high - low, dtype=np.int64)
         arrays = state.Z, state.U, state.counts
-        progress(rows.arrays, codes32, passes.positives, *arrays, passes.rule, predicted)
+        progress(rows.arrays, examples.labels, passes.positives, *arrays, passes.rule, predicted)
         made = state.counts[:, MADE] - before
         model.n_mistakes_ += int(made.sum())
         model.stop_reason_ = ONLINE

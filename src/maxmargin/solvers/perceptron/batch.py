@@ -23,7 +23,7 @@ import numpy as np
 
 from maxmargin.core.history import Update
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.epochs import Run
+from maxmargin.solvers.perceptron.epochs import Run, norm
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
 from maxmargin.solvers.problem import Examples, Observer, Problem, RemoteExamples, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
@@ -46,8 +46,8 @@ def batch_perceptron(
     Z, bundles = start.copy(), Bundles(*start.shape)
     mistakes, updates = np.zeros((2, len(Z)), dtype=np.int64)
     sums = {"mistakes": mistakes, "updates": updates}
-    traced = start if record else None
-    run = Run(problem, risk.machines, stop, None, traced, Z=Z, **sums, **vars(bundles))
+    arrays = {"Z": Z, **sums, **vars(bundles)}
+    run = Run(problem, risk.machines, stop, start, record=record, **arrays)
     active = run.active
     risk.keep(np.isin(np.arange(len(Z)), active))
     risk.look(Z[active])
@@ -73,10 +73,10 @@ def batch_perceptron(
                 training_error=float(risk.wrong[j]) / int(risk.sizes[j]),
                 validation_error=valid[j],
                 # Only with a fixed step is the next z a function of this one, and repetition a proof.
-                repeats=not isinstance(step, str),
+                period=0 if isinstance(step, str) else run.period(k, Z[k], int(wrong[j])),
                 verdict=log.verdict,
             )
-            log.close_epoch(progress, Z[k], asked=asked, risk=float(risk.risk[j]))
+            log.close_epoch(progress, norm(Z[k]), asked=asked, risk=float(risk.risk[j]))
             if log.trace is not None and wrong[j]:
                 log.trace.append(Update(run.epoch, -1, -float(R[j]), Z[k].copy()))
         going_on = np.array([run.logs[k].reason is None for k in active])

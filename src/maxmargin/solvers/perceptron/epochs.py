@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History, Trace, Update, next_stage
+from maxmargin.kernels.perceptron import repeated
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.problem import Examples, Problem, Solution
 from maxmargin.stopping import Progress, StoppingRule, StopReason, remembered, remind
@@ -22,8 +23,9 @@ ASKED = StopReason("callback", "A callback asked for the stop.")
 NAN = float("nan")
 
 
-def _length(w: np.ndarray) -> float:
+def norm(z: np.ndarray) -> float:
     """‖w‖; for long vectors not by BLAS, whose threads would go on spinning beside the next epoch."""
+    w = z[:-1]
     return math.sqrt(w @ w if len(w) < 1000 else np.square(w).sum())
 
 
@@ -41,7 +43,7 @@ class Log:
     def close_epoch(
         self,
         progress: Progress,
-        z: np.ndarray,
+        norm: float,
         *,
         asked: bool = False,
         risk: float = NAN,
@@ -49,7 +51,7 @@ class Log:
     ) -> None:
         """Write one line of history and set ``reason`` if a rule fires.
 
-        ``z`` are the weights to predict with; the progress tells of the running ones.
+        ``norm`` is ‖w‖ of the weights to predict with; the progress tells of the running ones.
         """
         self.reason = self.watcher(progress) or (ASKED if asked else None)
         training, validation = progress.training_error, progress.validation_error
@@ -59,7 +61,7 @@ class Log:
                 progress.mistakes,
                 NAN if training is None else training,
                 NAN if validation is None else validation,
-                _length(z[:-1]),
+                norm,
                 progress.seconds,
                 risk,
                 running_error,
@@ -91,8 +93,7 @@ class Log:
 class Run:
     """Machines that learn together, epoch by epoch, and the checkpoint of their run.
 
-    ``arrays`` hold all else that an epoch changes; they are changed in place. With ``start`` the
-    machines have traces that begin there.
+    ``arrays`` hold all else that an epoch changes; they are changed in place.
     """
 
     def __init__(
@@ -100,15 +101,18 @@ class Run:
         problem: Problem[Any],
         machines: Sequence[Machine],
         stop: StoppingRule,
+        start: np.ndarray,
         rng: np.random.Generator | None = None,
-        start: np.ndarray | None = None,
+        record: bool = False,
         **arrays: np.ndarray,
     ) -> None:
-        traces = [None] * len(machines) if start is None else [Trace(z.copy()) for z in start]
+        traces = [Trace(z.copy()) if record else None for z in start]
         pairs = zip(machines, traces, strict=True)
         self.logs = [Log(problem, machine, stop, trace) for machine, trace in pairs]
         self.epoch, self.deadline = 0, problem.began + stop.max_seconds()
-        self._rng, self._arrays, self._stage = rng, arrays, next_stage()
+        self.earlier, self.clock = start.copy(), np.tile([0, 1], (len(start), 1))
+        waiting = {"earlier": self.earlier, "clock": self.clock}  # for weights that come back
+        self._rng, self._arrays, self._stage = rng, {**arrays, **waiting}, next_stage()
         found = self._stage.resume(self._state)
         if found is not None:
             self._restore(found)
@@ -117,6 +121,10 @@ class Run:
     def active(self) -> list[int]:
         """The machines that have no reason to stop yet."""
         return [k for k, log in enumerate(self.logs) if log.reason is None]
+
+    def period(self, k: int, z: np.ndarray, mistakes: int) -> int:
+        """Return after how many epochs the weights of machine k are the same again, or 0."""
+        return repeated(z, self.earlier[k], self.clock[k]) if mistakes else 0
 
     def keep(self, ended: bool = False) -> None:
         """Let the checkpoint know of an epoch, or of the end."""

@@ -29,7 +29,7 @@ from maxmargin.core.parameters import LARGEST, Deadline
 from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
-from maxmargin.solvers.perceptron.epochs import Recorder, Run
+from maxmargin.solvers.perceptron.epochs import Recorder, Run, norm
 from maxmargin.solvers.perceptron.nearest_point import separating_plane
 from maxmargin.solvers.perceptron.online import STOPPED, LocalPasses, Settings, State
 from maxmargin.solvers.problem import Examples, Observer, Problem, RemoteExamples, Solution, Trained
@@ -96,7 +96,7 @@ def pocket_perceptron(
     best = {"best": pockets.Z, "errors": pockets.errors, "found_at": pockets.found_at}
     changing = {"Z": state.Z, "counts": state.counts, **best}
     changing |= {"unpolished": unpolished, "polished": polished}
-    run = Run(problem, machines, stop, rng, start if search.settings.record else None, **changing)
+    run = Run(problem, machines, stop, start, rng, search.settings.record, **changing)
     recorder = None
     if run.logs[0].trace is not None:
         recorder = Recorder(problem.training, machines[0], run.logs[0].trace, machines[0].members)
@@ -152,12 +152,12 @@ def _close_epoch(
             before=before[k],
             training_error=pockets.error(k),
             validation_error=valid[j],
-            repeats=search.settings.order == "cyclic",
+            period=run.period(k, state.Z[k], mistakes[k]) if search.settings.order == "cyclic" else 0,
             pocket=True,
             verdict=run.logs[k].verdict,
         )
         now = search.running_error(k, state)
-        run.logs[k].close_epoch(progress, pockets.Z[k], asked=asked, running_error=now)
+        run.logs[k].close_epoch(progress, norm(pockets.Z[k]), asked=asked, running_error=now)
         if run.logs[k].reason is not None:
             state.counts[k, LEFT] = STOPPED
 

@@ -38,7 +38,7 @@ def drawn(examples: RemoteExamples) -> tuple[Examples, np.ndarray]:
     """Return some rows, and how many rows a row of each class stands for: one round."""
     data, form = examples.data, examples.form
     some = sample(data, max(4 * (data.rows.d + 1), SAMPLED_ENTRIES * data.rows.n // data.entries))
-    return Examples.of(some.rows, some.codes, form.pad, form.normalize), some.stands_for
+    return form.examples(Part(some.rows, some.codes)), some.stands_for
 
 
 @dataclass
