@@ -10,12 +10,15 @@ import math
 from dataclasses import dataclass, field
 from itertools import combinations
 
+import numpy as np
+
 __all__ = [
     "Pocket",
     "Run",
     "batch",
     "decision",
     "errors",
+    "method_of_multipliers",
     "naive_average",
     "one_vs_one",
     "one_vs_rest",
@@ -191,3 +194,31 @@ def one_vs_one(machines, x):
 def z_of(model):
     """(w, b) of a fitted model of two classes, in the form of a twin's."""
     return [*model.coef_[0].tolist(), float(model.intercept_[0])]
+
+
+def method_of_multipliers(X, y, C, pad, rounds=14):
+    """The soft margin by Newton steps on the augmented Lagrangian: w, b and α."""
+    n, d = X.shape
+    Z = y[:, None] * np.column_stack([X, np.full(n, pad)])
+    D = np.diag(np.append(np.ones(d), 0.0 if pad else 1.0))
+    z, a, sigma = np.zeros(d + 1), np.zeros(n), 0.25 * C
+
+    def lagrangian(z):
+        alpha = np.clip(a + sigma * (1.0 - Z @ z), 0.0, C)
+        return 0.5 * z @ D @ z + np.sum(alpha * (1.0 - Z @ z) - (alpha - a) ** 2 / (2.0 * sigma))
+
+    for _ in range(rounds):
+        for _ in range(100):
+            alpha = np.clip(a + sigma * (1.0 - Z @ z), 0.0, C)
+            gradient = D @ z - alpha @ Z
+            band = (alpha > 0.0) & (alpha < C)
+            H = D + (sigma[band, None] * Z[band]).T @ Z[band] + 1e-12 * np.eye(d + 1)
+            step = -np.linalg.solve(H, gradient)
+            t, now = 1.0, lagrangian(z)
+            while lagrangian(z + t * step) > now and t > 1e-12:
+                t *= 0.5
+            if t <= 1e-12 or np.linalg.norm(step) <= 1e-12 * np.linalg.norm(z):
+                break
+            z = z + t * step
+        a, sigma = np.clip(a + sigma * (1.0 - Z @ z), 0.0, C), 4.0 * sigma
+    return z[:-1], z[-1], a

@@ -5,6 +5,7 @@ The dual point that comes back is feasible: its multipliers lie within their bou
 
 Which solver for which rows.
 
+*auto* on small rows: one compiled call a machine (:mod:`maxmargin.solvers.margin.small`); else one of:
 *newton*: a sample or a pool of rows first, Newton steps on the rows near the margin, all rows now and
 then: for few features, however many rows, and for rows in files. *descent*: coordinate descent, then an
 active set: for sparse rows with thousands of features, where it needs no more memory than a few vectors,
@@ -31,6 +32,7 @@ from maxmargin.solvers.margin.coordinates import Frame, Frames, gram_frames, wor
 from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
 from maxmargin.solvers.margin.hard_margin import hard_margins
 from maxmargin.solvers.margin.kkt_finish import Reached, finish
+from maxmargin.solvers.margin.small import is_small, solve_small
 from maxmargin.solvers.margin.soft_margin import soft_margin
 from maxmargin.solvers.margin.tasks import (
     SMALL_ENTRIES,
@@ -114,6 +116,8 @@ def solve_margins(
     rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget, way: Way = AUTO
 ) -> list[Solved]:
     """Solve machines on the same rows together."""
+    if way.solver == "auto" and tasks[0].C is not None and is_small(rows) and budget.is_free():
+        return solve_small(rows, tasks, pad, tol, partial(_all_newton, rows, pad, tol, budget))
     rows = within_reach(rows)
     solver = choose_solver(rows, tasks[0].C is None, way.solver)
     frames = Frames(rows, [task.y for task in tasks], pad)
@@ -125,6 +129,13 @@ def solve_margins(
     else:
         found = _on_rows(list(frames), tasks, tol, budgets)
     return [replace(one, log=tuple(own.log)) for one, own in zip(found, budgets, strict=True)]
+
+
+def _all_newton(
+    rows: Rows, pad: float, tol: float, budget: Budget, tasks: Sequence[Task]
+) -> list[Solved]:
+    """What is left over of small problems."""
+    return solve_margins(rows, tasks, pad, tol, budget, Way("newton"))
 
 
 def _on_rows(

@@ -168,6 +168,10 @@ class Budget:
     outside: Callable[[MarginPoint], MarginPoint] = unchanged  # to the user's coordinates
     log: list[Pass] = field(default_factory=list)  # what was reported of this machine
 
+    def is_free(self) -> bool:
+        """Whether nothing bounds the work, and nobody asks how it is going."""
+        return self.passes == self.deadline == math.inf and self.report is ignore
+
     def go_on(self) -> None:
         """End the work if another machine was ended."""
         if self.halt.is_set():
