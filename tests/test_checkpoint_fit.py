@@ -165,11 +165,11 @@ def assert_same_optimum(model, expected):
 def test_a_margin_machine_goes_on_from_every_pass(name, many_passes, tmp_path, monkeypatch):
     model, rows, labels = MARGINS[name]()
     expected = clone(model).fit(rows, labels)
-    whole, left = len(many_passes), []
     path, write, found = tmp_path / "fit.json", fit.write_sealed, []
     with monkeypatch.context() as patch:
         patch.setattr(fit, "write_sealed", lambda *a: (write(*a), found.append(path.read_bytes())))
         checkpoint(clone(model), path, every=0.0).fit(rows, labels)
+    whole, left = len(many_passes), []
     some = found if THOROUGH else found[-1 :: -1 - len(found) // 8][::-1]  # the last among them
     for content in some:  # as if it was killed then
         path.write_bytes(content)

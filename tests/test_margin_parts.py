@@ -10,7 +10,7 @@ import maxmargin as mm
 from bank import FORMS, as_form
 from maxmargin.kernels.margin import clip_multipliers, descend, hinge_slope, slope
 from maxmargin.rows import as_rows
-from maxmargin.solvers.margin import augmented_lagrangian, soft_margin
+from maxmargin.solvers.margin import augmented_lagrangian, small
 from maxmargin.solvers.margin.coordinates import Frame, Products, find_scaling
 from maxmargin.solvers.margin.tasks import balanced
 
@@ -206,7 +206,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(soft_margin._Machine, "solve", interrupted)
+    monkeypatch.setattr(small, "small_problem", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(C=2.0).fit(X[:, :3], y)
     assert vars(model) == before | {"C": 2.0}

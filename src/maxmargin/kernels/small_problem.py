@@ -28,7 +28,7 @@ these are fewer. Everything is in plain loops: nothing here calls another librar
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,13 +37,50 @@ from maxmargin.kernels.rows import two_product, two_sum
 
 # Places in ``report``.
 PRIMAL, DUAL, STEPS, PASSES = 0, 1, 2, 3
-MAX_ROUNDS, MAX_STEPS = 25, 30  # Newton steps in a round
-GROWTH = 10.0  # of the stiffness after each round
+MAX_ROUNDS, MAX_STEPS = 40, 30  # Newton steps in a round
+GROWTH = 4.0  # of the stiffness after each round; 10 takes a third more steps on handwritten digits
+FREE_BOUND = 10.0  # over ‖a_i‖²: multipliers grow no further at first, however large C is
 INEXACTNESS = 0.1  # Rockafellar's criterion B: a round ends at a decrement of this · Σ (α − a)²/σ
+SEARCH = 0.01  # share of the slope at the start of a line that may be left
+EARLY_STEPS, EARLY_GAP, MAX_STEPS_IN_ALL = 80, 0.1, 160  # where other solvers take over
+EXACT = 1e-11  # a gap that will do once the band is solved exactly, or cannot be
 FINISH_GAP = 0.5  # from which on the band may be the free support
 REFINEMENTS = 3
-STALLED = 3  # rounds without half the gap, after which a gap within the tolerance is enough
+STALLED = 4  # rounds without half the gap, after which a gap within the tolerance is enough
 ROUNDING = 1e-6  # slacks of no more may be rounding alone, see ``scaled_up`` of the solvers
+COPIED_SHARE = 0.7  # of the rows: where fewer are near the margin, a round is about a copy of these
+
+
+class Machine(NamedTuple):
+    """Rows, their inner products or nothing, labels ±1, bounds, and 1 or 0 for a bias or none."""
+
+    X: Any
+    K: Any
+    y: Any
+    C: Any
+    pad: float
+
+
+class Fixed(NamedTuple):
+    """Of a round: its multipliers and stiffnesses, and what rows that are left out contribute."""
+
+    a: Any
+    stiff: Any
+    v0: Any  # Σ α_i a_i
+    s0: float  # Σ α_i y_i
+
+
+class Room(NamedTuple):
+    """Memory that the steps share."""
+
+    H: Any
+    Z: Any
+    f: Any
+    u: Any
+    g: Any
+    v: Any
+    step: Any
+    band: Any
 
 
 @jit
@@ -178,12 +215,12 @@ def slope(t: float, m: Any, u: Any, a: Any, C: Any, stiff: Any) -> tuple[float, 
 def search(
     m: Any, u: Any, a: Any, C: Any, stiff: Any, constant: float, quadratic: float, descent: float
 ) -> float:
-    """Return where the slope along a direction is zero, to a tenth of ``descent``."""
+    """Return where the slope along a direction is zero, to a share of ``descent``."""
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(60):
         pull, curvature = slope(t, m, u, a, C, stiff)
         rise = constant + t * quadratic - pull
-        if abs(rise) <= 0.1 * descent:
+        if abs(rise) <= SEARCH * descent:
             break
         if rise < 0.0:
             low = t
@@ -197,13 +234,12 @@ def search(
 
 
 @jit
-def by_features(
-    X: Any, band: Any, k: int, stiff: Any, pad: float, g: Any, H: Any, Z: Any, step: Any
-) -> bool:
+def by_features(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     """Write the Newton step from the matrix D + Zᵀ Σ Z of order d + 1."""
+    X, pad, H, Z = machine.X, machine.pad, room.H, room.Z
     d = X.shape[1]
     for r in range(k):
-        i = band[r]
+        i = room.band[r]
         root, x, z = math.sqrt(stiff[i]), X[i], Z[r]
         for j in range(d):
             z[j] = root * x[j]
@@ -211,46 +247,48 @@ def by_features(
     for i in range(d + 1):
         H[i, : i + 1] = 0.0
         H[i, i] = 1.0
-    if pad:
-        H[d, d] = 0.0
+    H[d, d] = 1.0 - pad
     add_squares(Z, k, d + 1, H)
     for j in range(d + 1):
-        step[j] = -g[j]
+        room.step[j] = -room.g[j]
     if not factorise(H, d + 1):
         return False
-    solve(H, d + 1, step)
+    solve(H, d + 1, room.step)
     return True
 
 
 @jit
-def by_rows(
-    X: Any, K: Any, band: Any, k: int, stiff: Any, pad: float, g: Any, H: Any, Z: Any, step: Any
-) -> bool:
-    """Write the same from X_B X_Bᵀ + Σ⁻¹, where the band holds fewer rows than there are features."""
-    d = X.shape[1]
-    known = K.shape[0] > 0
+def inner_products(machine: Any, band: Any, k: int, H: Any) -> None:
+    """Write x_i·x_j of the rows in the band."""
+    X, K = machine.X, machine.K
     for r in range(k):
         i = band[r]
-        if not known:
-            Z[r, :d] = X[i]
         for q in range(r + 1):
-            H[r, q] = K[i, band[q]] if known else inner(Z[r], Z[q], d)
-        H[r, r] += 1.0 / stiff[i]
+            H[r, q] = K[i, band[q]] if K.shape[0] else inner(X[i], X[band[q]], X.shape[1])
+
+
+@jit
+def by_rows(machine: Any, k: int, stiff: Any, room: Any) -> bool:
+    """Write the same from X_B X_Bᵀ + Σ⁻¹, where the band holds fewer rows than there are features."""
+    X, H, band, g, step = machine.X, room.H, room.band, room.g, room.step
+    d = X.shape[1]
+    inner_products(machine, band, k, H)
+    for r in range(k):
+        H[r, r] += 1.0 / stiff[band[r]]
     if not factorise(H, k):
         return False
-    p1, p2 = np.empty(k), np.ones(k)
+    change, towards = np.empty(k), np.ones(k)
     for r in range(k):
-        p1[r] = -inner(X[band[r]], g, d)
-    solve(H, k, p1)
-    db = 0.0
-    if pad:
-        solve(H, k, p2)
-        db = (-g[d] - p1.sum()) / p2.sum()
+        change[r] = -inner(X[band[r]], g, d)
+    solve(H, k, change)
+    step[d] = 0.0
+    if machine.pad:
+        solve(H, k, towards)
+        step[d] = (-g[d] - change.sum()) / towards.sum()
     for j in range(d):
         step[j] = -g[j]
-    step[d] = db
     for r in range(k):
-        c, x = p1[r] + db * p2[r], X[band[r]]
+        c, x = change[r] + step[d] * towards[r], X[band[r]]
         for j in range(d):
             step[j] -= c * x[j]
     return True
@@ -268,40 +306,29 @@ def exact_residual(x: Any, w: Any, d: int, target: float, b: float) -> float:
 
 
 @jit
-def finish(
-    X: Any, K: Any, y: Any, C: Any, pad: float, band: Any, k: int, H: Any, w: Any, alpha: Any
-) -> bool:
-    """Solve the conditions of the band for w, b and its multipliers; False if that leaves the bounds."""
+def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
+    """Solve the conditions of a band for w, b and its multipliers; False if these leave the bounds."""
+    X, y, pad, H, band = machine.X, machine.y, machine.pad, room.H, room.band
     d = X.shape[1]
-    known = K.shape[0] > 0
+    inner_products(machine, band, k, H)
     mean = 0.0
     for r in range(k):
-        i = band[r]
-        for q in range(r + 1):
-            H[r, q] = K[i, band[q]] if known else inner(X[i], X[band[q]], d)
-        mean += H[r, r]
-    mean = (mean / k) or 1.0
+        mean += H[r, r] / k
+    mean = mean or 1.0
     for r in range(k):
-        if pad:
-            for q in range(r + 1):
-                H[r, q] += mean
+        for q in range(r + 1):
+            H[r, q] += pad * mean
         H[r, r] += 1e-13 * mean
     if not factorise(H, k):
         return False
-    beta = y * alpha
+    beta, others, new = y * alpha, np.empty(d), np.empty(k)
     for r in range(k):
+        new[r] = beta[band[r]]
         beta[band[r]] = 0.0
-    others = np.empty(d)
     weighted_sum(X, beta, others)
-    rest = beta.sum() if pad else 0.0
-    new = np.empty(k)
-    for r in range(k):
-        new[r] = y[band[r]] * alpha[band[r]]
-    h = np.ones(k)
-    if pad:
-        solve(H, k, h)
-    right, short = np.empty(k), np.empty(d)
-    total = h.sum()
+    rest = pad * beta.sum()
+    towards, change, short = np.ones(k), np.empty(k), np.empty(d)
+    solve(H, k, towards)
     for _ in range(REFINEMENTS):
         for j in range(d):
             short[j] = others[j] - w[j]
@@ -309,37 +336,35 @@ def finish(
             c, x = new[r], X[band[r]]
             for j in range(d):
                 short[j] += c * x[j]
-        missing = -(rest + new.sum()) if pad else 0.0
+        missing = -(rest + pad * new.sum())
         for r in range(k):
             i = band[r]
             edge = exact_residual(X[i], w, d, y[i], w[d])
-            right[r] = edge - inner(X[i], short, d) + (mean * missing if pad else 0.0)
-        solve(H, k, right)
-        db = (right.sum() - missing) / total if pad else 0.0
+            change[r] = edge - inner(X[i], short, d) + mean * missing
+        solve(H, k, change)
+        db = pad * (change.sum() - missing) / towards.sum()
         for j in range(d):
             w[j] += short[j]
         for r in range(k):
-            change = right[r] - (db * h[r] if pad else 0.0)
-            new[r] += change
-            x = X[band[r]]
+            c, x = change[r] - db * towards[r], X[band[r]]
+            new[r] += c
             for j in range(d):
-                w[j] += change * x[j]
+                w[j] += c * x[j]
         w[d] += db
     for r in range(k):
         i = band[r]
         value = y[i] * new[r]
-        if not 0.0 <= value <= C[i]:
+        if not 0.0 <= value <= machine.C[i]:
             return False
         alpha[i] = value
     return True
 
 
 @jit
-def worth(
-    X: Any, y: Any, C: Any, pad: float, w: Any, m: Any, alpha: Any, v: Any
-) -> tuple[float, float, float]:
+def worth(machine: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, float, float]:
     """Return the primal and the dual value, and by how much w is better longer; m and v are given."""
-    n, d = X.shape
+    y, C, pad = machine.y, machine.C, machine.pad
+    n, d = machine.X.shape
     square, length = inner(w, w, d), inner(v, v, d)
     total, excess, least = 0.0, 0.0, np.inf
     for i in range(n):
@@ -370,23 +395,27 @@ def worth(
 
 
 @jit
-def begin(X: Any, y: Any, C: Any, pad: float, w: Any, alpha: Any, m: Any) -> float:
-    """Write the plane between the class means, its multipliers and its margins; return its width."""
+def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
+    """Write the plane between the class means, its multipliers and margins; return how these spread."""
+    X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
     n, d = X.shape
     hard = np.isinf(C[0])
-    sums = np.zeros(2)
+    sums, counts, means = np.zeros(2), np.zeros(2), np.zeros(2)
     for i in range(n):
-        sums[0 if y[i] > 0.0 else 1] += 1.0 if hard else C[i]
+        side = 1 if y[i] > 0.0 else 0
+        sums[side] += 1.0 if hard else C[i]
+        counts[side] += 1.0
     for i in range(n):
-        unit = 1.0 if hard else C[i]
-        whole = sums[0 if y[i] > 0.0 else 1] if pad else sums[0] + sums[1]
-        alpha[i] = unit / whole
+        whole = sums[1 if y[i] > 0.0 else 0] if pad else sums[0] + sums[1]
+        alpha[i] = (1.0 if hard else C[i]) / whole
     weighted_sum(X, y * alpha, w)
     square = inner(w, w, d)
-    largest = (min(sums[0], sums[1]) if pad else sums[0] + sums[1]) if not hard else np.inf
-    best = (2.0 if pad else 1.0) / square if square > 0.0 else np.inf
-    size = min(largest, best)
-    if not size < np.inf:
+    size = np.inf
+    if not hard:
+        size = min(sums[0], sums[1]) if pad else sums[0] + sums[1]
+    if square > 0.0:
+        size = min(size, (1.0 + pad) / square)
+    if size == np.inf:
         size = 1.0
     for i in range(n):
         alpha[i] *= size
@@ -394,22 +423,119 @@ def begin(X: Any, y: Any, C: Any, pad: float, w: Any, alpha: Any, m: Any) -> flo
         w[j] *= size
     w[d] = 0.0
     values(X, w, 0.0, m)
+    for i in range(n):
+        means[1 if y[i] > 0.0 else 0] += m[i]
     spread = 0.0
-    plus, minus, mean_plus, mean_minus = 0, 0, 0.0, 0.0
     for i in range(n):
-        if y[i] > 0.0:
-            plus += 1
-            mean_plus += m[i]
-        else:
-            minus += 1
-            mean_minus += m[i]
-    mean_plus /= max(plus, 1)
-    mean_minus /= max(minus, 1)
-    for i in range(n):
-        spread += (m[i] - (mean_plus if y[i] > 0.0 else mean_minus)) ** 2
-    for i in range(n):
+        side = 1 if y[i] > 0.0 else 0
+        spread += (m[i] - means[side] / counts[side]) ** 2
         m[i] *= y[i]
     return math.sqrt(spread / n)
+
+
+@jit
+def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
+    """Move the margins by the bias that is best for this plane, and return it."""
+    y = machine.y
+    u[:] = y
+    pull, _ = slope(0.0, m, u, fixed.a, machine.C, fixed.stiff)
+    way = 1.0 if pull > 0.0 else -1.0
+    u *= way
+    t = way * search(m, u, fixed.a, machine.C, fixed.stiff, 0.0, 0.0, abs(pull))
+    for i in range(y.shape[0]):
+        m[i] += t * y[i]
+    return t
+
+
+@jit
+def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any) -> tuple[int, int]:
+    """Take Newton steps until the round is solved; return the size of the band, and how many steps."""
+    X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
+    a, stiff, f, u, g, v, step = fixed.a, fixed.stiff, room.f, room.u, room.g, room.v, room.step
+    n, d = X.shape
+    k, steps = 0, 0
+    while True:
+        moved = clipped(m, a, stiff, C, alpha)
+        k, s, total = 0, fixed.s0, 0.0
+        for i in range(n):
+            f[i] = y[i] * alpha[i]
+            s += f[i]
+            total += alpha[i]
+            if 0.0 < alpha[i] < C[i]:
+                room.band[k] = i
+                k += 1
+        weighted_sum(X, f[:n], v)
+        for j in range(d):
+            v[j] += fixed.v0[j]
+            g[j] = plane[j] - v[j]
+        g[d] = -pad * s
+        if steps == MAX_STEPS:
+            break
+        if k > 0:
+            rows = k < d + 1
+            if not (by_rows(machine, k, stiff, room) if rows else by_features(machine, k, stiff, room)):
+                break
+        elif pad and abs(s) > 1e-11 * total:
+            step[:d] = 0.0
+            step[d] = -g[d]
+        else:
+            for j in range(d):
+                step[j] = -g[j]
+            step[d] = 0.0
+        decrement = -inner(g, step, d + 1)
+        if not decrement > 1e-30 * inner(plane, plane, d) or (
+            k > 0 and decrement <= INEXACTNESS * moved
+        ):
+            break
+        values(X, step, step[d], u[:n])
+        for i in range(n):
+            u[i] *= y[i]
+        constant, quadratic = inner(plane, step, d) - inner(fixed.v0, step, d), inner(step, step, d)
+        constant -= pad * fixed.s0 * step[d]
+        t = search(m, u[:n], a, C, stiff, constant, quadratic, decrement)
+        for j in range(d + 1):
+            plane[j] += t * step[j]
+        for i in range(n):
+            m[i] += t * u[i]
+        steps += 1
+    return k, steps
+
+
+@jit
+def near_rows(m: Any, alpha: Any, C: Any, reach: float, near: Any) -> int:
+    """Write which rows are free, within reach of the margin, or on its wrong side; return how many."""
+    count = 0
+    for i in range(m.shape[0]):
+        wrong = m[i] < 1.0 if alpha[i] == 0.0 else (alpha[i] < C[i] or m[i] > 1.0)
+        if wrong or abs(1.0 - m[i]) <= reach:
+            near[count] = i
+            count += 1
+    return count
+
+
+@jit
+def round_of_some(
+    machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any, near: Any
+) -> tuple[int, int]:
+    """Solve a round on some rows, the multipliers of the others fixed; then find the margins of all."""
+    X, y = machine.X, machine.y
+    n, d = X.shape
+    v0, s0, beta = np.empty(d), 0.0, y * alpha
+    for i in near:
+        beta[i] = 0.0
+    weighted_sum(X, beta, v0)
+    s0 = beta.sum()
+    part = Machine(X[near], machine.K, y[near], machine.C[near], machine.pad)
+    held = Fixed(fixed.a[near], fixed.stiff[near], v0, s0)
+    mine, some = m[near], alpha[near]
+    k, steps = one_round(part, held, room, plane, mine, some)
+    for r in range(k):
+        room.band[r] = near[room.band[r]]
+    alpha[near] = some
+    values(X, plane, plane[d], m)
+    for i in range(n):
+        m[i] *= y[i]
+    return k, steps
 
 
 @jit
@@ -453,6 +579,31 @@ def centre_bias(X: Any, y: Any, C: Any, alpha: Any, w: Any, f: Any) -> None:
 
 
 @jit
+def keep_better(
+    machine: Any, plane: Any, m: Any, alpha: Any, v: Any, w: Any, best: Any, report: Any
+) -> float:
+    """Keep a plane and its multipliers if their gap is the smallest so far; return the smallest gap."""
+    known = (report[PRIMAL] - report[DUAL]) / report[PRIMAL] if report[PRIMAL] < np.inf else np.inf
+    primal, dual, factor = worth(machine, plane, m, alpha, v)
+    gap = (primal - dual) / primal if primal < np.inf else np.inf
+    if not gap < known:
+        return known
+    report[PRIMAL], report[DUAL] = primal, dual
+    for j in range(w.shape[0]):
+        w[j] = factor * plane[j]
+    best[:] = alpha
+    return gap
+
+
+@jit
+def is_hopeless(steps: int, gap: float, tol: float) -> bool:
+    """Whether other solvers are quicker from here on."""
+    return (steps > EARLY_STEPS and gap > EARLY_GAP) or steps > (
+        MAX_STEPS_IN_ALL if gap > tol else EARLY_STEPS
+    )
+
+
+@jit
 def small_problem(
     X: Any, K: Any, y: Any, C: Any, pad: float, tol: float, goal: float, w: Any, alpha: Any, report: Any
 ) -> None:
@@ -462,134 +613,62 @@ def small_problem(
     stop at once, ``tol`` the one that will do where no more progress is made.
     """
     n, d = X.shape
-    hard = np.isinf(C[0])
-    m, u, f = np.empty(n), np.empty(n), np.empty(n)
-    a, stiff, best = np.empty(n), np.empty(n), np.empty(n)
-    g, step, v, plane = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
-    trial, trial_alpha = np.empty(d + 1), np.empty(n)
-    band = np.empty(n, np.int64)
-    order = d + 1
-    max_finish = 2 * order + 20
-    H = np.empty((max(order, min(n, max_finish)), max(order, min(n, max_finish))))
-    Z = np.empty((n, order))
-    width = begin(X, y, C, pad, plane, alpha, m)
+    machine = Machine(X, K, y, C, pad)
+    max_finish = 2 * (d + 1) + 20
+    order = max(d + 1, min(n, max_finish))
+    room = Room(
+        np.empty((order, order)),
+        np.empty((n, d + 1)),
+        np.empty(n),
+        np.empty(n),
+        np.empty(d + 1),
+        np.empty(d + 1),
+        np.empty(d + 1),
+        np.empty(n, np.int64),
+    )
+    plane, trial, m, before = np.empty(d + 1), np.empty(d + 1), np.empty(n), np.empty(n)
+    now, near = np.empty(n), np.empty(n, np.int64)
+    width = begin(machine, plane, now, m)
+    width = width if width > 1e-13 else 1.0
     square = 0.0
     for i in range(n):
-        square += inner(X[i], X[i], d)
-    square = square / n or 1.0
-    a[:] = alpha
-    sigma = 1.0 / max(width, 1e-3)
-    if hard:
-        sigma /= square
-    for i in range(n):
-        stiff[i] = sigma if hard else sigma * C[i]
-    report[PRIMAL], report[DUAL], report[STEPS], report[PASSES] = np.inf, -np.inf, 0.0, 2.0
-    best_gap, waited, steps, passes = np.inf, 0, 0, 3
-    if pad:  # the bias that is best for this plane
-        for i in range(n):
-            u[i] = y[i]
-        pull, _ = slope(0.0, m, u, a, C, stiff)
-        t = 0.0
-        if pull < 0.0:
-            for i in range(n):
-                u[i] = -u[i]
-        t = search(m, u, a, C, stiff, 0.0, 0.0, 0.1 * abs(pull))
-        plane[d] = t if pull > 0.0 else -t
-        for i in range(n):
-            m[i] += t * u[i]
-    for _round in range(MAX_ROUNDS):
-        k = 0
-        for _step in range(MAX_STEPS):
-            moved = clipped(m, a, stiff, C, alpha)
-            k = 0
-            s, sum_alpha = 0.0, 0.0
-            for i in range(n):
-                f[i] = y[i] * alpha[i]
-                s += f[i]
-                sum_alpha += alpha[i]
-                if 0.0 < alpha[i] < C[i]:
-                    band[k] = i
-                    k += 1
-            weighted_sum(X, f, v)
-            for j in range(d):
-                g[j] = plane[j] - v[j]
-            g[d] = -s * pad
-            passes += 1
-            if k > 0:
-                done = (
-                    by_rows(X, K, band, k, stiff, pad, g, H, Z, step)
-                    if k < order
-                    else by_features(X, band, k, stiff, pad, g, H, Z, step)
-                )
-                if not done:
-                    break
-            elif pad and abs(s) > 1e-11 * sum_alpha:
-                step[:d] = 0.0
-                step[d] = -g[d]
-            else:
-                for j in range(d):
-                    step[j] = -g[j]
-                step[d] = 0.0
-            decrement = -inner(g, step, d + 1)
-            if not decrement > max(1e-30 * inner(plane, plane, d), 0.0):
-                break
-            if k > 0 and decrement <= INEXACTNESS * moved:
-                break
-            values(X, step, step[d], u)
-            for i in range(n):
-                u[i] *= y[i]
-            constant, quadratic = inner(plane, step, d), inner(step, step, d)
-            t = search(m, u, a, C, stiff, constant, quadratic, decrement)
-            for j in range(d + 1):
-                plane[j] += t * step[j]
-            for i in range(n):
-                m[i] += t * u[i]
-            steps += 1
-            passes += 1
-        primal, dual, factor = worth(X, y, C, pad, plane, m, alpha, v)
-        gap = (primal - dual) / primal if primal < np.inf else np.inf
-        better = gap < best_gap
-        if gap < 0.5 * best_gap:
-            waited = 0
-        if better:
-            best_gap = gap
-            report[PRIMAL], report[DUAL] = primal, dual
-            for j in range(d + 1):
-                w[j] = factor * plane[j]
-            best[:] = alpha
-        if best_gap <= goal:
+        square += inner(X[i], X[i], d) / n
+    fixed = Fixed(now.copy(), np.minimum(C, FREE_BOUND / (square or 1.0)) / width, np.zeros(d), 0.0)
+    if pad:
+        plane[d] = best_bias(machine, fixed, m, room.u)
+    report[PRIMAL], report[DUAL], report[STEPS], report[PASSES] = np.inf, -np.inf, 0.0, 3.0
+    gap, waited, reach = np.inf, 0, np.inf
+    for number in range(MAX_ROUNDS):
+        before[:] = m
+        count = n if number == 0 or K.shape[0] else near_rows(m, now, C, reach, near)
+        if count < COPIED_SHARE * n:
+            k, steps = round_of_some(machine, fixed, room, plane, m, now, near[:count])
+        else:
+            k, steps = one_round(machine, fixed, room, plane, m, now)
+        report[STEPS] += steps
+        report[PASSES] += 2 * steps + 1
+        reach = np.abs(m - before).max()
+        last = gap
+        gap = keep_better(machine, plane, m, now, room.v, w, alpha, report)
+        if gap <= (EXACT if k > max_finish else goal) or is_hopeless(report[STEPS], gap, tol):
             break
-        if 0 < k <= max_finish and (best_gap <= FINISH_GAP or hard):
+        if 0 < k <= max_finish and (gap <= FINISH_GAP or np.isinf(C[0])):
             trial[:] = plane
-            trial_alpha[:] = alpha
-            if finish(X, K, y, C, pad, band, k, H, trial, trial_alpha):
-                values(X, trial, trial[d], f)
-                for i in range(n):
-                    f[i] *= y[i]
-                    u[i] = y[i] * trial_alpha[i]
-                weighted_sum(X, u, v)
-                passes += 2
-                primal, dual, factor = worth(X, y, C, pad, trial, f, trial_alpha, v)
-                gap = (primal - dual) / primal if primal < np.inf else np.inf
-                if gap < best_gap:
-                    if gap < 0.5 * best_gap:
-                        waited = 0
-                    best_gap = gap
-                    report[PRIMAL], report[DUAL] = primal, dual
-                    for j in range(d + 1):
-                        w[j] = factor * trial[j]
-                    best[:] = trial_alpha
-                if best_gap <= goal:
+            before[:] = now
+            if finish(machine, k, room, trial, before):
+                values(X, trial, trial[d], room.f)
+                room.f[:] *= y
+                weighted_sum(X, y * before, room.v)
+                report[PASSES] += 2
+                gap = keep_better(machine, trial, room.f, before, room.v, w, alpha, report)
+                if gap <= max(goal, EXACT):
                     break
-        waited += 1
-        if waited > STALLED and best_gap <= tol:
+        waited = 0 if gap < 0.5 * last else waited + 1
+        if waited >= STALLED and gap <= tol:
             break
-        a[:] = alpha
-        for i in range(n):
-            stiff[i] *= GROWTH
-    alpha[:] = best
+        fixed.a[:] = now
+        fixed.stiff[:] *= GROWTH
     if pad:
         balance(y, C, alpha)
-        if not hard:
-            centre_bias(X, y, C, alpha, w, f)
-    report[STEPS], report[PASSES] = steps, passes
+        if not np.isinf(C[0]):
+            centre_bias(X, y, C, alpha, w, room.f)

@@ -49,7 +49,7 @@ class SmallRows:
         X = rows.X if isinstance(rows, DenseRows) else rows.take(np.arange(rows.n))
         X = np.ascontiguousarray(X, dtype=np.float64)
         self.pad, self.centre = pad, np.empty(rows.d)
-        self.X = np.empty(X.shape)
+        self.X: np.ndarray = np.empty(X.shape)
         self.scale = centre_rows(X, pad, self.X, self.centre)
         if not SMALLEST <= self.scale <= LARGEST:
             raise NotFiniteError

@@ -169,8 +169,8 @@ class Budget:
     log: list[Pass] = field(default_factory=list)  # what was reported of this machine
 
     def is_free(self) -> bool:
-        """Whether nothing bounds the work, and nobody asks how it is going."""
-        return self.passes == self.deadline == math.inf and self.report is ignore
+        """Whether there is time for work of milliseconds, and nobody asks how it is going."""
+        return self.passes == math.inf and self.report is ignore and not self.is_up(0)
 
     def go_on(self) -> None:
         """End the work if another machine was ended."""
