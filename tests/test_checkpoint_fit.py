@@ -23,7 +23,8 @@ from maxmargin import stopping
 from maxmargin.core.errors import InputError
 from maxmargin.saving import checkpoint as fit
 from maxmargin.saving import to_dict
-from maxmargin.saving.checkpoint import checkpoint, read_sealed, write_sealed
+from maxmargin.saving.checkpoint import checkpoint
+from maxmargin.saving.sealed import read_sealed, write_sealed
 from maxmargin.solvers.margin import hard_margin, questions, soft_margin, solve
 from maxmargin.solvers.perceptron import online
 from thorough import THOROUGH

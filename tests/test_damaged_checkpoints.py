@@ -17,7 +17,8 @@ import maxmargin as mm
 from maxmargin import stopping
 from maxmargin.core.errors import InputError
 from maxmargin.saving import checkpoint as fit
-from maxmargin.saving.checkpoint import checkpoint, read_sealed, write_sealed
+from maxmargin.saving.checkpoint import checkpoint
+from maxmargin.saving.sealed import read_sealed, write_sealed
 from maxmargin.solvers.margin import hard_margin, soft_margin
 from thorough import THOROUGH
 

@@ -201,7 +201,7 @@ def refused_all(found, words):
 def test_no_model_takes_memory_out_of_proportion(tmp_path):
     found = children.run("test_out_of_proportion", "models_of_strangers", tmp_path, memory=MEMORY)
     words = {
-        "sparse weights": "in proportion to its part: at most 128 zeros for each number there",
+        "sparse weights": "at most 128 zeros for each number there",
         "labels": "classes.values must be a list of values of type <U999999",
         "room": "state.room must be at most 8",
         "LIBSVM, an index": "two million weights, or eight for each byte of its file",

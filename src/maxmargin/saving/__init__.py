@@ -9,8 +9,9 @@ from maxmargin.core.atomic_write import write_atomically
 from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, to_liblinear
 from maxmargin.saving.linear_model import LinearModel, audit, from_sklearn
-from maxmargin.saving.model_file import from_dict, load, read_any, save, seal, to_dict, unseal
+from maxmargin.saving.model_file import from_dict, load, read_any, save, to_dict
 from maxmargin.saving.onnx import to_onnx
+from maxmargin.saving.sealed import seal, unseal
 
 __all__ = [
     "LinearModel",

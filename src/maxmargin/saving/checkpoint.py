@@ -15,16 +15,13 @@ import os
 import time
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from maxmargin._version import __version__
-from maxmargin.core.atomic_write import sweep, write_atomically
-from maxmargin.core.errors import InputError, MaxMarginError, warn
+from maxmargin.core.errors import InputError, NotSeparableError, warn
 from maxmargin.core.history import History, Stage, Stages, State, Trace, keeping
 from maxmargin.core.parameters import check_number
 from maxmargin.estimators.base import LinearClassifier
@@ -38,8 +35,8 @@ from maxmargin.saving.codec import (
     TEXT,
     VALUE,
     Form,
-    Parts,
     arrays,
+    check_expansion,
     checked,
     counts,
     entries,
@@ -49,8 +46,9 @@ from maxmargin.saving.codec import (
     plain,
     row,
 )
-from maxmargin.saving.model_file import describe, restore, seal, unseal
+from maxmargin.saving.model_file import describe, from_dict
 from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
+from maxmargin.saving.sealed import read_sealed, write_sealed
 from maxmargin.stopping import StopReason
 
 FORMAT, VERSION = "maxmargin-fit", 7
@@ -130,7 +128,7 @@ class CheckpointedFit:
             )
         if content is not None and "model" in content:
             vars(model).clear()
-            vars(model).update(vars(restore(content["model"])))
+            vars(model).update(vars(from_dict(content["model"])))
             return model
         seedless = getattr(model, "random_state", 0) is None
         if content is None:
@@ -142,21 +140,16 @@ class CheckpointedFit:
                 model.random_state = content["seed"]
             with keeping(_FileStages(self.path, self.every, content)):
                 model.fit(X, y, **given)
-        except MaxMarginError as error:
-            if not resumed or not isinstance(error, InputError):
-                raise
-            raise InputError(f"{self.path}: {error} {REMEDY}") from error
         except (ArithmeticError, ValueError, TypeError, LookupError) as error:
-            if not resumed:
+            if not resumed or isinstance(error, NotSeparableError):
                 raise
-            why = f"the fit cannot go on from this state: {error}."
+            known = isinstance(error, InputError)
+            why = str(error) if known else f"the fit cannot go on from this state: {error}."
             raise InputError(f"{self.path}: {why} {REMEDY}") from error
         finally:
             if seedless:
                 model.random_state = None
-        getattr(
-            model, "error_lower_bound_", None
-        )  # a finished fit that is read again has no rows for it
+        getattr(model, "error_lower_bound_", None)  # while there are rows to compute it from
         finished = plain(describe(model))
         write_sealed(self.path, FORMAT, VERSION, {"task": task, "model": finished})
         return model
@@ -169,7 +162,7 @@ def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any] | None:
         return None
     form = FINISHED if "model" in content else RUNNING
     try:
-        found: dict[str, Any] = form.read(content, "the checkpoint", Parts())
+        found: dict[str, Any] = form.read(content, "the checkpoint")
     except InputError as error:
         raise InputError(f"{path}: {error} {REMEDY}") from error
     return found
@@ -208,7 +201,8 @@ class _FileStage(Stage):
         states = self.file.content["states"]
         if self.number >= len(states):
             return None
-        found: dict[str, Any] = _form_of(fresh()).read(states[self.number], "the state", Parts())
+        check_expansion(states[self.number])
+        found: dict[str, Any] = _form_of(fresh()).read(states[self.number], "the state")
         return found
 
     def keep(self, state: State, ended: bool = False) -> None:
@@ -245,36 +239,6 @@ SCALARS = {
     str: TEXT,
     bytes: checked(VALUE, lambda value: type(value) is bytes, "bytes"),
 }
-
-
-def write_sealed(path: str | os.PathLike[str], kind: str, version: int, content: dict[str, Any]) -> None:
-    """Replace a file; if that fails, the old one is as it was, and :class:`InputError` says so."""
-    head = {"format": kind, "version": version, "library": __version__}
-    write_atomically(path, seal({**head, **content}))
-
-
-def read_sealed(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any] | None:
-    """Return the content of a file of this kind; None if there is no file."""
-    target = Path(os.path.realpath(path))
-    sweep(target.parent, target.name)
-    try:
-        text = Path(path).read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: the checkpoint cannot be read: {error.strerror or error}.") from error
-    content = unseal(text, str(path), "checkpoint")
-    found = content.pop("format", None), content.pop("version", None)
-    content.pop("library", None)
-    if found[0] != kind:
-        raise InputError(f"{path}: must be a file of format {kind!r}. Got {found[0]!r} instead.")
-    if type(found[1]) is not int or found[1] != version:
-        old = type(found[1]) is int and found[1] < version
-        raise InputError(
-            f"{path}: maxmargin {__version__} reads format version {version}. Got {found[1]!r} instead. "
-            f"{'Remove the file to begin anew.' if old else 'Update maxmargin.'}"
-        )
-    return content
 
 
 def _task(model: Any, X: Any, y: Any, given: Mapping[str, Any]) -> dict[str, Any]:

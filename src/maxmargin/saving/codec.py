@@ -20,7 +20,7 @@ import math
 import re
 import reprlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -274,58 +274,48 @@ def _base64(a: np.ndarray) -> str:
     return base64.b64encode(a.astype(a.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
-@dataclass
-class Parts:
-    """The arrays that lie beside a file of version 1, each for one entry, and bytes held and asked for.
-
-    What the sparse arrays of a file take in memory is in proportion to the bytes that are there.
-    """
-
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    held: int = 0  # bytes that are there
-    asked: int = 0  # bytes of the sparse arrays
-
-    def __post_init__(self) -> None:
-        self.held = sum(a.nbytes for a in self.arrays.values())
-
-    def take(self, value: dict[str, Any], name: str) -> Any:
-        """Return the array, or the parts of the sparse array, that an entry of version 1 stands for."""
-        key = value["part"]
-        try:
-            if value.keys() == {"part"}:
-                return self.arrays.pop(key)
-            if value.keys() == {"part", "sparse"}:
-                data, where = self.arrays.pop(key), self.arrays.pop(f"{key}.where")
-                return {"shape": value["sparse"], "data": data, "where": where}
-        except (LookupError, TypeError):
-            pass
-        raise InputError(f"{name} must be in the part of the model. Got {reprlib.repr(value)} instead.")
-
-    def decoded(self, data: Any, dtype: np.dtype[Any]) -> np.ndarray:
-        """Return an array from base64, or one that lay beside the file; ValueError if it is neither."""
-        if isinstance(data, np.ndarray):
-            if data.dtype != dtype:
-                raise ValueError
-            return data
-        raw = base64.b64decode(data, validate=True)
-        self.held += len(raw)
-        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype)
+def check_expansion(tree: Any) -> None:
+    """Refuse sparse arrays that would take memory out of proportion to the numbers that are there."""
+    held = asked = 0
+    left = [tree]
+    while left:
+        value = left.pop()
+        if type(value) is dict and {"shape", "data"} <= value.keys():
+            held += sum([_held_bytes(value[name]) for name in ("data", "where") if name in value])
+            if "where" in value and _is_shape(value["shape"]):
+                asked += NUMBER_BYTES * math.prod(value["shape"])
+        elif type(value) in (dict, list):
+            inside = value.values() if type(value) is dict else value
+            left += [v for v in inside if type(v) in (dict, list)]
+    if not in_proportion(asked, held):
+        raise InputError(
+            "a model must have sparse arrays in proportion to what is there of them: at most "
+            f"{NUMBERS_PER_PLACE} zeros for each number there. Got {asked:,} bytes made of {held:,} "
+            "instead. Save the model again with this version of maxmargin."
+        )
 
 
-def read_array(
-    value: Any, kind: type, shape: tuple[int | None, ...], name: str, parts: Parts
-) -> np.ndarray:
+def _held_bytes(data: Any) -> int:
+    if isinstance(data, np.ndarray):
+        return data.nbytes
+    return 3 * len(data) // 4 if type(data) is str else 0
+
+
+def _is_shape(shape: Any) -> bool:
+    return type(shape) is list and all(type(n) is int and n >= 0 for n in shape)
+
+
+def read_array(value: Any, kind: type, shape: tuple[int | None, ...], name: str) -> np.ndarray:
     """Return an array that was written as lists or bytes; everything about it is checked."""
     found: np.ndarray | None
-    given = parts.take(value, name) if type(value) is dict and "part" in value else value
-    if isinstance(given, np.ndarray):
-        found = given if given.dtype == KINDS[kind] else None
-    elif type(given) is dict:
-        found = _from_bytes(given, KINDS[kind], name, parts)
-    elif given == [] and shape[0] in (0, None):
+    if isinstance(value, np.ndarray):  # of version 1
+        found = value if value.dtype == KINDS[kind] else None
+    elif type(value) is dict:
+        found = _from_bytes(value, KINDS[kind], name)
+    elif value == [] and shape[0] in (0, None):
         found = np.empty([n or 0 for n in shape], dtype=KINDS[kind])  # lists do not tell its width
     else:
-        found = _from_lists(given, kind)
+        found = _from_lists(value, kind)
     if (
         found is None
         or found.ndim != len(shape)
@@ -355,18 +345,18 @@ def _from_lists(value: Any, kind: type) -> np.ndarray | None:
         return None
 
 
-def _from_bytes(value: dict[str, Any], dtype: np.dtype[Any], name: str, parts: Parts) -> np.ndarray:
+def _from_bytes(value: dict[str, Any], dtype: np.dtype[Any], name: str) -> np.ndarray:
     """Return an array in base64, sparse if the places of its numbers are there."""
     if not {"shape", "data"} <= value.keys() <= {"shape", "data", "where"}:
         raise bad(name, "lists, or an object with shape and data", value)
     shape = value["shape"]
     try:
-        if type(shape) is not list or not all(type(n) is int and n >= 0 for n in shape):
+        if not _is_shape(shape):
             raise ValueError
-        array = parts.decoded(value["data"], dtype)
+        array = _decoded(value["data"], dtype)
         if "where" not in value:
             return array.reshape(shape)
-        where = parts.decoded(value["where"], KINDS[int])
+        where = _decoded(value["where"], KINDS[int])
     except (ValueError, TypeError, OverflowError):
         raise bad(name, "an array of its shape in base64", value) from None
     size = math.prod(shape)
@@ -376,16 +366,18 @@ def _from_bytes(value: dict[str, Any], dtype: np.dtype[Any], name: str, parts: P
         or (len(where) and (where[0] < 0 or where[-1] >= size or np.any(np.diff(where) <= 0)))
     ):
         raise InputError(f"{name} must be a sparse array with ascending places. Got others instead.")
-    parts.asked += NUMBER_BYTES * size
-    if not in_proportion(parts.asked, parts.held):
-        raise InputError(
-            f"{name} must have a size in proportion to its part: at most {NUMBERS_PER_PLACE} zeros for "
-            f"each number there. Got {size:,} numbers, of which {len(where):,} are there, instead. Save "
-            "the model again with this version of maxmargin."
-        )
     full = np.zeros(size, dtype=dtype)
     full[where] = array
     return full.reshape(shape)
+
+
+def _decoded(data: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return an array from base64, or one of version 1; ValueError or TypeError if it is neither."""
+    if isinstance(data, np.ndarray):
+        if data.dtype != dtype:
+            raise ValueError
+        return data
+    return np.frombuffer(base64.b64decode(data, validate=True), dtype.newbyteorder("<")).astype(dtype)
 
 
 # Forms: how one kind of value is written and read.
@@ -393,14 +385,14 @@ def _from_bytes(value: dict[str, Any], dtype: np.dtype[Any], name: str, parts: P
 
 @dataclass(frozen=True)
 class Form:
-    """One kind of value: ``write(value)`` makes JSON of it, ``read(json, name, parts)`` the value."""
+    """One kind of value: ``write(value)`` makes JSON of it, ``read(json, name)`` the value."""
 
     write: Callable[[Any], Any]
-    read: Callable[[Any, str, Parts], Any]
+    read: Callable[[Any, str], Any]
 
 
 def _typed(kind: type, words: str) -> Form:
-    def read(value: Any, name: str, _: Parts) -> Any:
+    def read(value: Any, name: str) -> Any:
         if type(value) is not kind:
             raise bad(name, words, value)
         return value
@@ -411,8 +403,8 @@ def _typed(kind: type, words: str) -> Form:
 def checked(form: Form, test: Callable[[Any], Any], words: str) -> Form:
     """Return the form of values that also pass a test."""
 
-    def read(value: Any, name: str, parts: Parts) -> Any:
-        found = form.read(value, name, parts)
+    def read(value: Any, name: str) -> Any:
+        found = form.read(value, name)
         if not test(found):
             raise bad(name, words, value)
         return found
@@ -424,7 +416,7 @@ def mapped(form: Form, before: Callable[[Any], Any], after: Callable[[Any], Any]
     """Return a form that writes ``before(value)``, and reads ``after(what was written)``."""
     return Form(
         lambda value: form.write(before(value)),
-        lambda value, name, parts: after(form.read(value, name, parts)),
+        lambda value, name: after(form.read(value, name)),
     )
 
 
@@ -443,17 +435,17 @@ def maybe(form: Form) -> Form:
     """Return the form of values that can be None."""
     return Form(
         lambda v: None if v is None else form.write(v),
-        lambda v, name, parts: None if v is None else form.read(v, name, parts),
+        lambda v, name: None if v is None else form.read(v, name),
     )
 
 
 def listed(form: Form) -> Form:
     """Return the form of lists of any length."""
 
-    def read(value: Any, name: str, parts: Parts) -> list[Any]:
+    def read(value: Any, name: str) -> list[Any]:
         if type(value) is not list:
             raise bad(name, "a list", value)
-        return [form.read(v, name, parts) for v in value]
+        return [form.read(v, name) for v in value]
 
     return Form(lambda values: [form.write(v) for v in values], read)
 
@@ -461,10 +453,10 @@ def listed(form: Form) -> Form:
 def named(form: Form) -> Form:
     """Return the form of objects with entries of any name."""
 
-    def read(value: Any, name: str, parts: Parts) -> dict[str, Any]:
+    def read(value: Any, name: str) -> dict[str, Any]:
         if type(value) is not dict:
             raise bad(name, "an object", value)
-        return {key: form.read(v, f"{name}.{key}", parts) for key, v in value.items()}
+        return {key: form.read(v, f"{name}.{key}") for key, v in value.items()}
 
     return Form(lambda values: {key: form.write(v) for key, v in values.items()}, read)
 
@@ -472,12 +464,10 @@ def named(form: Form) -> Form:
 def row(forms: list[Form]) -> Form:
     """Return the form of a list with one form for each of its places."""
 
-    def read(value: Any, name: str, parts: Parts) -> list[Any]:
+    def read(value: Any, name: str) -> list[Any]:
         if type(value) is not list or len(value) != len(forms):
             raise bad(name, f"a list of {len(forms)}", value)
-        return [
-            f.read(v, f"{name}[{k}]", parts) for k, (f, v) in enumerate(zip(forms, value, strict=True))
-        ]
+        return [f.read(v, f"{name}[{k}]") for k, (f, v) in enumerate(zip(forms, value, strict=True))]
 
     return Form(lambda values: [f.write(v) for f, v in zip(forms, values, strict=True)], read)
 
@@ -486,7 +476,7 @@ def arrays(kind: type, *shape: int | None) -> Form:
     """Return the form of arrays of this kind and shape; None in the shape stands for any length."""
     return Form(
         lambda a: np.asarray(a, dtype=KINDS[kind]),
-        lambda v, name, parts: read_array(v, kind, shape, name, parts),
+        lambda v, name: read_array(v, kind, shape, name),
     )
 
 
@@ -497,7 +487,7 @@ def _write_number(value: float) -> float | str | None:
     return None if math.isnan(number) else ("inf" if number > 0 else "-inf")
 
 
-def _read_number(value: Any, name: str, _: Parts) -> float:
+def _read_number(value: Any, name: str) -> float:
     if type(value) in (int, float) and math.isfinite(value):
         return float(value)
     if value is None or (type(value) is str and value in ("inf", "-inf")):
@@ -509,9 +499,9 @@ TEXT, FLAG = _typed(str, "a text"), _typed(bool, "true or false")
 COUNT = counts()
 NUMBER = Form(_write_number, _read_number)  # may be infinite, or not known
 FINITE = checked(NUMBER, math.isfinite, "a finite number")
-ANYTHING = Form(lambda v: v, lambda v, name, parts: v)
-VALUE = Form(encode, lambda v, name, parts: decode(v, name))
-FRACTION_TEXT = Form(to_fraction, lambda v, name, parts: from_fraction(v))
+ANYTHING = Form(lambda v: v, lambda v, name: v)
+VALUE = Form(encode, lambda v, name: decode(v, name))
+FRACTION_TEXT = Form(to_fraction, lambda v, name: from_fraction(v))
 HINTS = {str: TEXT, bool: FLAG, int: COUNT, float: NUMBER}
 
 
@@ -537,7 +527,7 @@ def entries(forms: Mapping[str, Form], optional: Collection[str] = ()) -> Form:
     def write(values: Mapping[str, Any]) -> dict[str, Any]:
         return {key: form.write(values[key]) for key, form in forms.items() if key in values}
 
-    def read(value: Any, name: str, parts: Parts) -> dict[str, Any]:
+    def read(value: Any, name: str) -> dict[str, Any]:
         if type(value) is not dict:
             raise bad(name, "an object", value)
         for key in forms.keys() - value.keys() - set(optional):
@@ -546,7 +536,7 @@ def entries(forms: Mapping[str, Form], optional: Collection[str] = ()) -> Form:
             raise InputError(f"{name or 'the model'} must not have an entry {key!r}. Got one instead.")
         there = {key: form for key, form in forms.items() if key in value}
         called = {key: f"{name}.{key}" if name else key for key in there}
-        return {key: form.read(value[key], called[key], parts) for key, form in there.items()}
+        return {key: form.read(value[key], called[key]) for key, form in there.items()}
 
     return Form(write, read)
 

@@ -1,22 +1,16 @@
 """Model files: one JSON text with a checksum, from which learning can go on; nothing in it is run.
 
-A sealed text is a JSON object, one entry per line; the last one is ``"checksum"``: SHA-256 of all that
-stands before it, so that no byte of it can change unnoticed. ``docs/model-format.md`` describes the
-entries. A file of version 1 could have a second one beside it, with its large arrays: it still loads.
+``docs/model-format.md`` describes the entries.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import re
-import zipfile
 from collections.abc import Hashable
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +19,6 @@ from maxmargin.core.atomic_write import write_atomically
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
-from maxmargin.files.numpy_files import read_array
 from maxmargin.rows.training_data import machine_count, machine_labels
 from maxmargin.saving.codec import (
     ANYTHING,
@@ -35,9 +28,9 @@ from maxmargin.saving.codec import (
     TEXT,
     VALUE,
     Form,
-    Parts,
     arrays,
     bad,
+    check_expansion,
     checked,
     decode_labels,
     encode_labels,
@@ -65,9 +58,10 @@ from maxmargin.saving.model_state import (
     state_form,
     state_of,
 )
+from maxmargin.saving.sealed import seal, unseal
+from maxmargin.saving.version_1 import with_arrays
 
 FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
-V1_PART = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
 OTHERS = {  # endings that promise another format, and who writes it
     ".onnx": Remedy("use {} for ONNX", "maxmargin.saving.to_onnx"),
     ".liblinear": Remedy("use {} for LIBLINEAR", "maxmargin.saving.to_liblinear"),
@@ -159,7 +153,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     _refuse_other_files(text, path)
     content = unseal(text, str(path))
     try:
-        return restore(content, _parts_of_version_1(content, Path(path)))
+        return _read(content, beside=Path(path))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -177,59 +171,14 @@ def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
         )
 
 
-PART = entries({"file": checked(TEXT, V1_PART.fullmatch, "a file name ending in .npz"), "sha256": TEXT})
-
-
-def _parts_of_version_1(content: dict[str, Any], target: Path) -> Parts:
-    """Return the arrays that lie beside the file, if some do; the entry is taken out of the content."""
-    if "part" not in content:
-        return Parts()
-    part = PART.read(content.pop("part"), "part", Parts())
-    name = part["file"]
-    try:
-        data = target.with_name(name).read_bytes()
-    except FileNotFoundError:
-        raise InputError(
-            f"the part {name!r} of this model must lie beside it. Got no such file instead. "
-            "Copy both files together."
-        ) from None
-    except OSError as error:
-        raise InputError(f"its part {name!r} cannot be read: {error.strerror or error}.") from error
-    if sha256(data).hexdigest() != part["sha256"]:
-        raise InputError(
-            f"its part {name!r} was changed after it was saved: the checksum does not match. "
-            "Take an unchanged copy, or save the model again."
-        )
-    try:
-        return Parts(_stored_arrays(data))
-    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
-        raise InputError(f"its part {name!r} must hold arrays: {error}.") from None
-
-
-def _stored_arrays(data: bytes) -> dict[str, np.ndarray]:
-    """Return arrays that were stored without compression: they are no larger than the file."""
-    found: dict[str, np.ndarray] = {}
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = archive.infolist()
-        if sum(info.file_size for info in members) > len(data):
-            raise ValueError("its arrays lie on top of each other")
-        for info in members:
-            if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
-                raise ValueError("it holds something else than stored arrays")
-            with archive.open(info) as file:
-                array = read_array(file, info.file_size, info.filename)
-            found[info.filename.removesuffix(".npy")] = np.array(array, order="C")
-    return found
-
-
 POSITIVE = maybe(checked(FINITE, lambda v: v > 0, "a number > 0"))
 CLASSES = Form(
     lambda labels: encode_labels(labels, free=GRANTED_BYTES),
-    lambda value, name, _: decode_labels(value, name, free=GRANTED_BYTES),
+    lambda value, name: decode_labels(value, name, free=GRANTED_BYTES),
 )
 NAMES = Form(
     lambda names: encode_labels(np.asarray(names, dtype=object)),
-    lambda value, name, _: decode_labels(value, name).astype(object),
+    lambda value, name: decode_labels(value, name).astype(object),
 )
 HEAD = {"format": TEXT, "version": COUNT, "library": TEXT, "model": TEXT}
 LINEAR = record(
@@ -300,7 +249,7 @@ def from_dict(content: dict[str, Any]) -> Any:
     >>> from_dict(to_dict(model)).predict([[2.0, 0.0]])
     array([1])
     """
-    return restore(content)
+    return _read(content)
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -339,10 +288,10 @@ def describe(model: Any) -> dict[str, Any]:
     return {**head, **entries(FITTED).write(fitted)}
 
 
-def restore(content: Any, parts: Parts | None = None) -> Any:
-    """Return the model that :func:`describe` described; every entry is checked, and nothing is run."""
+def _read(content: Any, beside: Path | None = None) -> Any:
+    """Return the model that :func:`describe` described; of version 1 the part lies ``beside``."""
     try:
-        return _restore(content, Parts() if parts is None else parts)
+        return _restore(content if beside is None else with_arrays(content, beside))
     except InputError:
         raise
     except RecursionError:
@@ -351,10 +300,11 @@ def restore(content: Any, parts: Parts | None = None) -> Any:
         raise InputError(f"this is not the description of a model: {error!r}.") from error
 
 
-def _restore(content: Any, parts: Parts) -> Any:
+def _restore(content: Any) -> Any:
     if type(content) is not dict:
         raise bad("", "an object", content)
-    head = entries(HEAD).read({key: content[key] for key in HEAD if key in content}, "", parts)
+    check_expansion(content)
+    head = entries(HEAD).read({key: content[key] for key in HEAD if key in content}, "")
     body = {key: value for key, value in content.items() if key not in HEAD}
     kind, version = head["model"], head["version"]
     if head["format"] != FORMAT:
@@ -365,21 +315,21 @@ def _restore(content: Any, parts: Parts) -> Any:
             "Update maxmargin."
         )
     if kind == "LinearModel":
-        return LINEAR.read(body, "", parts)
+        return LINEAR.read(body, "")
     if kind not in KINDS:
         raise bad("model", f"one of {', '.join(KINDS)}, LinearModel", kind)
     known = UNFITTED | FITTED if "classes" in body else UNFITTED
-    found = entries(known, ["encoding"]).read(body, "", parts)
+    found = entries(known, ["encoding"]).read(body, "")
     model = decode_parameters(found["parameters"], KINDS[kind], "parameters")
     check_parameters(model)
     if "encoding" in found:
         model.encoding_ = found["encoding"]
     if "classes" in found:
-        _restore_fitted(model, found, parts)
+        _restore_fitted(model, found)
     return model
 
 
-def _restore_fitted(model: LinearClassifier, found: dict[str, Any], parts: Parts) -> None:
+def _restore_fitted(model: LinearClassifier, found: dict[str, Any]) -> None:
     model.classes_, model.n_features_in_ = found["classes"], found["features"]["count"]
     values, d = model.classes_.tolist(), model.n_features_in_
     least = 1 if isinstance(model, PERCEPTRONS) else 2
@@ -391,10 +341,10 @@ def _restore_fitted(model: LinearClassifier, found: dict[str, Any], parts: Parts
             raise bad("features.names", f"a list of {d} texts", names.tolist())
     scheme = model._fitted_scheme = _scheme(model, found["scheme"])
     machines = machine_count(len(values), scheme["multi_class"])
-    Z = arrays(float, machines, d + 1).read(found["weights"], "weights", parts)
+    Z = arrays(float, machines, d + 1).read(found["weights"], "weights")
     # After the weights: of pairs there may be many.
     labels: list[Hashable] = machine_labels(model.classes_, scheme["multi_class"])
-    state = state_form(type(model), labels, Z).read(found["state"], "state", parts)
+    state = state_form(type(model), labels, Z).read(found["state"], "state")
     restore_state(model, state, labels, Z)
 
 
@@ -407,86 +357,6 @@ def _scheme(model: Any, value: Any) -> dict[str, Any]:
         if v not in ("ovr", "ovo") if key == "multi_class" else type(v) is not bool:
             raise bad(f"scheme.{key}", "as it was fitted", v)
     return dict(value)
-
-
-# Sealed texts.
-
-SEAL = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n')
-SEAL_LENGTH = len(b',\n "checksum": "' + b"0" * 64 + b'"\n}\n')
-
-
-def seal(content: dict[str, Any]) -> bytes:
-    """Return the text of an object, with its checksum.
-
-    Examples
-    --------
-    >>> from maxmargin.saving import seal
-    >>> print(seal({"answer": 42}).decode(), end="")
-    {
-     "answer": 42,
-     "checksum": "6b76ff8b31dc9dc7807a1ca149367621f5243c11100f8b879b4f9f2c54647038"
-    }
-    """
-    try:
-        lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in content.items()]
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"the content must be plain JSON values: {error}.") from error
-    body = ("{\n" + ",\n".join(lines)).encode("ascii")
-    return body + b',\n "checksum": "%s"\n}\n' % sha256(body).hexdigest().encode("ascii")
-
-
-def unseal(text: bytes, where: str, what: str = "model") -> dict[str, Any]:
-    """Return the object in a sealed text; :class:`InputError` if anything in it has changed.
-
-    Parameters
-    ----------
-    text : bytes
-        The content of the file.
-    where, what : str
-        The file, and what it should be, for the errors.
-
-    Examples
-    --------
-    >>> from maxmargin.saving import seal, unseal
-    >>> unseal(seal({"answer": 42}), "answer.json")
-    {'answer': 42}
-    """
-    if not text:
-        raise InputError(f"{where}: a {what} file is not empty. This one is: save the {what} again.")
-    end = SEAL.fullmatch(text[-SEAL_LENGTH:])
-    if end is None:
-        if not text.startswith(b"{"):
-            raise InputError(
-                f"{where}: must be a {what} file that maxmargin wrote, which is JSON. Got another kind "
-                f"of file instead. Name the {what} file."
-            )
-        raise InputError(
-            f"{where}: this is not a whole {what} file of maxmargin: its end is missing or changed. "
-            f"Save the {what} again."
-        )
-    body = text[:-SEAL_LENGTH]
-    if sha256(body).hexdigest().encode("ascii") != end[1]:
-        raise InputError(
-            f"{where}: the {what} file was changed after it was saved: its checksum does not match. "
-            f"Take an unchanged copy, or save the {what} again."
-        )
-    try:
-        found = json.loads(body + b"\n}", object_pairs_hook=_distinct, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: a {what} file must be JSON: {error}.") from None
-    if type(found) is not dict:
-        raise InputError(f"{where}: a {what} file must be a JSON object. Got something else instead.")
-    return found
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key is repeated")
-    return dict(pairs)
-
-
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
 
 
 PICKLES = (b"\x80", b"\x78\x9c", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")

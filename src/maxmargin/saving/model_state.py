@@ -41,7 +41,6 @@ from maxmargin.saving.codec import (
     NUMBER,
     VALUE,
     Form,
-    Parts,
     arrays,
     bad,
     checked,
@@ -119,7 +118,7 @@ def _decode_parameter(value: Any, name: str) -> Any:
     if value.keys() == {"stop"}:
         return _decode_rule(value["stop"], name, 0)
     if value.keys() == {"random_state"}:
-        return RANDOM_STATE.read(value["random_state"], name, Parts())
+        return RANDOM_STATE.read(value["random_state"], name)
     if value.keys() != {"splitter", "parameters"}:
         return decode(value, name)
     splitter, inside = value["splitter"], value["parameters"]
@@ -219,22 +218,14 @@ GENERATOR = mapped(
 # Why a run ended, with the verdict and its proof where these were the reason.
 
 
-def _read_proof(value: Any, name: str, _: Parts) -> Proof:
+def _read_proof(value: Any, name: str) -> Proof:
     try:
         return Proof(checker.parse(json.dumps(value)))
     except checker.Rejected as error:
         raise InputError(f"the proof of the verdict must be unchanged, but {error}.") from error
 
 
-def _is_label(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-LABEL = checked(VALUE, _is_label, "a label")
+LABEL = checked(VALUE, lambda value: hash(value) is not None, "a label")
 NUMBERS = mapped(listed(NUMBER), list, lambda values: np.array(values, dtype=np.float64))
 FRACTIONS = mapped(listed(FRACTION_TEXT), list, object_vector)
 ROWS = arrays(int, None)

@@ -25,9 +25,9 @@ import numpy as np
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_number
 from maxmargin.files.text import LINE, Scratch
-from maxmargin.saving.checkpoint import read_sealed, write_sealed
-from maxmargin.saving.codec import ANYTHING, COUNT, Parts, entries, maybe, pack
-from maxmargin.saving.model_file import describe, restore
+from maxmargin.saving.codec import ANYTHING, COUNT, entries, maybe, pack
+from maxmargin.saving.model_file import describe, from_dict
+from maxmargin.saving.sealed import read_sealed, write_sealed
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.text_input import (
     NO_LABEL,
@@ -203,9 +203,9 @@ def read_state(path: str | os.PathLike[str]) -> StreamState | None:
     if content is None:
         return None
     try:
-        found = STATE.read(content, "the state", Parts())
+        found = STATE.read(content, "the state")
         return StreamState(
-            model=restore(found["model"]),
+            model=from_dict(found["model"]),
             tally=Tally(**found["counts"]),
             bits=found["bits"],
             read=found["input"]["bytes"],
