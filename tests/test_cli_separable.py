@@ -479,4 +479,4 @@ def test_headers_and_gaps(content, options, code, words):
 def test_a_label_that_is_nan_is_a_gap(tmp_path):
     np.save(tmp_path / "gap.npy", np.array([[1.0, 0.0], [2.0, np.nan], [3.0, 1.0]]))
     found = run("separable", str(tmp_path / "gap.npy"))
-    assert found[0] == 2 and "row 1: the label must not be nan" in found[2]
+    assert found[0] == 2 and "row 1: a label must not be missing" in found[2]

@@ -163,7 +163,7 @@ def test_other_matrices_are_converted(tmp_path, monkeypatch, dtype, order):
         (np.array([["a", "b"]]), "must hold a matrix of numbers"),
         (np.array([[1j, 0], [2, 1]]), "must hold a matrix of numbers"),
         (np.array([[1, 0], [np.nan, 1]]), "row 1: feature 0 must be a finite number"),
-        (np.array([[1.0, 0.0], [2.0, np.nan]]), "row 1: the label must not be nan"),
+        (np.array([[1.0, 0.0], [2.0, np.nan]]), "row 1: a label must not be missing"),
         (np.array([[2**53 + 1, 0], [2, 1]]), "row 0: feature 0 must be"),
     ],
 )

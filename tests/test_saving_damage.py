@@ -269,7 +269,7 @@ def test_arrays_in_base64_that_are_not_what_they_should_be():
         {"shape": [1, 10**8], "data": some, "where": where},
     ]
     for weights in cases:
-        with pytest.raises(InputError, match="weights|sparse arrays in proportion"):
+        with pytest.raises(InputError, match=r"weights|sparse arrays in proportion"):
             from_dict({**MODELS["hard"], "weights": weights})
 
 

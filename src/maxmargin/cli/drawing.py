@@ -16,17 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+import maxmargin as mm
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
+from maxmargin.cli.options import MODELS
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.memory import room
-from maxmargin.estimators.batch_perceptron import BatchPerceptron
-from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.margin_machine import MarginMachine
-from maxmargin.estimators.perceptron import Perceptron
-from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.rows import Rows
 
 MAX_DRAWN_ROWS = 5_000
@@ -35,21 +32,25 @@ MAX_RECORDED_ROWS = 2_000  # up to which a perceptron records every update
 
 def fit_to_draw(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:
     """Return a fitted model and a note: the soft margin, where the hard margin has no solution."""
-    record = len(y) <= MAX_RECORDED_ROWS
-    models = {
-        "perceptron": Perceptron(fit_intercept=intercept, record=record),
-        "batch-perceptron": BatchPerceptron(fit_intercept=intercept, record=record),
-        "pocket": PocketPerceptron(fit_intercept=intercept, random_state=0),
-        "hard-margin": HardMarginSVC(fit_intercept=intercept),
-        "soft-margin": SoftMarginSVC(C=C, fit_intercept=intercept),
+    record = {"record": len(y) <= MAX_RECORDED_ROWS}
+    given: dict[str, dict[str, Any]] = {
+        "perceptron": record,
+        "batch-perceptron": record,
+        "pocket": {"random_state": 0},
+        "hard-margin": {},
+        "soft-margin": {"C": C},
     }
+
+    def fit(name: str) -> Any:
+        return getattr(mm, MODELS[name])(fit_intercept=intercept, **given[name]).fit(X, y)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BudgetWarning)  # the reason of stopping is shown
         try:
-            return models[name].fit(X, y), ""
+            return fit(name), ""
         except NotSeparableError:
             note = f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
-            return models["soft-margin"].fit(X, y), note
+            return fit("soft-margin"), note
 
 
 class Sample(NamedTuple):

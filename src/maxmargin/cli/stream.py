@@ -74,7 +74,7 @@ def run(
 ) -> int:
     """Learn from standard input until it ends, or Ctrl-C; return 0."""
     from maxmargin.saving.model_file import check_model_name
-    from maxmargin.stream.learner import Learner, check_bits
+    from maxmargin.stream.learner import Learner
     from maxmargin.stream.session import Session, open_predictions
     from maxmargin.stream.text_input import Lines
 
@@ -84,9 +84,6 @@ def run(
     if model_path is not None:
         check_model_name(model_path)
     model = mm.Perceptron(threshold, eta0, average=average, fit_intercept=intercept, random_state=0)
-    model._check_params()
-    if bits is not None:
-        check_bits(bits)
     announced = fixed_labels(labels) if labels else None
     state = _state(model, bits, announced, checkpoint, resume)
     lines = Lines(source, checked=checkpoint is not None)

@@ -12,12 +12,13 @@ import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import CHARACTER_BYTES, check_room_for_labels
+from maxmargin.files.numpy_files import as_features
 from maxmargin.files.reader import ReadOptions, at_row
 from maxmargin.files.tables import Layout, Part, TableReader, choose, find_categories
 from maxmargin.files.text import FILL_COLUMN
-from maxmargin.rows.base import rounded
 
 BATCH_ENTRIES = 1 << 20  # numbers of a batch, about
+CORRECT = Remedy("correct the file"), Remedy("leave the column out", "drop", [...])
 
 
 def _pyarrow(shown: object) -> Any:
@@ -172,21 +173,12 @@ class ArrowReader(TableReader):
     def _numbers(self, layout: Layout, k: int, batch: Any, before: int) -> np.ndarray:
         column, what = batch.column(k), f"feature {layout.names[k]}"
         self._refuse_gaps(column, what, before)
+
+        def place(i: int, _: int) -> str:
+            return f"{at_row(self.shown, before + i)}: {what}"
+
         found = np.asarray(column.to_numpy(zero_copy_only=False))
-        values = found.astype(np.float64)
-        wrong = ~np.isfinite(values)
-        off = rounded(found)
-        if off is not None:
-            wrong |= off
-        if np.any(wrong):
-            row = int(np.flatnonzero(wrong)[0])
-            raise InputError(
-                f"{at_row(self.shown, before + row)}: {what} must be a finite number that a double "
-                f"holds. Got {found[row]} instead.",
-                Remedy("correct the file"),
-                Remedy("leave the column out", "drop", [...]),
-            )
-        return values
+        return as_features(found[:, None], place, CORRECT)[:, 0]
 
     def _texts(self, layout: Layout, k: int, batch: Any, before: int) -> tuple[np.ndarray, list[str]]:
         column = batch.column(k)
@@ -215,11 +207,4 @@ class ArrowReader(TableReader):
             )
         column = batch.column(k)
         self._refuse_gaps(column, "the label", before)
-        values = np.asarray(column.to_numpy(zero_copy_only=False))
-        if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
-            row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(
-                f"{at_row(self.shown, before + row)}: the label must not be {values[row]}. "
-                "Leave the row out."
-            )
-        self.labels.add_values(values)
+        self.labels.add_values(column.to_numpy(zero_copy_only=False))

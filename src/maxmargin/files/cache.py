@@ -314,7 +314,16 @@ def cached(reader: Reader, folder: Path | None) -> FileRows:
     if rows is not None:
         return rows
     time.sleep(max(0.0, min(CLOCK_TICK, before["time"] * 1e-9 + CLOCK_TICK - time.time())))
-    convert(reader, target, {"key": key}, lambda: _reuse(target, key) is not None)
+    with write_store(target, {"key": key}, lambda: _reuse(target, key) is not None) as writer:
+        n = 0
+        for block in reader.read():
+            writer.add(block)
+            n += block.shape[0]
+        writer.about |= {**reader.about, "names": reader.names}
+        labels = reader.labels.array()
+        if labels is not None:
+            check_length(labels, n, reader.shown)
+            writer.add_labels(labels)
     if _identity(path) != before:
         shutil.rmtree(target, ignore_errors=True)
         raise InputError(
@@ -333,22 +342,6 @@ def _identity(path: Path) -> dict[str, Any]:
         "time": found.st_mtime_ns,
         "changed": found.st_ctime_ns,
     }
-
-
-def convert(
-    reader: Reader, target: Path, about: dict[str, Any], is_as_good: Callable[[], bool] = lambda: False
-) -> None:
-    """Write what a reader yields as a folder of rows, unless there is one that ``is_as_good``."""
-    with write_store(target, about, is_as_good) as writer:
-        rows = 0
-        for block in reader.read():
-            writer.add(block)
-            rows += block.shape[0]
-        writer.about |= {**reader.about, "names": reader.names}
-        labels = reader.labels.array()
-        if labels is not None:
-            check_length(labels, rows, reader.shown)
-            writer.add_labels(labels)
 
 
 def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:

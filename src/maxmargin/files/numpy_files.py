@@ -11,7 +11,7 @@ import math
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import GRANTED_BYTES, MAX_EXPANSION, NUMBER_BYTES, allowance, in_proportion
-from maxmargin.files.reader import Reader, ReadOptions, at_row, check_labels
-from maxmargin.files.tables import Layout, choose
+from maxmargin.files.reader import Reader, ReadOptions, at_row
+from maxmargin.files.tables import choose
 from maxmargin.rows.base import rounded
 from maxmargin.rows.on_disk import FileRows, Section
 from maxmargin.rows.sparse import check_structure, ends_fault
@@ -103,7 +103,12 @@ def check_matrix(header: Header, shown: object) -> None:
         raise InputError(f"{shown}: must hold rows. Got none. Name another file.")
 
 
-def as_features(block: np.ndarray, place: Callable[[int, int], str]) -> np.ndarray:
+LEAVE_OUT = Remedy("leave the row out"), Remedy("fill it in"), Remedy("subtract an offset")
+
+
+def as_features(
+    block: np.ndarray, place: Callable[[int, int], str], remedies: Sequence[Remedy] = LEAVE_OUT
+) -> np.ndarray:
     """Numbers as doubles or singles, refused where they are not finite or would be rounded.
 
     ``place(i, j)`` says in words where an entry is.
@@ -118,8 +123,8 @@ def as_features(block: np.ndarray, place: Callable[[int, int], str]) -> np.ndarr
     if np.any(wrong):
         i, j = np.argwhere(wrong)[0].tolist()
         raise InputError(
-            f"{place(i, j)} must be a finite number that a double holds. "
-            f"Got {block[i, j]} instead. Leave the row out, fill it in, or subtract an offset."
+            f"{place(i, j)} must be a finite number that a double holds. Got {block[i, j]} instead.",
+            *remedies,
         )
     return values
 
@@ -166,19 +171,10 @@ class NpyReader(Reader):
         length = max(1, BLOCK_ENTRIES // shape[1])
         for start in range(0, shape[0], length):
             block = np.array(matrix[start : start + length])
-            self._add_labels(block, layout, start)
+            if layout.label_at is not None:
+                found, codes = np.unique(block[:, layout.label_at], return_inverse=True)
+                self.labels.add_texts(codes, [str(value) for value in found.tolist()])
             yield as_features(block[:, layout.features_at], partial(self.place, start))
-
-    def _add_labels(self, block: np.ndarray, layout: Layout, before: int) -> None:
-        if layout.label_at is None:
-            return
-        values = block[:, layout.label_at]
-        gaps = np.flatnonzero(values != values)
-        if len(gaps):
-            where = at_row(self.shown, before + int(gaps[0]))
-            raise InputError(f"{where}: the label must not be nan. Leave the row out.")
-        found, codes = np.unique(values, return_inverse=True)
-        self.labels.add_texts(codes, [str(value) for value in found.tolist()])
 
 
 SPARSE_FORMS = {  # what each form is made of
@@ -292,7 +288,7 @@ class NpzReader(Reader):
                 Remedy("name their file", "labels", ...),
                 Remedy("write them along: numpy.savez(file, …, y=labels)"),
             )
-        self.labels.add_values(check_labels(self._array(archive, name), self.shown))
+        self.labels.add_values(self._array(archive, name))
 
     def _dense(self, archive: zipfile.ZipFile) -> Iterator[np.ndarray]:
         with archive.open("X.npy") as file:

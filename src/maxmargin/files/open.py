@@ -25,7 +25,7 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import MAX_EXPANSION, NUMBER_BYTES
-from maxmargin.files.cache import cached, convert, read_store
+from maxmargin.files.cache import cached, read_store
 from maxmargin.files.numpy_files import map_npy, read_array
 from maxmargin.files.reader import (
     Labels,
@@ -177,8 +177,10 @@ def open_rows(
         if labels is not None:
             given["label"] = False
         options = read_options(shown, kind, **given)
-        rows = open_source(source, options, cache_dir, shown, temporary is not None)
+        rows = open_source(source, options, None if temporary else cache_dir, shown)
         if temporary is not None:
+            if rows.path != source:  # it was converted
+                source.unlink()
             weakref.finalize(rows, shutil.rmtree, temporary, ignore_errors=True)
         if labels is not None:
             rows.labels = _given_labels(labels, rows.n, shown)
@@ -190,7 +192,6 @@ def open_source(
     options: ReadOptions,
     cache_dir: str | os.PathLike[str] | None,
     shown: object,
-    temporary: bool = False,
 ) -> FileRows:
     """Return the rows of one file; it is converted if it has to be."""
     if options.kind == "rows":
@@ -200,12 +201,7 @@ def open_source(
         if rows is not None:
             return rows
     reader = make_reader(source, options, shown)
-    if not temporary:
-        return cached(reader, None if cache_dir is None else Path(cache_dir))
-    target = source.with_suffix(".rows")
-    convert(reader, target, {})
-    source.unlink()
-    return read_store(target, features=options.features)
+    return cached(reader, None if cache_dir is None else Path(cache_dir))
 
 
 def make_reader(path: Path, options: ReadOptions, shown: object) -> Reader:
@@ -375,48 +371,24 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
 
 
 def collect(reader: Reader) -> Any:
-    """All blocks of a reader as one matrix."""
-    data, indices, steps = _Growing(np.float64), _Growing(np.int32), _Growing(np.int64)
-    d, is_sparse = 0, False
-    most = max(MAX_UNPACKED_BYTES, MAX_EXPANSION * reader.path.stat().st_size) // NUMBER_BYTES
+    """All blocks of a reader as one matrix of doubles."""
+    blocks: list[Any] = []
+    size, most = 0, max(MAX_UNPACKED_BYTES, MAX_EXPANSION * reader.path.stat().st_size) // NUMBER_BYTES
     for block in reader.read():
-        d, is_sparse = max(d, block.shape[1]), sparse.issparse(block)
-        if len(data) + block.size > most:
+        blocks.append(block)
+        size += block.size
+        if size > most:
             raise InputError(
                 f"{reader.shown}: must unpack to at most {most:,} numbers to be read into memory. Got "
                 "more instead.",
                 Remedy("keep them in a file, with {}", "maxmargin.open_rows"),
             )
-        data.extend(block.data if is_sparse else block.ravel())
-        if is_sparse:
-            indices.extend(block.indices)
-            steps.extend(np.diff(block.indptr))
-    if not is_sparse:
-        return data.whole().reshape(-1, d)
-    ends = np.concatenate([[0], np.cumsum(steps.whole())])
-    if ends[-1] < 2**31:
-        ends = ends.astype(np.int32)
-    return sparse.csr_matrix((data.whole(), indices.whole(), ends), shape=(len(ends) - 1, d))
-
-
-class _Growing:
-    """An array that becomes longer in place, where the operating system allows it."""
-
-    def __init__(self, dtype: Any) -> None:
-        self._array, self._used = np.empty(1024, dtype=dtype), 0
-
-    def extend(self, values: np.ndarray) -> None:
-        """Add values at the end."""
-        end = self._used + len(values)
-        if end > len(self._array):
-            self._array.resize(max(end, 6 * len(self._array) // 5), refcheck=False)
-        self._array[self._used : end] = values
-        self._used = end
-
-    def __len__(self) -> int:
-        return self._used
-
-    def whole(self) -> np.ndarray:
-        """What was added; nothing can be added any more."""
-        self._array.resize(self._used, refcheck=False)
-        return self._array
+    if not sparse.issparse(blocks[0]):
+        return np.concatenate(blocks, dtype=np.float64)
+    index = np.int32 if size < 2**31 else np.int64
+    steps = [np.zeros(1, index), *(np.diff(block.indptr) for block in blocks)]
+    ends = np.cumsum(np.concatenate(steps), dtype=index)
+    data = np.concatenate([block.data for block in blocks], dtype=np.float64)
+    indices = np.concatenate([block.indices for block in blocks], dtype=index)
+    shape = len(ends) - 1, max(block.shape[1] for block in blocks)
+    return sparse.csr_matrix((data, indices, ends), shape=shape)

@@ -208,13 +208,14 @@ class Labels:
 
     def add_values(self, values: np.ndarray) -> None:
         """Add labels that have a type already."""
-        self._typed.append(np.asarray(values))
+        self._typed.append(check_labels(np.asarray(values), self.path, self._rows))
+        self._rows += len(self._typed[-1])
 
     def array(self) -> np.ndarray | None:
         """All labels, or None if there were none."""
         if self._typed:
-            rows, size = sum(map(len, self._typed)), max(part.itemsize for part in self._typed)
-            check_room_for_labels(self.path, rows, size, self.entries)
+            size = max(part.itemsize for part in self._typed)
+            check_room_for_labels(self.path, self._rows, size, self.entries)
             return np.concatenate(self._typed)
         if not self._codes:
             return None
@@ -232,8 +233,8 @@ def check_length(labels: np.ndarray, rows: int, path: object) -> None:
         )
 
 
-def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
-    """Labels that have a type: one for each row, none of them missing."""
+def check_labels(values: np.ndarray, shown: object, before: int = 0) -> np.ndarray:
+    """Labels that have a type: one for each row, none of them missing; there are rows ``before``."""
     values = values.ravel() if values.ndim == 2 and 1 in values.shape else values
     if values.ndim != 1 or values.dtype.kind not in "biufSU":
         raise InputError(
@@ -242,7 +243,7 @@ def check_labels(values: np.ndarray, shown: object) -> np.ndarray:
         )
     if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        where = at_row(shown, row)
+        where = at_row(shown, before + row)
         raise InputError(f"{where}: the label must not be {values[row]}. Leave the row out.")
     values = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
     if values.dtype.kind == "U" and len(values):  # as wide as the longest, and no wider

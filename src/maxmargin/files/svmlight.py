@@ -251,7 +251,6 @@ def write_svmlight(
     _check(rows, labels, first_index)
     target = Path(path)
     opened = gzip.open if target.suffix.lower() == ".gz" else open
-    first_row = _needed(rows, first_index)
     n = rows.shape[0]
     length = max(1, BLOCK_ENTRIES * n // max(1, rows.nnz if sparse.issparse(rows) else rows.size))
     try:
@@ -261,40 +260,31 @@ def write_svmlight(
                 part = sparse.csr_array(rows[start : start + length])
                 part.sum_duplicates()
                 part = part.astype(np.int8) if part.dtype == bool else part
-                file.write(
-                    _lines(
-                        part,
-                        labels[start : start + length],
-                        first_index,
-                        first_row if start == 0 else [],
-                    )
-                )
+                if start == 0:
+                    part = _with_ends(part, rows, first_index)
+                file.write(_lines(part, labels[start : start + length], first_index))
     except OSError as error:
         raise InputError(
             f"{target}: {error.strerror or error}. Name a file that can be written."
         ) from error
 
 
-def _needed(rows: Any, first: int) -> list[int]:
-    """Indices that no row has, and without which features could not be counted."""
-    used = (
-        np.unique(rows.indices) if sparse.issparse(rows) else np.flatnonzero(np.any(rows != 0, axis=0))
-    )
-    ends = {0, rows.shape[1] - 1} if first == 0 else {rows.shape[1] - 1}
-    return sorted(j + first for j in ends - set(used[[0, -1]].tolist() if len(used) else []))
+def _with_ends(part: Any, rows: Any, first: int) -> Any:
+    """The first rows, with zeros for features that no row has and that tell how many there are."""
+    used = rows.indices if sparse.issparse(rows) else np.flatnonzero(np.any(rows != 0, axis=0))
+    ends = np.setdiff1d([0, rows.shape[1] - 1][first:], used)
+    data = np.append(part.data, np.zeros(len(ends), part.dtype))
+    row = np.append(part.tocoo().row, np.zeros(len(ends), int))
+    return sparse.csr_array((data, (row, np.append(part.indices, ends))), shape=part.shape)
 
 
-def _lines(part: Any, labels: list[str], first: int, needed: list[int]) -> bytes:
+def _lines(part: Any, labels: list[str], first: int) -> bytes:
     values = list(map(_text, part.data.tolist()))
     indices = (part.indices.astype(np.int64) + first).tolist()
     ends = part.indptr.tolist()
     lines = []
-    for i, label in enumerate(labels):
-        low, high = ends[i], ends[i + 1]
+    for label, low, high in zip(labels, ends, ends[1:], strict=False):
         pairs = [f"{j}:{v}" for j, v in zip(indices[low:high], values[low:high], strict=True)]
-        if needed and i == 0:
-            before = [f"{j}:0" for j in needed if j == 0 and j < part.shape[1] - 1 + first]
-            pairs = [*before, *pairs, *(f"{j}:0" for j in needed if f"{j}:0" not in before)]
         lines.append(" ".join((label, *pairs)))
     return ("\n".join(lines) + "\n").encode()
 

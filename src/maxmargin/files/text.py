@@ -25,6 +25,11 @@ from maxmargin.rows.on_disk import THREAD_BYTES
 CHUNK_BYTES = 1 << 20  # bytes
 MAX_LINE_BYTES = 1 << 28  # bytes of a line
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")  # bytes that no text has
+OTHER_FORMATS = {
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\x1f\x8b": "a file compressed with gzip",
+}
 LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 
 
@@ -79,8 +84,7 @@ class TextSource:
         self.text, self._line, self._place = self._take(), self.first, 0
         self.ends = line_ends(self.text, 0, len(self.text))
         if start:
-            if self.text.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise InputError(f"{self.shown}: must be text in UTF-8. Got UTF-16. Save it as UTF-8.")
+            check_encoding(self.text, self.shown)
             self.text = self.text.removeprefix(b"\xef\xbb\xbf")
         return bool(self.text)
 
@@ -154,6 +158,13 @@ class TextSource:
         codes, firsts = distinct(self.text, places)
         spans = places[firsts].tolist()
         return codes, [self.decode(self.text[low:high], low) for low, high in spans]
+
+
+def check_encoding(start: bytes, shown: object) -> None:
+    """Refuse a text that begins as none in UTF-8 does."""
+    for mark, kind in OTHER_FORMATS.items():
+        if start.startswith(mark):
+            raise InputError(f"{shown}: must be text in UTF-8. Got {kind}. Convert it.")
 
 
 def distinct(text: bytes, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

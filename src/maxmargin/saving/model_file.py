@@ -59,7 +59,7 @@ from maxmargin.saving.model_state import (
     state_of,
 )
 from maxmargin.saving.sealed import seal, unseal
-from maxmargin.saving.version_1 import with_arrays
+from maxmargin.saving.version_1 import put_arrays
 
 FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
 OTHERS = {  # endings that promise another format, and who writes it
@@ -153,7 +153,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     _refuse_other_files(text, path)
     content = unseal(text, str(path))
     try:
-        return _read(content, beside=Path(path))
+        put_arrays(content, Path(path))
+        return from_dict(content)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -249,7 +250,14 @@ def from_dict(content: dict[str, Any]) -> Any:
     >>> from_dict(to_dict(model)).predict([[2.0, 0.0]])
     array([1])
     """
-    return _read(content)
+    try:
+        return _restore(content)
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError("a model must not be nested so deeply.") from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+        raise InputError(f"this is not the description of a model: {error!r}.") from error
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -286,18 +294,6 @@ def describe(model: Any) -> dict[str, Any]:
         "state": state_form(type(model), labels, Z).write(state_of(model, labels, Z)),
     }
     return {**head, **entries(FITTED).write(fitted)}
-
-
-def _read(content: Any, beside: Path | None = None) -> Any:
-    """Return the model that :func:`describe` described; of version 1 the part lies ``beside``."""
-    try:
-        return _restore(content if beside is None else with_arrays(content, beside))
-    except InputError:
-        raise
-    except RecursionError:
-        raise InputError("a model must not be nested so deeply.") from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
-        raise InputError(f"this is not the description of a model: {error!r}.") from error
 
 
 def _restore(content: Any) -> Any:

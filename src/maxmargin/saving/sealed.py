@@ -77,7 +77,7 @@ def unseal(text: bytes, where: str, what: str = "model") -> dict[str, Any]:
             f"Take an unchanged copy, or save the {what} again."
         )
     try:
-        found = json.loads(body + b"\n}", object_pairs_hook=_distinct, parse_constant=_refuse)
+        found = json.loads(body + b"\n}", object_pairs_hook=_distinct, parse_constant=no_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: a {what} file must be JSON: {error}.") from None
     if type(found) is not dict:
@@ -91,7 +91,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _refuse(word: str) -> NoReturn:
+def no_number(word: str) -> NoReturn:
+    """Refuse the words for nan and infinity that Python's JSON would read."""
     raise ValueError(f"{word} is not a number")
 
 

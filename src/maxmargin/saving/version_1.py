@@ -23,30 +23,30 @@ NAME = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
 PART = entries({"file": checked(TEXT, NAME.fullmatch, "a file name ending in .npz"), "sha256": TEXT})
 
 
-def with_arrays(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return the entries of a file with the arrays of its part in their places, if it has a part."""
+def put_arrays(content: dict[str, Any], path: Path) -> None:
+    """Put the arrays of a part, if the file has one, into the places that they belong to."""
     if "part" not in content:
-        return content
-    arrays = _arrays(**PART.read(content["part"], "part"), beside=path)
-    return {key: _filled(v, key, arrays) for key, v in content.items() if key != "part"}
+        return
+    arrays = _arrays(**PART.read(content.pop("part"), "part"), beside=path)
+    left: list[tuple[str, Any]] = [("", content)]
+    while left:
+        name, inside = left.pop()
+        for key, value in list(inside.items() if type(inside) is dict else enumerate(inside)):
+            called = f"{name}.{key}".lstrip(".")
+            if type(value) is dict and type(value.get("part")) is str:
+                inside[key] = _taken(value, arrays, called)
+            elif type(value) in (dict, list):
+                left.append((called, value))
 
 
-def _filled(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a value with its arrays; each of them is for one place."""
-    if type(value) is list:
-        return [_filled(v, name, arrays) if type(v) in (dict, list) else v for v in value]
-    if type(value) is not dict:
-        return value
-    key = value.get("part")
-    if type(key) is not str:
-        return {entry: _filled(v, f"{name}.{entry}", arrays) for entry, v in value.items()}
+def _taken(value: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> Any:
+    """Return the array, or the sparse one, that a value names; each array is for one place."""
+    key = value["part"]
     needed = [key, f"{key}.where"] if "sparse" in value else [key]
     if not arrays.keys() >= set(needed):
         raise bad(name, "in the part of the model", value)
-    found = [arrays.pop(each) for each in needed]
-    if len(found) == 1:
-        return found[0]
-    return {"shape": value["sparse"], "data": found[0], "where": found[1]}
+    data, *where = [arrays.pop(each) for each in needed]
+    return {"shape": value["sparse"], "data": data, "where": where[0]} if where else data
 
 
 def _arrays(file: str, sha256: str, beside: Path) -> dict[str, np.ndarray]:

@@ -33,13 +33,6 @@ MAX_MARKED_COLUMNS = 1 << 22  # up to which rows are sorted by marking their col
 NO_SPACE = np.zeros(0, np.int32), np.zeros(0, np.uint64), np.zeros(0, np.uint64)
 
 
-def check_bits(bits: Any) -> int:
-    """Return the number of bits if there is room for so many columns."""
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MAX_BITS:
-        raise InputError(f"bits must be an integer from 1 to {MAX_BITS}. Got {bits!r} instead.")
-    return bits
-
-
 @lru_cache(maxsize=1 << 16)
 def bucket(name: str, bits: int) -> tuple[int, float]:
     """The column of a name, and the sign of its values."""
@@ -69,7 +62,8 @@ def hashed(x: Mapping[Any, float], bits: int) -> dict[int, float]:
     >>> mm.stream.hashed({"length": 2.0, "width": 1.0}, bits=10)
     {239: 2.0, 875: 1.0}
     """
-    check_bits(bits)
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MAX_BITS:
+        raise InputError(f"bits must be an integer from 1 to {MAX_BITS}. Got {bits!r} instead.")
     found: dict[int, float] = {}
     for name, value in x.items():
         column, sign = bucket(str(name), bits)

@@ -46,9 +46,9 @@ MIN_THREADED_BYTES = 1 << 16  # from which on a thread is worth its start
 class Predictions:
     """Lines of predictions, or of JSON with prediction, label and mistake."""
 
-    def __init__(self, file: BinaryIO, as_json: bool, is_file: bool, closes: bool = True) -> None:
+    def __init__(self, file: BinaryIO, as_json: bool, is_file: bool) -> None:
         self.file, self.as_json = file, as_json
-        self.is_file, self.closes = is_file, closes  # is_file: what is written stays, and can be cut off
+        self.is_file = is_file  # what is written stays, and can be cut off
 
     def add(self, predicted: np.ndarray, codes: np.ndarray, labels: list[Any]) -> None:
         """Write some predictions; codes stand for labels."""
@@ -65,17 +65,6 @@ class Predictions:
         letters = np.array(lines).view(np.uint8).reshape(len(lines), -1)
         used = np.arange(letters.shape[1]) < lengths[:, None]
         self.file.write(letters[chosen][used[chosen]].tobytes())
-
-    def __enter__(self) -> Predictions:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.closes:
-            self.file.close()
-
-    def flush(self) -> None:
-        """Pass on what was written."""
-        self.file.flush()
 
     def secure(self) -> int | None:
         """Bring what was written to the disk; return its length, if this is a file."""
@@ -95,10 +84,14 @@ def _object(predicted: int, code: int, labels: list[Any]) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: int) -> Predictions:
+@contextlib.contextmanager
+def open_predictions(
+    path: str | None, stdout: BinaryIO, as_json: bool, length: int
+) -> Iterator[Predictions]:
     """Write to a file, of which the first ``length`` bytes are kept, or to standard output."""
     if path is None:
-        return Predictions(stdout, as_json, is_file=False, closes=False)
+        yield Predictions(stdout, as_json, is_file=False)
+        return
     try:
         there = os.path.getsize(path) if length else 0
         if there < length:
@@ -106,7 +99,7 @@ def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: 
                 f"{path}: must hold the {length:,} bytes of predictions that the checkpoint knows of. "
                 f"Got {there:,} instead. Restore the file, or begin anew with --resume never."
             )
-        file = open(path, "r+b" if length else "wb")  # noqa: SIM115  (open until the stream ends)
+        file: Any = open(path, "r+b" if length else "wb")  # noqa: SIM115  (open until the stream ends)
         is_file = os.path.isfile(path)  # a device or a pipe keeps nothing
         if is_file:
             file.truncate(length)
@@ -116,7 +109,8 @@ def open_predictions(path: str | None, stdout: BinaryIO, as_json: bool, length: 
             f"{path}: the predictions cannot be written: {error.strerror or error}. "
             "Choose another place."
         ) from error
-    return Predictions(file, as_json, is_file)
+    with file:
+        yield Predictions(file, as_json, is_file)
 
 
 @dataclass
@@ -321,7 +315,7 @@ class Session:
             self._done_until(text, line, block, tally.examples - before)
             raise
         self.lines.done(text)
-        self.predictions.flush()
+        self.predictions.file.flush()
         if self.checkpoint is not None and time.monotonic() - self._last >= self.every:
             try:
                 self._save()
@@ -339,7 +333,7 @@ class Session:
 
     def _done_until(self, text: bytes, line: int, block: Block, count: int) -> None:
         """Count as consumed the lines up to the example that was learned last."""
-        self.predictions.flush()
+        self.predictions.file.flush()
         if not count:
             return
         place = 0

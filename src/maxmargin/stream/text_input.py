@@ -17,7 +17,7 @@ import socket
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -25,16 +25,19 @@ from maxmargin.checker import canonical
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import LARGEST
 from maxmargin.files.svmlight import Parsed
-from maxmargin.files.text import Scratch, at_line, line_ends, read_float, short
+from maxmargin.files.text import (
+    CHUNK_BYTES,
+    MAX_LINE_BYTES,
+    Scratch,
+    at_line,
+    check_encoding,
+    line_ends,
+    read_float,
+    short,
+)
+from maxmargin.saving.sealed import no_number
 
-CHUNK_BYTES = 1 << 20
-MAX_LINE_BYTES = 1 << 28
 NO_LABEL = -1
-OTHER_FORMATS = {
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-    b"\x1f\x8b": "a file compressed with gzip",
-}
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # end the input, not the work
 SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, on Linux
 
@@ -92,9 +95,7 @@ class Lines:
         if self._begun:
             return text
         self._begun = True
-        for mark, kind in OTHER_FORMATS.items():
-            if text.startswith(mark):
-                raise InputError(f"{self.shown}: must be text in UTF-8. Got {kind}. Convert it.")
+        check_encoding(text, self.shown)
         return b"   " + text[3:] if text.startswith(b"\xef\xbb\xbf") else text
 
     def ready(self) -> bool:
@@ -255,7 +256,7 @@ def read_json_lines(text: bytes, line: int, shown: str = "-") -> Block:
 
 def _example(raw: bytes, where: str) -> tuple[dict[str, float], Any]:
     try:
-        found = json.loads(raw, parse_constant=_refuse)
+        found = json.loads(raw, parse_constant=no_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: must be JSON, one object per line: {error}. Correct it.") from None
     if type(found) is not dict or type(found.get("x")) not in (dict, list):
@@ -267,7 +268,7 @@ def _example(raw: bytes, where: str) -> tuple[dict[str, float], Any]:
     if type(x) is list:
         x = {str(j): value for j, value in enumerate(x)}
     for name, value in x.items():
-        if type(value) not in (float, int, bool) or not _in_range(value):
+        if type(value) not in (float, int, bool) or not abs(value) <= LARGEST:
             raise InputError(
                 f"{where}: feature {short(name)} must be a number, at most {LARGEST:.1e} in size. "
                 f"Got {short(json.dumps(value))} instead. Correct it, or leave the feature out."
@@ -278,17 +279,6 @@ def _example(raw: bytes, where: str) -> tuple[dict[str, float], Any]:
             f"Got {short(json.dumps(y))} instead."
         )
     return {name: float(value) for name, value in x.items()}, y
-
-
-def _in_range(value: float) -> bool:
-    try:
-        return abs(float(value)) <= LARGEST
-    except OverflowError:
-        return False
-
-
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
 
 
 def label_of_text(text: str) -> Any:
