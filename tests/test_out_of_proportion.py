@@ -15,11 +15,11 @@ from scipy import sparse
 
 import children
 import maxmargin as mm
+from maxmargin.core.codec import decode_labels, encode_labels
 from maxmargin.core.errors import InputError
 from maxmargin.core.memory import GRANTED_BYTES, MAX_EXPANSION, in_proportion
 from maxmargin.files.cache import read_store, write_store
 from maxmargin.saving import LinearModel, from_dict, read_any, seal, to_dict
-from maxmargin.saving.codec import decode_labels, encode_labels
 from maxmargin.stream.learner import Learner
 
 MEMORY = 600 << 20  # bytes that each of these may take

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maxmargin.core.codec import decode, encode
 from maxmargin.core.errors import InputError
 from maxmargin.saving import LinearModel, from_dict, load, read_any, save, seal, to_dict, unseal
-from maxmargin.saving.codec import decode, encode
 from zoo import assert_same, model
 
 KINDS = [

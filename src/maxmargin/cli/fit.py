@@ -125,6 +125,8 @@ def fit(
         raise click.UsageError("--cv chooses C, and --C says it. Leave one of them out.")
     if file.path == validate == "-":
         raise click.UsageError("Only one of DATA and --validate can be standard input.")
+    import numpy as np
+
     from maxmargin.saving.model_file import check_model_name
 
     for path, option in ((out, "--out"), (onnx, "--onnx"), (liblinear, "--liblinear")):
@@ -144,7 +146,7 @@ def fit(
         return 1
     seconds = time.perf_counter() - began
     if table.named:
-        fitted.feature_names_in_ = _as_objects(table.names)
+        fitted.feature_names_in_ = np.array(table.names, dtype=object)
     fitted.encoding_ = table.reading
     getattr(fitted, "error_lower_bound_", None)  # computed now, so that the model file has it
     if out is not None:
@@ -219,12 +221,6 @@ def _fit(model: Any, table: cli.inputs.Table, validation: cli.inputs.Table | Non
         if validation is None:
             return model.fit(table.X, table.y)
         return model.fit(table.X, table.y, X_val=validation.X, y_val=validation.y)
-
-
-def _as_objects(names: list[str]) -> np.ndarray:
-    import numpy as np
-
-    return np.array(names, dtype=object)
 
 
 def _errors(kind: str, model: Any, table: cli.inputs.Table) -> dict[str, float]:

@@ -26,7 +26,7 @@ from maxmargin.cli.output import MAX_LISTED, progress_bar
 from maxmargin.core.errors import InputError, count, some, unwritable
 from maxmargin.core.memory import allowance
 from maxmargin.files.numpy_files import check_matrix, read_header
-from maxmargin.files.open import make_reader, open_rows, opened, read_data
+from maxmargin.files.open import READERS, open_rows, opened, read_data
 from maxmargin.files.reader import read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.rows import Rows, as_rows
@@ -418,7 +418,7 @@ def _columns_of(file: Source, kind: str) -> tuple[list[str], bool]:
 
     def layout(label: bool | None) -> tuple[list[str], bool]:
         options = read_options(file.path, kind, label=label, header=file.header, one_hot=True)
-        reader = make_reader(Path(file.path), options, file.path)
+        reader = READERS[kind](Path(file.path), options, file.path)
         assert isinstance(reader, TableReader)
         found = reader.open_layout()
         return found.names, found.named

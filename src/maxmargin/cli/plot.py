@@ -6,7 +6,7 @@ the command line, all at once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,8 +126,7 @@ def plot(
     table = cli.inputs.open_table(file)
     labels = cli.inputs.find_labels(table.y, file.path)
     label = None if machine is None else _chosen_class(machine, labels)
-    lacks = _lacks(need, table, labels, machine, model, not no_intercept)
-    if lacks:
+    if lacks := list(_lacks(need, table, labels, machine, model, not no_intercept)):
         needed, given, remedies = zip(*lacks, strict=True)
         raise mm.InputError(
             f"{name} needs {_listed(needed, 'and')}. Got {_listed(given, 'and')} instead. "
@@ -147,7 +146,6 @@ def plot(
 
 
 def _check_target(out: str) -> str:
-
     if Path(out).suffix.lower() not in ENDINGS:
         raise mm.InputError(f"--out must end in one of {', '.join(ENDINGS)}. Got {out!r} instead.")
     cli.inputs.check_target(out, "--out")
@@ -180,27 +178,25 @@ def _lacks(
     machine: str | None,
     model: str,
     intercept: bool,
-) -> list[tuple[str, str, str]]:
-    """Return what a picture needs and does not get: what is needed, what was given, what to do."""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield what a picture needs and does not get: what is needed, what was given, what to do."""
     from maxmargin.core.errors import count, some
 
-    lacks = []
     n, d = table.shape
     if need.two_classes and len(labels) > 2 and machine is None:
         do = f"Choose a class, against all others, with --machine and one of {some(labels, MAX_LISTED)}."
-        lacks.append(("two classes", f"{len(labels)} classes", do))
+        yield "two classes", f"{len(labels)} classes", do
     if need.two_features and d != 2:
         do = "Choose two features with --columns." if d > 2 else "Name a file with two."
-        lacks.append(("two features", count(d, "feature"), do))
+        yield "two features", count(d, "feature"), do
     if need.bias is True and not intercept:
-        lacks.append(("a bias", "--no-intercept", "Leave out --no-intercept."))
+        yield "a bias", "--no-intercept", "Leave out --no-intercept."
     if need.bias is False and intercept:
-        lacks.append(("a plane through the origin", "a bias", "Add --no-intercept."))
+        yield "a plane through the origin", "a bias", "Add --no-intercept."
     if need.max_rows is not None and n > need.max_rows:
-        lacks.append((f"at most {need.max_rows:,} rows", f"{n:,} rows", "Name a smaller file."))
+        yield f"at most {need.max_rows:,} rows", f"{n:,} rows", "Name a smaller file."
     if need.models and model not in need.models:
-        lacks.append((f"--model {_listed(need.models, 'or')}", f"--model {model}", ""))
-    return lacks
+        yield f"--model {_listed(need.models, 'or')}", f"--model {model}", ""
 
 
 def _listed(parts: Sequence[str], word: str) -> str:

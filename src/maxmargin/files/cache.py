@@ -34,8 +34,21 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.atomic_write import put_in_place, sweep, temporary_folder
+from maxmargin.core.codec import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    TEXT,
+    counts,
+    entries,
+    listed,
+    maybe,
+    named,
+    one_of,
+)
 from maxmargin.core.errors import InputError
 from maxmargin.core.memory import check_width
+from maxmargin.files.numpy_files import read_header
 from maxmargin.files.reader import Reader, ReadOptions, check_length
 from maxmargin.rows.on_disk import FileRows, Section, map_section
 from maxmargin.rows.sparse import ends_fault
@@ -48,22 +61,25 @@ NATIVE = np.dtype(np.int32).str[0]  # the order of bytes
 DENSE = {"X": f"{NATIVE}f[48]"}  # the arrays of a folder, and their types as regular expressions
 SPARSE = {"data": f"{NATIVE}f[48]", "indices": f"{NATIVE}i4", "indptr": f"{NATIVE}i8"}
 LABELS = {"labels": rf"\|[biu]1|{NATIVE}[iuf]\d{{1,2}}|{NATIVE}U[1-9]\d{{0,7}}"}
-MAX_COUNTS = {"n": np.iinfo(np.int64).max - 1, "d": MAX_FEATURES}
 MAX_WORDS = {"b": (np.uint8, 1), "U": (np.uint32, 0x10FFFF)}  # of labels: truth values, characters
-
-
-def _is_texts(value: Any) -> bool:
-    return type(value) is list and all(type(text) is str for text in value)
-
-
-SOURCE: dict[str, Callable[[Any], bool]] = {  # how rows came from their source
-    "names": _is_texts,
-    "columns": _is_texts,
-    "label": lambda value: type(value) is str,
-    "header": lambda value: type(value) is bool,
-    "first_index": lambda value: type(value) is int,
-    "encoding": lambda value: type(value) is dict and all(map(_is_texts, value.values())),
+SOURCE = {  # how rows came from their source, if it is known
+    "names": maybe(listed(TEXT)),
+    "columns": maybe(listed(TEXT)),
+    "label": maybe(TEXT),
+    "header": maybe(FLAG),
+    "first_index": maybe(COUNT),
+    "encoding": maybe(named(listed(TEXT))),
 }
+ABOUT = entries(
+    {
+        "format": one_of(FORMAT),
+        "n": counts(1, np.iinfo(np.int64).max - 1),
+        "d": counts(1, MAX_FEATURES),
+        "source": named(ANYTHING),
+        "arrays": named(entries({"dtype": TEXT, "shape": listed(COUNT), "sum": COUNT})),
+        "sum": COUNT,
+    }
+)
 
 
 @contextmanager
@@ -198,15 +214,12 @@ def read_store(path: Path, largest: int | None = None, features: int | None = No
         n, d, source = head["n"], head["d"], head["source"]
         arrays = _arrays(path, head)
         stored = math.prod(arrays["X" if "X" in arrays else "data"].shape)
-        check_width(path, d, stored, features)
         for name, section in arrays.items():
             _check(section, name, head["arrays"][name]["sum"], d)
         labels = np.load(path / "labels.npy", allow_pickle=False) if "labels" in arrays else None
         if "indptr" in arrays:
             ends = np.load(path / "indptr.npy", mmap_mode="r", allow_pickle=False)
             _require(not ends_fault(ends, n, stored), "its row ends do not rise")
-    except InputError:
-        raise
     except (FileNotFoundError, NotADirectoryError) as error:
         if not path.is_dir():
             raise InputError(f"{path}: {error.strerror}.") from error
@@ -214,7 +227,8 @@ def read_store(path: Path, largest: int | None = None, features: int | None = No
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}.") from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise _broken(path, str(error)) from error
+        raise _broken(path, str(error).rstrip(".")) from error
+    check_width(path, d, stored, features)
     chosen = [section for name, section in arrays.items() if name != "labels"]
     return FileRows(path, d, chosen, labels, source.get("names"), largest, source)
 
@@ -226,18 +240,14 @@ def _require(holds: bool, why: str) -> None:
 
 def _read_about(path: Path) -> dict[str, Any]:
     """What a folder says of itself."""
-    head: dict[str, Any] = json.loads((path / ABOUT_NAME).read_text("utf-8"))
-    whole = type(head) is dict and head.keys() == {"format", "n", "d", "source", "arrays", "sum"}
-    _require(whole and head["format"] == FORMAT, "its description has another form")
-    _require(head.pop("sum") == _text_sum(head), "the checksum of its description does not match")
-    counts = all(type(head[key]) is int and 1 <= head[key] <= MAX_COUNTS[key] for key in MAX_COUNTS)
-    parts = all(type(head[key]) is dict for key in ("source", "arrays"))
-    _require(counts and parts, "its description has another form")
+    said = json.loads((path / ABOUT_NAME).read_text("utf-8"))
+    head: dict[str, Any] = ABOUT.read(said, "its description")
+    total = head.pop("sum")
+    _require(total == _text_sum(head), "the checksum of its description does not match")
     source = head["source"]
-    for key, right in SOURCE.items():
-        _require(source.get(key) is None or right(source[key]), f"it says of {key} what cannot be")
-    named = source.get("names") is None or len(source["names"]) == head["d"]
-    _require(named, "it must name every feature")
+    for key, form in SOURCE.items():
+        form.read(source.get(key), f"its {key}")
+    _require(len(source.get("names") or range(head["d"])) == head["d"], "it must name every feature")
     return head
 
 
@@ -248,21 +258,16 @@ def _arrays(path: Path, head: dict[str, Any]) -> dict[str, Section]:
     _require(arrays.keys() == wanted.keys(), f"its arrays must be {', '.join(wanted)}")
     sections = {}
     for name, dtypes in wanted.items():
-        said = arrays[name]
-        known = type(said) is dict and said.keys() == {"dtype", "shape", "sum"}
-        _require(known and type(said["dtype"]) is str, f"its array {name} must have a type and a shape")
-        _require(re.fullmatch(dtypes, said["dtype"]) is not None, f"its array {name} has another type")
-        shape = said["shape"]
-        counts = type(shape) is list and all(type(v) is int and v >= 0 for v in shape)
-        _require(counts, f"its array {name} must have a shape")
-        header = _npy_header(said["dtype"], tuple(shape))
-        sections[name] = Section(path / f"{name}.npy", len(header), said["dtype"], tuple(shape))
-        with sections[name].path.open("rb") as file:
-            same = file.read(len(header)) == header
-            _require(same, f"its array {name} is another than it says")
-            _require(
-                file.seek(0, 2) == len(header) + sections[name].nbytes, f"its array {name} is cut off"
-            )
+        place = path / f"{name}.npy"
+        with place.open("rb") as file:
+            header = read_header(file, name)
+            length = file.seek(0, 2) - header.offset
+        said, dtype, shape = arrays[name], header.dtype.str, header.shape
+        same = (said["dtype"], tuple(said["shape"])) == (dtype, shape) and not header.by_columns
+        _require(same and not header.offset % 64, f"its array {name} is another than it says")
+        _require(re.fullmatch(dtypes, dtype) is not None, f"its array {name} has another type")
+        _require(length == header.nbytes, f"its array {name} is cut off")
+        sections[name] = Section(place, header.offset, dtype, shape)
     stored = sections["data"].shape[:1] if "data" in sections else ()
     shapes = {"X": (n, head["d"]), "data": stored, "indices": stored, "indptr": (n + 1,), "labels": (n,)}
     for name, section in sections.items():
@@ -302,7 +307,7 @@ def cached(reader: Reader, folder: Path | None) -> FileRows:
     """Open the conversion of a source, or convert it now."""
     path, options = reader.path, reader.options
     before = _identity(path)
-    key = {"format": READING, "source": before, "options": _plain(options)}
+    key = {"format": READING, "source": before, "options": json.loads(json.dumps(asdict(options)))}
     home = path.absolute().parent if folder is None else folder
     target = home / _name(path, options, beside=folder is None)
     sweep(home, f"{_stem(path)}.")
@@ -354,10 +359,6 @@ def _reuse(target: Path, key: dict[str, Any]) -> FileRows | None:
     except (InputError, OSError, MemoryError):
         return None
     return rows if rows.about.get("key") == key else None
-
-
-def _plain(options: ReadOptions) -> Any:
-    return json.loads(json.dumps(asdict(options)))
 
 
 def _name(path: Path, options: ReadOptions, beside: bool) -> str:

@@ -11,7 +11,7 @@ import math
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -185,46 +185,6 @@ SPARSE_FORMS = {  # what each form is made of
 CONVERSION_COPIES = 4  # of its arrays that are in memory while a matrix is turned, at most
 
 
-def by_rows(
-    form: str,
-    shape: tuple[int, int],
-    sizes: Mapping[str, int],
-    read: Callable[[str], np.ndarray],
-    shown: object,
-) -> Any:
-    """Return a matrix of another form as CSR; ``read`` gives its arrays, of so many bytes each."""
-    held = sum(sizes.values())
-    if not in_proportion(NUMBER_BYTES * max(shape), held):
-        raise InputError(
-            f"{shown}: a sparse matrix stored as {form} must have rows and columns in proportion to its "
-            f"numbers. Got {shape[0]:,} × {shape[1]:,} with {held:,} bytes instead. Save X.tocsr()."
-        )
-    needed, left = CONVERSION_COPIES * held, allowance()
-    if left is not None and needed > left:
-        raise InputError(
-            f"{shown}: a sparse matrix stored as {form} must fit into memory to be turned into rows, "
-            f"{needed:,} bytes. Got {left:,} bytes of memory instead. Save X.tocsr()."
-        )
-    data, *places = (read(name) for name in SPARSE_FORMS[form])
-    try:
-        if data.dtype.kind not in "biuf" or any(part.dtype.kind not in "iu" for part in places):
-            raise ValueError(f"its arrays are of types {data.dtype} and {places[0].dtype}")
-        if form == "coo":
-            row, column = places
-            matrix = sparse.coo_array((data, (row, column)), shape)
-        else:
-            kinds = {"csc": sparse.csc_array, "bsr": sparse.bsr_array}
-            matrix = kinds[form]((data, *places), shape)
-        check_structure(matrix, "it")
-        return matrix.tocsr()
-    except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{shown}: must hold a sparse matrix saved by scipy.sparse.save_npz. Got a damaged one "
-            f"instead: {why}. Save it again."
-        ) from error
-
-
 NUMPY_PACKS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # a byte of others may unpack to any number
 
 
@@ -332,17 +292,46 @@ class NpzReader(Reader):
         if form == "csr":
             yield from self._streamed(archive, n, d)
             return
-        sizes = {name: self._size(archive, name) for name in needed}
-        X = by_rows(form, (n, d), sizes, partial(self._array, archive), self.shown)
-        for start, stop in _pieces(X.indptr):
-            part = X[start:stop]
-            place = partial(self._sparse_place, start, part.indptr, part.indices)
-            part.data = as_features(part.data.reshape(1, -1), place).ravel()
-            yield part
+        X = self._by_rows(archive, form, (n, d))
+        place = partial(self._sparse_place, 0, X.indptr, X.indices)
+        X.data = as_features(X.data.reshape(1, -1), place).ravel()
+        yield X
 
-    def _size(self, archive: zipfile.ZipFile, name: str) -> int:
-        with archive.open(f"{name}.npy") as file:
-            return read_header(file, self.shown).nbytes
+    def _by_rows(self, archive: zipfile.ZipFile, form: str, shape: tuple[int, int]) -> Any:
+        """Return a matrix of another form as CSR; it is read whole."""
+        held = 0
+        for name in SPARSE_FORMS[form]:
+            with archive.open(f"{name}.npy") as file:
+                held += read_header(file, self.shown).nbytes
+        if not in_proportion(NUMBER_BYTES * max(shape), held):
+            raise InputError(
+                f"{self.shown}: a sparse matrix stored as {form} must have rows and columns in "
+                f"proportion to its numbers. Got {shape[0]:,} × {shape[1]:,} with {held:,} bytes "
+                "instead. Save X.tocsr()."
+            )
+        needed, left = CONVERSION_COPIES * held, allowance()
+        if left is not None and needed > left:
+            raise InputError(
+                f"{self.shown}: a sparse matrix stored as {form} must fit into memory to be turned into "
+                f"rows, {needed:,} bytes. Got {left:,} bytes of memory instead. Save X.tocsr()."
+            )
+        data, *places = [self._array(archive, name) for name in SPARSE_FORMS[form]]
+        try:
+            if data.dtype.kind not in "biuf" or any(part.dtype.kind not in "iu" for part in places):
+                raise ValueError(f"its arrays are of types {data.dtype} and {places[0].dtype}")
+            if form == "coo":
+                matrix = sparse.coo_array((data, tuple(places)), shape)
+            else:
+                kinds = {"csc": sparse.csc_array, "bsr": sparse.bsr_array}
+                matrix = kinds[form]((data, *places), shape)
+            check_structure(matrix, "it")
+            return matrix.tocsr()
+        except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+            why = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"{self.shown}: must hold a sparse matrix saved by scipy.sparse.save_npz. Got a damaged "
+                f"one instead: {why}. Save it again."
+            ) from error
 
     def _streamed(self, archive: zipfile.ZipFile, n: int, d: int) -> Iterator[Any]:
         indptr = self._array(archive, "indptr")

@@ -25,8 +25,9 @@ from scipy import sparse
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import MAX_EXPANSION, NUMBER_BYTES
+from maxmargin.files.arrow import ArrowReader
 from maxmargin.files.cache import cached, read_store
-from maxmargin.files.numpy_files import map_npy, read_array
+from maxmargin.files.numpy_files import NpyReader, NpzReader, map_npy, read_array
 from maxmargin.files.reader import (
     Labels,
     Names,
@@ -37,8 +38,19 @@ from maxmargin.files.reader import (
     find_kind,
     read_options,
 )
+from maxmargin.files.svmlight import SvmlightReader
+from maxmargin.files.tables import CsvReader
 from maxmargin.rows.on_disk import FileRows
 
+READERS: dict[str, type[Reader]] = {
+    "csv": CsvReader,
+    "tsv": CsvReader,
+    "svmlight": SvmlightReader,
+    "npy": NpyReader,
+    "npz": NpzReader,
+    "parquet": ArrowReader,
+    "arrow": ArrowReader,
+}
 FILE_SIGNATURES = {
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz",
@@ -200,27 +212,8 @@ def open_source(
         rows = map_npy(source, options, shown)
         if rows is not None:
             return rows
-    reader = make_reader(source, options, shown)
+    reader = READERS[options.kind](source, options, shown)
     return cached(reader, None if cache_dir is None else Path(cache_dir))
-
-
-def make_reader(path: Path, options: ReadOptions, shown: object) -> Reader:
-    """Return the reader of a kind of file."""
-    from maxmargin.files.arrow import ArrowReader
-    from maxmargin.files.numpy_files import NpyReader, NpzReader
-    from maxmargin.files.svmlight import SvmlightReader
-    from maxmargin.files.tables import CsvReader
-
-    readers: dict[str, type[Reader]] = {
-        "csv": CsvReader,
-        "tsv": CsvReader,
-        "svmlight": SvmlightReader,
-        "npy": NpyReader,
-        "npz": NpzReader,
-        "parquet": ArrowReader,
-        "arrow": ArrowReader,
-    }
-    return readers[options.kind](path, options, shown)
 
 
 @contextmanager
@@ -356,7 +349,7 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
         asked = read_options(shown, kind, dtype=np.float64, **options)
         if kind == "rows":
             raise InputError(f"{shown}: this is a conversion. Name its source.")
-        reader = make_reader(source, asked, shown)
+        reader = READERS[kind](source, asked, shown)
         X = collect(reader)
     if temporary is not None:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -138,11 +138,7 @@ def read_options(path: object, kind: str, **given: Any) -> ReadOptions:
 def _texts(name: str, columns: Names) -> tuple[str, ...]:
     if isinstance(columns, str):
         raise InputError(f"{name} must be a list of columns. Got {columns!r}. Write [{columns!r}].")
-    found = tuple(map(str, columns or ()))
-    if len(set(found)) < len(found):
-        twice = next(column for column in found if found.count(column) > 1)
-        raise InputError(f"{name} must name a column once. Got {twice!r} twice instead.")
-    return found
+    return tuple(map(str, columns or ()))
 
 
 def _read_encoding(encoding: Mapping[str, Sequence[str]] | None) -> dict[str, list[str]] | None:

@@ -50,7 +50,7 @@ class Layout(NamedTuple):
         """Where the label and the features are, in words that tell which column is meant."""
         # A name that is repeated, or looks like a number, does not tell.
         clear = len(set(self.names)) == len(self.names) and not any(map(is_index, self.names))
-        label = None if self.label_at is None else self.label_at
+        label = self.label_at
         return {
             "label": label if label is None else self.names[label] if clear else str(label),
             "columns": self.features if clear else list(map(str, self.features_at)),

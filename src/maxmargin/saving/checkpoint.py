@@ -21,14 +21,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from maxmargin.core.errors import InputError, NotSeparableError, warn
-from maxmargin.core.history import History, Stage, Stages, State, Trace, keeping
-from maxmargin.core.parameters import check_number
-from maxmargin.estimators.base import LinearClassifier
-from maxmargin.estimators.validation import read_X
-from maxmargin.rows import Rows, as_rows
-from maxmargin.rows.base import Csr
-from maxmargin.saving.codec import (
+from maxmargin.core.codec import (
     ANYTHING,
     FLAG,
     NUMBER,
@@ -37,7 +30,6 @@ from maxmargin.saving.codec import (
     Form,
     arrays,
     check_expansion,
-    checked,
     counts,
     entries,
     listed,
@@ -46,6 +38,13 @@ from maxmargin.saving.codec import (
     plain,
     row,
 )
+from maxmargin.core.errors import InputError, NotSeparableError, warn
+from maxmargin.core.history import History, Stage, Stages, State, Trace, keeping
+from maxmargin.core.parameters import check_number
+from maxmargin.estimators.base import LinearClassifier
+from maxmargin.estimators.validation import read_X
+from maxmargin.rows import Rows, as_rows
+from maxmargin.rows.base import Csr
 from maxmargin.saving.model_file import describe, from_dict
 from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
 from maxmargin.saving.sealed import read_sealed, write_sealed
@@ -54,7 +53,7 @@ from maxmargin.stopping import StopReason
 FORMAT, VERSION = "maxmargin-fit", 7
 OUTSIDE = "n_jobs", "verbose"  # parameters that the result does not depend on
 REMEDY = "Remove the file, and fit anew."
-TASK = {"task": checked(ANYTHING, lambda v: type(v) is dict, "an object")}
+TASK = {"task": ANYTHING.checked(lambda v: type(v) is dict, "an object")}
 FINISHED = entries({**TASK, "model": ANYTHING})
 RUNNING = entries(
     {**TASK, "seed": maybe(counts(0, 2**31 - 1)), "elapsed": NUMBER, "states": listed(ANYTHING)}
@@ -237,7 +236,7 @@ SCALARS = {
     int: counts(0, 2**128 - 1),  # states of random generators are that long
     float: NUMBER,
     str: TEXT,
-    bytes: checked(VALUE, lambda value: type(value) is bytes, "bytes"),
+    bytes: VALUE.checked(lambda value: type(value) is bytes, "bytes"),
 }
 
 

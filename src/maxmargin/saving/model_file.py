@@ -16,11 +16,7 @@ import numpy as np
 
 from maxmargin._version import __version__
 from maxmargin.core.atomic_write import write_atomically
-from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.memory import GRANTED_BYTES
-from maxmargin.estimators.base import LinearClassifier
-from maxmargin.rows.training_data import machine_count, machine_labels
-from maxmargin.saving.codec import (
+from maxmargin.core.codec import (
     ANYTHING,
     COUNT,
     FINITE,
@@ -31,12 +27,10 @@ from maxmargin.saving.codec import (
     arrays,
     bad,
     check_expansion,
-    checked,
     decode_labels,
     encode_labels,
     entries,
     listed,
-    mapped,
     maybe,
     named,
     object_vector,
@@ -45,6 +39,9 @@ from maxmargin.saving.codec import (
     plain,
     record,
 )
+from maxmargin.core.errors import InputError, Remedy
+from maxmargin.core.memory import GRANTED_BYTES
+from maxmargin.estimators.base import LinearClassifier
 from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, read_bytes
 from maxmargin.saving.linear_model import LinearModel
@@ -172,7 +169,7 @@ def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
         )
 
 
-POSITIVE = maybe(checked(FINITE, lambda v: v > 0, "a number > 0"))
+POSITIVE = maybe(FINITE.checked(lambda v: v > 0, "a number > 0"))
 CLASSES = Form(
     lambda labels: encode_labels(labels, free=GRANTED_BYTES),
     lambda value, name: decode_labels(value, name, free=GRANTED_BYTES),
@@ -190,12 +187,12 @@ LINEAR = record(
     make=lambda Z_, **known: LinearModel(Z_[:, :-1], Z_[:, -1], **known),
     multi_class=one_of("ovr", "ovo"),
     C=POSITIVE,
-    class_weight=checked(
-        VALUE, lambda v: v in (None, "balanced") or isinstance(v, dict), "None, 'balanced' or a dict"
+    class_weight=VALUE.checked(
+        lambda v: v in (None, "balanced") or isinstance(v, dict), "None, 'balanced' or a dict"
     ),
     intercept_scaling=POSITIVE,
     classes_=CLASSES,
-    feature_names_in_=mapped(listed(TEXT), list, object_vector),
+    feature_names_in_=listed(TEXT).mapped(list, object_vector),
     Z_=arrays(float, None, None),
 )
 TEXTS = listed(TEXT)

@@ -22,6 +22,27 @@ from maxmargin import checker, stopping
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.proof import Proof
 from maxmargin.certificates.verdict import OnDemand, Precision, Verdict, Work
+from maxmargin.core.codec import (
+    COUNT,
+    FINITE,
+    FRACTION_TEXT,
+    NUMBER,
+    VALUE,
+    Form,
+    arrays,
+    bad,
+    counts,
+    decode,
+    encode,
+    entries,
+    form_of,
+    listed,
+    maybe,
+    object_vector,
+    one_of,
+    record,
+    row,
+)
 from maxmargin.core.errors import InputError, Witness
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.estimators.base import Log
@@ -34,29 +55,6 @@ from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.kernels.perceptron import MADE, SEEN
-from maxmargin.saving.codec import (
-    COUNT,
-    FINITE,
-    FRACTION_TEXT,
-    NUMBER,
-    VALUE,
-    Form,
-    arrays,
-    bad,
-    checked,
-    counts,
-    decode,
-    encode,
-    entries,
-    form_of,
-    listed,
-    mapped,
-    maybe,
-    object_vector,
-    one_of,
-    record,
-    row,
-)
 from maxmargin.solvers.margin.solve import SOLVERS
 from maxmargin.solvers.perceptron.online import State
 from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
@@ -193,27 +191,21 @@ def _generator(found: dict[str, Any]) -> np.random.Generator:
 
 
 WORD_LIMIT = 2**32
-KEY = checked(
-    arrays(int, 624), lambda key: key.min() >= 0 and key.max() < WORD_LIMIT, "624 words of 32 bits"
+KEY = arrays(int, 624).checked(
+    lambda key: key.min() >= 0 and key.max() < WORD_LIMIT, "624 words of 32 bits"
 )
-RANDOM_STATE = mapped(
-    entries({"key": KEY, "pos": counts(0, 624), "has_gauss": counts(0, 1), "gauss": FINITE}),
-    _of_random_state,
-    _random_state,
-)
-GENERATOR = mapped(
-    entries(
-        {
-            "generator": one_of("PCG64"),
-            "state": counts(0, 2**128 - 1),
-            "inc": checked(counts(0, 2**128 - 1), lambda n: n % 2, "odd"),
-            "has_uint32": counts(0, 1),
-            "uinteger": counts(0, WORD_LIMIT - 1),
-        }
-    ),
-    _of_generator,
-    _generator,
-)
+RANDOM_STATE = entries(
+    {"key": KEY, "pos": counts(0, 624), "has_gauss": counts(0, 1), "gauss": FINITE}
+).mapped(_of_random_state, _random_state)
+GENERATOR = entries(
+    {
+        "generator": one_of("PCG64"),
+        "state": counts(0, 2**128 - 1),
+        "inc": counts(0, 2**128 - 1).checked(lambda n: n % 2, "odd"),
+        "has_uint32": counts(0, 1),
+        "uinteger": counts(0, WORD_LIMIT - 1),
+    }
+).mapped(_of_generator, _generator)
 
 # Why a run ended, with the verdict and its proof where these were the reason.
 
@@ -225,19 +217,18 @@ def _read_proof(value: Any, name: str) -> Proof:
         raise InputError(f"the proof of the verdict must be unchanged, but {error}.") from error
 
 
-LABEL = checked(VALUE, lambda value: hash(value) is not None, "a label")
-NUMBERS = mapped(listed(NUMBER), list, lambda values: np.array(values, dtype=np.float64))
-FRACTIONS = mapped(listed(FRACTION_TEXT), list, object_vector)
+LABEL = VALUE.checked(lambda value: hash(value) is not None, "a label")
+NUMBERS = listed(NUMBER).mapped(list, lambda values: np.array(values, dtype=np.float64))
+FRACTIONS = listed(FRACTION_TEXT).mapped(list, object_vector)
 ROWS = arrays(int, None)
-WITNESS = checked(
-    record(
-        Witness,
-        positive=ROWS,
-        positive_weights=FRACTIONS,
-        negative=ROWS,
-        negative_weights=FRACTIONS,
-        point=NUMBERS,
-    ),
+WITNESS = record(
+    Witness,
+    positive=ROWS,
+    positive_weights=FRACTIONS,
+    negative=ROWS,
+    negative_weights=FRACTIONS,
+    point=NUMBERS,
+).checked(
     lambda v: len(v.positive) == len(v.positive_weights) and len(v.negative) == len(v.negative_weights),
     "a witness with a weight for every row",
 )
@@ -248,26 +239,22 @@ def _verdict(precision: Precision | None = None, **found: Any) -> Verdict:
     return Verdict(**found, on_demand=None if precision is None else OnDemand(lambda: precision))
 
 
-VERDICT = checked(
-    record(
-        Verdict,
-        omit=("on_demand",),  # which holds the data
-        optional=("precision", "likely_separable"),
-        make=_verdict,
-        precision=form_of(Precision),
-        work=mapped(
-            listed(COUNT), list, lambda values: Work(*[*values, *[0] * 5][:5])
-        ),  # bits came later
-        kind=one_of("separable", "touching", "overlapping"),
-        w=maybe(NUMBERS),
-        witness=maybe(WITNESS),
-        on_plane=ROWS,
-        negative=LABEL,
-        positive=LABEL,
-        proof=Form(Proof.to_dict, _read_proof),
-    ),
-    lambda v: v.w is None or len(v.w) == len(v.features),
-    "a verdict with a weight for every feature",
+VERDICT = record(
+    Verdict,
+    omit=("on_demand",),  # which holds the data
+    optional=("precision", "likely_separable"),
+    make=_verdict,
+    precision=form_of(Precision),
+    work=listed(COUNT).mapped(list, lambda values: Work(*[*values, *[0] * 5][:5])),  # bits came later
+    kind=one_of("separable", "touching", "overlapping"),
+    w=maybe(NUMBERS),
+    witness=maybe(WITNESS),
+    on_plane=ROWS,
+    negative=LABEL,
+    positive=LABEL,
+    proof=Form(Proof.to_dict, _read_proof),
+).checked(
+    lambda v: v.w is None or len(v.w) == len(v.features), "a verdict with a weight for every feature"
 )
 REASON = record(StopReason, optional=("verdict",), verdict=VERDICT)
 
@@ -276,14 +263,16 @@ REASON = record(StopReason, optional=("verdict",), verdict=VERDICT)
 COLUMNS = {
     name: listed(COUNT if name in ("epoch", "mistakes") else NUMBER) for name in History.columns()
 }
-HISTORY = mapped(
-    checked(
-        entries(COLUMNS),
+HISTORY = (
+    entries(COLUMNS)
+    .checked(
         lambda found: len(set(map(len, found.values()))) == 1,
         "a history with columns of the same length",
-    ),
-    lambda history: {name: [getattr(epoch, name) for epoch in history] for name in COLUMNS},
-    lambda found: History([Epoch(*line) for line in zip(*(found[n] for n in COLUMNS), strict=True)]),
+    )
+    .mapped(
+        lambda history: {name: [getattr(epoch, name) for epoch in history] for name in COLUMNS},
+        lambda found: History([Epoch(*line) for line in zip(*(found[n] for n in COLUMNS), strict=True)]),
+    )
 )
 
 
@@ -312,23 +301,21 @@ def trace_form(d: int) -> Form:
         "margins": arrays(float, None),
         "weights": arrays(float, None, d + 1),
     }
-    fits = checked(
-        entries(forms),
+    fits = entries(forms).checked(
         lambda found: len({len(found[name]) for name in forms if name != "start"}) == 1,
         "a trace with arrays of the same length",
     )
-    return mapped(fits, _of_trace, _trace)
+    return fits.mapped(_of_trace, _trace)
 
 
 # Margin machines.
 
-KNOWN = checked(NUMBER, lambda v: not math.isnan(v), "a number")
-ASCENDING = checked(
-    ROWS,
+KNOWN = NUMBER.checked(lambda v: not math.isnan(v), "a number")
+ASCENDING = ROWS.checked(
     lambda rows: not len(rows) or (rows[0] >= 0 and np.all(np.diff(rows) > 0)),
     "numbers of rows, ascending",
 )
-POSITIVE = checked(arrays(float, None), lambda values: np.all(values > 0.0), "a list of numbers > 0")
+POSITIVE = arrays(float, None).checked(lambda values: np.all(values > 0.0), "a list of numbers > 0")
 
 
 def _fits(machine: dict[str, Any]) -> bool:
@@ -339,40 +326,39 @@ def _fits(machine: dict[str, Any]) -> bool:
     return rows and dual and len(late) == len(machine["late_slack_"])
 
 
-MACHINE = checked(
-    record(
-        MarginMachine,
-        called={
-            "n_rows": "rows",
-            "support_dual_": "dual",
-            "support_bound_": "bound",
-            "late_slack_": "slack",
-        },
-        omit=("label", "coef_", "intercept_", "n_passes_"),
-        optional=("solver_",),  # files of earlier versions do not say, and there was one way then
-        make=dict,
-        n_rows=counts(1),
-        support_=ASCENDING,
-        support_dual_=POSITIVE,
-        support_bound_=arrays(bool, None),
-        late_=ASCENDING,
-        late_slack_=POSITIVE,
-        certificate_=record(Certificate, primal=KNOWN, dual=KNOWN),
-        solver_=one_of(*SOLVERS[1:]),
-    ),
+MACHINE = record(
+    MarginMachine,
+    called={
+        "n_rows": "rows",
+        "support_dual_": "dual",
+        "support_bound_": "bound",
+        "late_slack_": "slack",
+    },
+    omit=("label", "coef_", "intercept_", "n_passes_"),
+    optional=("solver_",),  # files of earlier versions do not say, and there was one way then
+    make=dict,
+    n_rows=counts(1),
+    support_=ASCENDING,
+    support_dual_=POSITIVE,
+    support_bound_=arrays(bool, None),
+    late_=ASCENDING,
+    late_slack_=POSITIVE,
+    certificate_=record(Certificate, primal=KNOWN, dual=KNOWN),
+    solver_=one_of(*SOLVERS[1:]),
+).checked(
     _fits,
     "a machine with a multiplier for each support row and a slack for each late row, below its rows",
 )
 # What a fitted estimator holds beside classes and weights.
 
 C_OF_FIT = {"fitted_C": ("_fitted_C", FINITE)}
-SCORES = mapped(
-    listed(listed(NUMBER)), np.ndarray.tolist, lambda table: np.array(table, dtype=np.float64)
+SCORES = listed(listed(NUMBER)).mapped(
+    np.ndarray.tolist, lambda table: np.array(table, dtype=np.float64)
 )
 CHOICE_OF_C = {
     "chosen_C": ("C_", FINITE),
     "Cs": ("Cs_", arrays(float, None)),
-    "scores": ("scores_", checked(SCORES, lambda scores: scores.ndim == 2, "a table of scores")),
+    "scores": ("scores_", SCORES.checked(lambda scores: scores.ndim == 2, "a table of scores")),
 }
 MARGIN_ATTRIBUTES: dict[type, dict[str, tuple[str, Form]]] = {
     HardMarginSVC: {},
@@ -396,8 +382,7 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
     """By entry of the state of an estimator with weights Z: its attribute, and its form."""
     k, d = len(labels), Z.shape[1] - 1
     if kind in MARGIN_ATTRIBUTES:
-        machines = mapped(
-            row([MACHINE] * k),
+        machines = row([MACHINE] * k).mapped(
             lambda machines: list(machines.values()),
             lambda found: {one[0]: _margin_machine(*one) for one in zip(labels, Z, found, strict=True)},
         )
@@ -413,14 +398,12 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
         history=HISTORY,
         trace=trace_form(d),
     )
-    logs = mapped(
-        row([log] * k),
-        list,
-        lambda found: [Log(label, **one) for label, one in zip(labels, found, strict=True)],
+    logs = row([log] * k).mapped(
+        list, lambda found: [Log(label, **one) for label, one in zip(labels, found, strict=True)]
     )
-    names = checked(row([LABEL] * d), lambda names: len(set(names)) == d, "a list of distinct names")
-    index = mapped(
-        names, lambda i: sorted(i, key=i.get), lambda names: {name: j for j, name in enumerate(names)}
+    names = row([LABEL] * d).checked(lambda names: len(set(names)) == d, "a list of distinct names")
+    index = names.mapped(
+        lambda i: sorted(i, key=i.get), lambda names: {name: j for j, name in enumerate(names)}
     )
     known = {
         "n_iter": ("n_iter_", COUNT),
@@ -432,7 +415,7 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
     if k > 1:
         known["reason"] = ("stop_reason_", REASON)
     if kind is PocketPerceptron:
-        known["error_lower_bound"] = ("_lower_bounds", mapped(row([NUMBER] * k), list, list))
+        known["error_lower_bound"] = ("_lower_bounds", row([NUMBER] * k).mapped(list, list))
         for name in ("best_error_", "best_update_", "unpolished_error_"):
             known[name.rstrip("_")] = (name, _by_label(int if name == "best_update_" else float, labels))
     return known
@@ -445,32 +428,31 @@ def _margin_machine(label: Hashable, z: np.ndarray, found: dict[str, Any]) -> Ma
 
 def _by_label(kind: type, labels: list[Hashable]) -> Form:
     """The form of a number for each machine: the only one, or a dict from label to number."""
-    values = mapped(row([NUMBER] * len(labels)), list, lambda found: list(map(kind, found)))
-    if len(labels) == 1:
-        return mapped(values, lambda value: [value], lambda found: found[0])
-    return mapped(
-        values, lambda value: list(value.values()), lambda found: dict(zip(labels, found, strict=True))
-    )
+    several = len(labels) > 1
+
+    def after(found: list[float]) -> Any:
+        values = list(map(kind, found))
+        return dict(zip(labels, values, strict=True)) if several else values[0]
+
+    numbers = row([NUMBER] * len(labels))
+    return numbers.mapped(lambda value: list(value.values()) if several else [value], after)
 
 
 def state_form(kind: type, labels: list[Hashable], Z: np.ndarray) -> Form:
     """Return the form of what a fitted estimator holds beside classes and weights."""
     forms = {entry: form for entry, (_, form) in attributes(kind, labels, Z).items()}
     if kind is SoftMarginSVCCV:
-        return checked(
-            entries(forms),
-            lambda found: found["scores"].shape[1] == len(found["Cs"]),
-            "a state with scores for every C",
+        return entries(forms).checked(
+            lambda found: found["scores"].shape[1] == len(found["Cs"]), "a state with scores for every C"
         )
     if kind in MARGIN_ATTRIBUTES:
         return entries(forms)
     k, width = Z.shape
     widest = max(MIN_ROOM, 2 * (width - 1))
-    forms["room"] = checked(counts(width), lambda room: room <= widest, f"at most {widest}")
+    forms["room"] = counts(width).checked(lambda room: room <= widest, f"at most {widest}")
     if kind is not BatchPerceptron:
         forms["running"] = forms["average"] = arrays(float, k, width)
-        forms["counts"] = checked(
-            arrays(int, k, 4),
+        forms["counts"] = arrays(int, k, 4).checked(
             lambda found: found.min() >= 0 and np.all(found[:, MADE] <= found[:, SEEN]),
             "numbers ≥ 0, with no more updates than rows",
         )
@@ -485,13 +467,13 @@ def state_of(model: Any, labels: list[Hashable], Z: np.ndarray) -> dict[str, Any
     found = {entry: held[name] for entry, (name, _) in known.items() if name in held}
     if not isinstance(model, PERCEPTRONS):
         return found
-    state = model._state
-    if state.Z.shape[1] != d + 1:
-        found["room"] = state.Z.shape[1] - 1
+    room, state = model._state.Z.shape[1] - 1, model._state.widened(d)
+    if room != d:
+        found["room"] = room
     if not isinstance(model, BatchPerceptron):
-        found |= {"running": _narrow(state.Z, d), "counts": state.counts}
+        found |= {"running": state.Z, "counts": state.counts}
     if state.U.shape[1]:
-        found["average"] = _narrow(state.U, d)
+        found["average"] = state.U
     if isinstance(model, PocketPerceptron):
         found["runs"] = state.runs
         if any(map(callable, found.get("error_lower_bound", ()))):  # nobody has asked for it
@@ -509,35 +491,20 @@ def restore_state(model: Any, found: dict[str, Any], labels: list[Hashable], Z: 
         model.n_iter_ = model.n_passes_ = max(m.n_passes_ for m in model.machines_.values())
         return
     model.stop_reason_ = found.get("reason", model._logs[0].reason)
-    room = found.get("room", Z.shape[1] - 1)
+    state = State.begin(Z)
     if "running" in found:
-        average = found.get("average")
-        U = np.zeros((len(Z), 0)) if average is None else _widened(average, room)
-        model._state = State(_widened(found["running"], room), U, found["counts"])
+        state = State(found["running"], found.get("average", state.U), found["counts"])
     if isinstance(model, Perceptron):
-        _check_predictors(model, Z)
+        _check_predictors(model, state, Z)
     elif isinstance(model, PocketPerceptron):
-        model._state.pocket, model._state.runs = _widened(Z, room), found["runs"]
-    elif isinstance(model, BatchPerceptron):
-        model._state = State.begin(_widened(Z, room))
+        state.pocket, state.runs = Z, found["runs"]
+    model._state = state.widened(found.get("room", Z.shape[1] - 1))
     model._publish()
 
 
-def _check_predictors(model: Perceptron, Z: np.ndarray) -> None:
+def _check_predictors(model: Perceptron, state: State, Z: np.ndarray) -> None:
     """The weights to predict with must be those that follow from the state."""
-    if bool(model._state.U.shape[1]) != bool(model._fitted_scheme.get("average")):
+    if bool(state.U.shape[1]) != bool(model._fitted_scheme.get("average")):
         raise InputError("average must be there if the scheme says so, and only then.")
-    found = _narrow(model._state.predictors(), Z.shape[1] - 1)
-    if found.tobytes() != Z.tobytes():
+    if state.predictors().tobytes() != Z.tobytes():
         raise InputError("weights must follow from the running weights. Got others instead.")
-
-
-def _narrow(Z: np.ndarray, d: int) -> np.ndarray:
-    """The columns of features that are known, and the bias."""
-    return np.column_stack([Z[:, :d], Z[:, -1]]) if Z.shape[1] > d + 1 else Z.copy()
-
-
-def _widened(Z: np.ndarray, room: int) -> np.ndarray:
-    wide = np.zeros((len(Z), room + 1))
-    wide[:, : Z.shape[1] - 1], wide[:, -1] = Z[:, :-1], Z[:, -1]
-    return wide

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.codec import TEXT, bad, entries
 from maxmargin.core.errors import InputError
 from maxmargin.files.numpy_files import read_array
-from maxmargin.saving.codec import TEXT, bad, checked, entries
 
 NAME = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npz")
-PART = entries({"file": checked(TEXT, NAME.fullmatch, "a file name ending in .npz"), "sha256": TEXT})
+PART = entries({"file": TEXT.checked(NAME.fullmatch, "a file name ending in .npz"), "sha256": TEXT})
 
 
 def put_arrays(content: dict[str, Any], path: Path) -> None:

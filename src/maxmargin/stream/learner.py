@@ -33,6 +33,12 @@ MAX_MARKED_COLUMNS = 1 << 22  # up to which rows are sorted by marking their col
 NO_SPACE = np.zeros(0, np.int32), np.zeros(0, np.uint64), np.zeros(0, np.uint64)
 
 
+def check_bits(bits: Any) -> None:
+    """Refuse bits for which there would be no columns, or too many."""
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MAX_BITS:
+        raise InputError(f"bits must be an integer from 1 to {MAX_BITS}. Got {bits!r} instead.")
+
+
 @lru_cache(maxsize=1 << 16)
 def bucket(name: str, bits: int) -> tuple[int, float]:
     """The column of a name, and the sign of its values."""
@@ -62,8 +68,7 @@ def hashed(x: Mapping[Any, float], bits: int) -> dict[int, float]:
     >>> mm.stream.hashed({"length": 2.0, "width": 1.0}, bits=10)
     {239: 2.0, 875: 1.0}
     """
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MAX_BITS:
-        raise InputError(f"bits must be an integer from 1 to {MAX_BITS}. Got {bits!r} instead.")
+    check_bits(bits)
     found: dict[int, float] = {}
     for name, value in x.items():
         column, sign = bucket(str(name), bits)
@@ -199,6 +204,8 @@ class Learner:
     ) -> None:
         self.model, self.bits, self.labels = model, bits, labels
         model._check_params()
+        if bits is not None:
+            check_bits(bits)
         if "classes_" in vars(model):
             self._check_model()
         elif labels is not None:

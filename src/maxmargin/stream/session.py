@@ -22,10 +22,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from maxmargin.core.codec import ANYTHING, COUNT, entries, maybe, pack
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_number
 from maxmargin.files.text import LINE, Scratch
-from maxmargin.saving.codec import ANYTHING, COUNT, entries, maybe, pack
 from maxmargin.saving.model_file import describe, from_dict
 from maxmargin.saving.sealed import read_sealed, write_sealed
 from maxmargin.stream.learner import Learner

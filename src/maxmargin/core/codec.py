@@ -390,6 +390,23 @@ class Form:
     write: Callable[[Any], Any]
     read: Callable[[Any, str], Any]
 
+    def checked(self, test: Callable[[Any], Any], words: str) -> Form:
+        """Return the form of values that also pass a test."""
+
+        def read(value: Any, name: str) -> Any:
+            found = self.read(value, name)
+            if not test(found):
+                raise bad(name, words, value)
+            return found
+
+        return Form(self.write, read)
+
+    def mapped(self, before: Callable[[Any], Any], after: Callable[[Any], Any]) -> Form:
+        """Return a form that writes ``before(value)``, and reads ``after(what was written)``."""
+        return Form(
+            lambda value: self.write(before(value)), lambda value, name: after(self.read(value, name))
+        )
+
 
 def _typed(kind: type, words: str) -> Form:
     def read(value: Any, name: str) -> Any:
@@ -400,35 +417,15 @@ def _typed(kind: type, words: str) -> Form:
     return Form(kind, read)
 
 
-def checked(form: Form, test: Callable[[Any], Any], words: str) -> Form:
-    """Return the form of values that also pass a test."""
-
-    def read(value: Any, name: str) -> Any:
-        found = form.read(value, name)
-        if not test(found):
-            raise bad(name, words, value)
-        return found
-
-    return Form(form.write, read)
-
-
-def mapped(form: Form, before: Callable[[Any], Any], after: Callable[[Any], Any]) -> Form:
-    """Return a form that writes ``before(value)``, and reads ``after(what was written)``."""
-    return Form(
-        lambda value: form.write(before(value)),
-        lambda value, name: after(form.read(value, name)),
-    )
-
-
 def counts(least: int = 0, most: int = 2**63 - 1) -> Form:
     """Return the form of integers in a range."""
     words = f"an integer ≥ {least}"
-    return checked(_typed(int, words), lambda v: least <= v <= most, words)
+    return _typed(int, words).checked(lambda v: least <= v <= most, words)
 
 
 def one_of(*words: str) -> Form:
     """Return the form of a choice between words."""
-    return checked(TEXT, lambda v: v in words, f"one of {', '.join(words)}")
+    return TEXT.checked(lambda v: v in words, f"one of {', '.join(words)}")
 
 
 def maybe(form: Form) -> Form:
@@ -498,7 +495,7 @@ def _read_number(value: Any, name: str) -> float:
 TEXT, FLAG = _typed(str, "a text"), _typed(bool, "true or false")
 COUNT = counts()
 NUMBER = Form(_write_number, _read_number)  # may be infinite, or not known
-FINITE = checked(NUMBER, math.isfinite, "a finite number")
+FINITE = NUMBER.checked(math.isfinite, "a finite number")
 ANYTHING = Form(lambda v: v, lambda v, name: v)
 VALUE = Form(encode, lambda v, name: decode(v, name))
 FRACTION_TEXT = Form(to_fraction, lambda v, name: from_fraction(v))
@@ -514,11 +511,10 @@ def form_of(hint: Any) -> Form:
         return maybe(form_of(inside[0]))
     if get_origin(hint) is tuple:
         endless = inside[1:] == (...,)
-        return mapped(
-            listed(form_of(inside[0])) if endless else row(list(map(form_of, inside))), list, tuple
-        )
+        members = listed(form_of(inside[0])) if endless else row(list(map(form_of, inside)))
+        return members.mapped(list, tuple)
     hints = get_type_hints(hint)  # a NamedTuple
-    return mapped(row([form_of(hints[name]) for name in hint._fields]), list, lambda found: hint(*found))
+    return row([form_of(hints[name]) for name in hint._fields]).mapped(list, lambda found: hint(*found))
 
 
 def entries(forms: Mapping[str, Form], optional: Collection[str] = ()) -> Form:
@@ -570,4 +566,4 @@ def record(
     def after(found: dict[str, Any]) -> Any:
         return (make or kind)(**{name: found[key] for name, key in keys.items() if key in found})
 
-    return mapped(entries(inside, {keys[name] for name in optional}), before, after)
+    return entries(inside, {keys[name] for name in optional}).mapped(before, after)
