@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -82,8 +83,8 @@ def only(folder, ending=".rows"):
 
 def test_a_conversion_is_reused_until_something_changes(tmp_path, monkeypatch):
     made = []
-    convert = cache.convert
-    monkeypatch.setattr(cache, "convert", lambda *given: made.append(given[1]) or convert(*given))
+    write = cache.write_store
+    monkeypatch.setattr(cache, "write_store", lambda *given: made.append(given[0]) or write(*given))
     path = tmp_path / "d.csv"
     path.write_text(CSV)
     first = open_rows(path)
@@ -187,13 +188,15 @@ def test_many_at_once_do_no_harm(tmp_path, again):
 def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "d.csv"
     path.write_text(CSV)
-    convert = cache.convert
+    write = cache.write_store
 
+    @contextmanager
     def slow(*given):
-        convert(*given)
+        with write(*given) as writer:
+            yield writer
         path.write_text(CSV + "1,1,no\n")
 
-    monkeypatch.setattr(cache, "convert", slow)
+    monkeypatch.setattr(cache, "write_store", slow)
     with pytest.raises(InputError, match="changed while it was read"):
         open_rows(path)
     assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]

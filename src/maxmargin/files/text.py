@@ -164,7 +164,7 @@ def check_encoding(start: bytes, shown: object) -> None:
     """Refuse a text that begins as none in UTF-8 does."""
     for mark, kind in OTHER_FORMATS.items():
         if start.startswith(mark):
-            raise InputError(f"{shown}: must be text in UTF-8. Got {kind}. Convert it.")
+            raise InputError(f"{shown}: must be text in UTF-8. Got {kind}. Save it as UTF-8.")
 
 
 def distinct(text: bytes, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

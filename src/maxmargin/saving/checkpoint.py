@@ -45,7 +45,7 @@ from maxmargin.estimators.base import LinearClassifier
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.base import Csr
-from maxmargin.saving.model_file import describe, from_dict
+from maxmargin.saving.model_file import from_dict, to_dict
 from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
 from maxmargin.saving.sealed import read_sealed, write_sealed
 from maxmargin.stopping import StopReason
@@ -149,8 +149,7 @@ class CheckpointedFit:
             if seedless:
                 model.random_state = None
         getattr(model, "error_lower_bound_", None)  # while there are rows to compute it from
-        finished = plain(describe(model))
-        write_sealed(self.path, FORMAT, VERSION, {"task": task, "model": finished})
+        write_sealed(self.path, FORMAT, VERSION, {"task": task, "model": to_dict(model)})
         return model
 
 

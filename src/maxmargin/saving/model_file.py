@@ -42,6 +42,7 @@ from maxmargin.core.codec import (
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import GRANTED_BYTES
 from maxmargin.estimators.base import LinearClassifier
+from maxmargin.rows.training_data import machine_count, machine_labels
 from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, read_bytes
 from maxmargin.saving.linear_model import LinearModel
@@ -147,26 +148,21 @@ def load(path: str | os.PathLike[str]) -> Any:
     array([1])
     """
     text = read_bytes(path)
-    _refuse_other_files(text, path)
+    start = text[:100].lstrip()
+    is_proof = b'"maxmargin proof"' in start
+    if is_proof or (text and not start.startswith(b"{")):
+        raise InputError(
+            f"{path}: must be a model that maxmargin.save or maxmargin fit --out wrote, which is JSON. "
+            f"Got {'a proof' if is_proof else 'another kind of file'} instead. Read data with "
+            "maxmargin.read_data or open_rows, and weights of other programs with "
+            "maxmargin.saving.read_any."
+        )
     content = unseal(text, str(path))
     try:
         put_arrays(content, Path(path))
         return from_dict(content)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-
-
-def _refuse_other_files(text: bytes, path: str | os.PathLike[str]) -> None:
-    """Data and models of others are read elsewhere."""
-    start = text[:100].lstrip()
-    found = "a proof" if b'"maxmargin proof"' in start else ""
-    found = found if not text or start.startswith(b"{") else "another kind of file"
-    if found:
-        raise InputError(
-            f"{path}: must be a model that maxmargin.save or maxmargin fit --out wrote, which is JSON. "
-            f"Got {found} instead. Read data with maxmargin.read_data or open_rows, and weights of "
-            "other programs with maxmargin.saving.read_any."
-        )
 
 
 POSITIVE = maybe(FINITE.checked(lambda v: v > 0, "a number > 0"))
