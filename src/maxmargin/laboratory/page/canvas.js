@@ -111,8 +111,8 @@ export function createSurface(canvas, paint, margins) {
 
 /** @typedef {ReturnType<typeof createPlane>} Plane */
 
-const GLIDE = 260; // milliseconds
-const STRETCH = 40; // a window that asks for units more different than this has them; else they are drawn equal
+const GLIDE_MS = 260;
+const MAX_UNIT_RATIO = 40; // a window that asks for units more different than this has them; else they are drawn equal
 export const MARGINS = { left: 42, top: 10, right: 10, bottom: 28 };
 
 /** @param {Surface} surface @param {Window} first @param {boolean} [alike]  whether both axes have equal units */
@@ -127,7 +127,7 @@ export function createPlane(surface, first, alike = true) {
     const { width, height } = surface.frame;
     if (!alike || !(width > 0) || !(height > 0)) return w;
     const [ux, uy] = [(w[1] - w[0]) / width, (w[3] - w[2]) / height];
-    if (ux / uy > STRETCH || uy / ux > STRETCH) return w;
+    if (ux / uy > MAX_UNIT_RATIO || uy / ux > MAX_UNIT_RATIO) return w;
     const unit = Math.max(ux, uy);
     const [mx, my] = [(w[0] + w[1]) / 2, (w[2] + w[3]) / 2];
     return [mx - (unit * width) / 2, mx + (unit * width) / 2, my - (unit * height) / 2, my + (unit * height) / 2];
@@ -145,7 +145,7 @@ export function createPlane(surface, first, alike = true) {
     /** Bring the window up to now; call it once before drawing. */
     settle() {
       if (glide) {
-        const t = Math.min(1, (performance.now() - glide.start) / GLIDE);
+        const t = Math.min(1, (performance.now() - glide.start) / GLIDE_MS);
         const eased = 1 - (1 - t) ** 3;
         const { from, to } = glide;
         wanted = /** @type {Window} */ (from.map((v, i) => v + eased * (to[i] - v)));
@@ -206,6 +206,12 @@ export function createPlane(surface, first, alike = true) {
       ];
     },
 
+    /** The nearest pixel inside the axes. @param {Pair} at @returns {Pair} */
+    clamped([px, py]) {
+      const f = surface.frame;
+      return [Math.max(f.left, Math.min(f.left + f.width, px)), Math.max(f.top, Math.min(f.top + f.height, py))];
+    },
+
     /** A place rounded to a thousandth of the view, so that its text stays short. @param {Pair} at @returns {Pair} */
     rounded(at) {
       const unit = 10 ** Math.floor(Math.log10(Math.max(shown[1] - shown[0], shown[3] - shown[2])) - 2.5);
@@ -221,50 +227,6 @@ export function createPlane(surface, first, alike = true) {
       context.rect(f.left, f.top, f.width, f.height);
       context.clip();
     },
-
-    /** Grid, axes through the origin and ticks. @param {CanvasRenderingContext2D} context */
-    axes(context) {
-      const f = surface.frame;
-      const colours = surface.colours();
-      context.fillStyle = colours.card;
-      context.fillRect(f.left, f.top, f.width, f.height);
-      context.font = FONT;
-      context.lineWidth = 1;
-      const [across, up] = [ticks(shown[0], shown[1], f.width / 70), ticks(shown[2], shown[3], f.height / 56)];
-      const line = (/** @type {Pair} */ p, /** @type {Pair} */ q, /** @type {boolean} */ strong) => {
-        context.strokeStyle = strong ? faint(colours.quiet, 0.55) : faint(colours.line, 0.6);
-        context.beginPath();
-        context.moveTo(...p);
-        context.lineTo(...q);
-        context.stroke();
-      };
-      context.fillStyle = colours.quiet;
-      context.textBaseline = "top";
-      context.textAlign = "center";
-      for (const v of across) {
-        const x = Math.round(plane.pixel(v, 0)[0]) + 0.5;
-        line([x, f.top], [x, f.top + f.height], v === 0);
-        if (x < f.left + f.width - 8) context.fillText(number(v, 6), x, f.top + f.height + 6);
-      }
-      context.textBaseline = "middle";
-      context.textAlign = "right";
-      for (const v of up) {
-        const y = Math.round(plane.pixel(0, v)[1]) + 0.5;
-        line([f.left, y], [f.left + f.width, y], v === 0);
-        context.fillText(number(v, 6), f.left - 6, y, f.left - 8); // long ones are set narrower
-      }
-      context.strokeStyle = colours.line;
-      context.strokeRect(f.left + 0.5, f.top + 0.5, f.width - 1, f.height - 1);
-    },
-
-    /** Names of the axes, over everything. @param {CanvasRenderingContext2D} context @param {string[]} names */
-    names(context, names) {
-      const f = surface.frame;
-      const colours = surface.colours();
-      const font = FONT.replace("12px", "italic 14px");
-      label(context, names[0], [f.left + f.width - 8, f.top + f.height - 13], colours.ink, colours.card, "right", font);
-      label(context, names[1], [f.left + 8, f.top + 13], colours.ink, colours.card, "left", font);
-    },
   };
   return plane;
 }
@@ -276,4 +238,52 @@ export function drawLine({ c, plane }, w, shift = 0) {
   const ends = cutLine(w[0], w[1], w[2] - shift, plane.window);
   if (ends) segment(c, plane.pixel(...ends[0]), plane.pixel(...ends[1]));
   return Boolean(ends);
+}
+
+/** Grid, axes through the origin and ticks. @param {Kit} kit */
+export function drawAxes({ c, plane, colours }) {
+  const f = plane.frame;
+  const [left, right, low, high] = plane.window;
+  c.fillStyle = colours.card;
+  c.fillRect(f.left, f.top, f.width, f.height);
+  c.font = FONT;
+  c.lineWidth = 1;
+  const line = (/** @type {Pair} */ p, /** @type {Pair} */ q, /** @type {boolean} */ strong) => {
+    c.strokeStyle = strong ? faint(colours.quiet, 0.55) : faint(colours.line, 0.6);
+    segment(c, p, q);
+  };
+  c.fillStyle = colours.quiet;
+  c.textBaseline = "top";
+  c.textAlign = "center";
+  for (const v of ticks(left, right, f.width / 70)) {
+    const x = Math.round(plane.pixel(v, 0)[0]) + 0.5;
+    line([x, f.top], [x, f.top + f.height], v === 0);
+    if (x < f.left + f.width - 8) c.fillText(number(v, 6), x, f.top + f.height + 6);
+  }
+  c.textBaseline = "middle";
+  c.textAlign = "right";
+  for (const v of ticks(low, high, f.height / 56)) {
+    const y = Math.round(plane.pixel(0, v)[1]) + 0.5;
+    line([f.left, y], [f.left + f.width, y], v === 0);
+    c.fillText(number(v, 6), f.left - 6, y, f.left - 8); // long ones are set narrower
+  }
+  c.strokeStyle = colours.line;
+  c.strokeRect(f.left + 0.5, f.top + 0.5, f.width - 1, f.height - 1);
+}
+
+/** Names of the axes, over everything. @param {Kit} kit @param {string[]} names */
+export function drawAxisNames({ c, plane, colours }, names) {
+  const f = plane.frame;
+  const font = FONT.replace("12px", "italic 14px");
+  label(c, names[0], [f.left + f.width - 8, f.top + f.height - 13], colours.ink, colours.card, "right", font);
+  label(c, names[1], [f.left + 8, f.top + 13], colours.ink, colours.card, "left", font);
+}
+
+/** A cross at the origin. @param {Kit} kit */
+export function drawOrigin({ c, plane, colours }) {
+  const [x, y] = plane.pixel(0, 0);
+  c.strokeStyle = colours.ink;
+  c.lineWidth = 1.6;
+  segment(c, [x - 6, y], [x + 6, y]);
+  segment(c, [x, y - 6], [x, y + 6]);
 }

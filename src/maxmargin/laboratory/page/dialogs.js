@@ -72,36 +72,75 @@ export function openHelp(root, hello) {
     element("p", { class: "mm-quiet" }, version ? `maxmargin ${version}` : "maxmargin"));
 }
 
-const EXAMPLE = "height,weight,kind\n1.2,3.4,a\n2.1,0.7,b\n…";
-const LARGEST = 3 << 20;
+const EXAMPLE_TABLE = "height,weight,kind\n1.2,3.4,a\n2.1,0.7,b\n…";
+const MAX_FILE_BYTES = 3 << 20;
 
-/**
- * @param {HTMLElement} root
- * @param {{link: import("./link.js").Link, use: (data: any) => void, text?: string}} lab
- */
-export function openTableDialog(root, { link, use, text = "" }) {
-  const area = /** @type {HTMLTextAreaElement} */ (element("textarea", { class: "mm-paste", "data-name": "csv-text", rows: "8", spellcheck: "false", placeholder: EXAMPLE, "aria-label": "Table as text: comma, semicolon or tab between columns" }));
-  const file = /** @type {HTMLInputElement} */ (element("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain", "data-name": "csv-file", "aria-label": "Choose a file" }));
+/** Which columns of a table are the label and the features, and whether its first line holds names. @param {() => void} read  after a choice */
+function createColumnChoices(read) {
+  let named = /** @type {boolean | null} */ (null); // what a person says about the first line
   const label = choice({ name: "csv-label", label: "The label is", tip: "The column that says which class a row belongs to.", change: read });
   const how = choice({ name: "csv-how", label: "Drawn are", tip: "Two of the columns, or all of them seen from the side: along the widest plane’s w and across it.",
     options: [["pair", "two columns"], ["projection", "all columns, projected on w"]], change: read });
   const first = choice({ name: "csv-x1", label: "across", tip: "The column drawn from left to right.", change: read });
   const second = choice({ name: "csv-x2", label: "upwards", tip: "The column drawn upwards.", change: read });
   const header = tick({ name: "csv-header", label: "The first line holds names", tip: "Whether the first line names the columns, or is a row of data already.", change: (on) => { named = on; read(); } });
+  const node = element("div", { class: "mm-choices" }, label.node, how.node, first.node, second.node, header.node);
+  node.hidden = true;
+  return {
+    node,
+    /** Another table: nothing is known of its first line. */
+    forget() { named = null; },
+    header: () => (named === null ? {} : { header: named }),
+    /** What is chosen, as Python is asked for it. */
+    chosen() {
+      const body = /** @type {any} */ ({ label: Number(label.select.value) });
+      const pair = [first, second].map((c) => Number(c.select.value)).filter((i) => i !== body.label);
+      if (how.select.value === "projection") body.features = "projection";
+      else if (pair.length === 2 && pair[0] !== pair[1] && first.select.value !== "") body.features = pair;
+      return body;
+    },
+    /** What there is to choose from, and what is chosen. @param {any} answer */
+    fill(answer) {
+      node.hidden = false;
+      const columns = /** @type {any[]} */ (answer.columns);
+      const offers = columns.map((c, i) => /** @type {[string, string]} */ ([String(i), c.name]));
+      const numeric = offers.filter((_, i) => columns[i].numeric && i !== answer.label);
+      label.fill(offers);
+      label.set(String(answer.label ?? columns.length - 1));
+      first.fill(numeric);
+      second.fill(numeric);
+      const projected = answer.features === "projection";
+      how.set(projected ? "projection" : "pair");
+      first.node.hidden = second.node.hidden = projected;
+      if (!projected) {
+        const pair = answer.features ?? numeric.map(([i]) => Number(i)).slice(0, 2);
+        first.set(String(pair[0] ?? ""));
+        second.set(String(pair[1] ?? pair[0] ?? ""));
+      }
+      header.set(columns.some((c, i) => c.name !== `column ${i + 1}`));
+    },
+  };
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {{link: import("./link.js").Link, use: (data: any) => void, text?: string}} lab
+ */
+export function openTableDialog(root, { link, use, text = "" }) {
+  const area = /** @type {HTMLTextAreaElement} */ (element("textarea", { class: "mm-paste", "data-name": "csv-text", rows: "8", spellcheck: "false", placeholder: EXAMPLE_TABLE, "aria-label": "Table as text: comma, semicolon or tab between columns" }));
+  const file = /** @type {HTMLInputElement} */ (element("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain", "data-name": "csv-file", "aria-label": "Choose a file" }));
+  const choices = createColumnChoices(read);
   const note = element("p", { class: "mm-words", role: "status", "data-name": "csv-note" });
   const accept = button({ name: "csv-use", label: "Use this data", tip: "Take these points in place of the ones on the page. Undo brings those back.", press: take });
   accept.classList.add("mm-primary");
   accept.disabled = true;
-  const choices = element("div", { class: "mm-choices" }, label.node, how.node, first.node, second.node, header.node);
-  choices.hidden = true;
   /** @type {any} */ let found = null;
   /** @type {any} */ let timer = null;
   let asked = ""; // the text whose columns are offered
-  /** @type {boolean|null} what a person says about the first line */ let named = null;
 
   const made = openDialog(root, "csv", "Your own data",
     element("p", { class: "mm-words" }, "Paste a table with a column for the label and at least two with numbers, or choose a file. It stays on this computer."),
-    area, element("div", { class: "mm-row" }, file, element("span", { class: "mm-gap" }), accept), choices, note);
+    area, element("div", { class: "mm-row" }, file, element("span", { class: "mm-gap" }), accept), choices.node, note);
 
   area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(read, 250); });
   file.addEventListener("change", () => { if (file.files && file.files[0]) load(file.files[0]); });
@@ -115,7 +154,7 @@ export function openTableDialog(root, { link, use, text = "" }) {
 
   /** @param {File} chosen */
   async function load(chosen) {
-    if (chosen.size > LARGEST) return fail(`A file must have at most 3 MiB. This one has ${(chosen.size / 2 ** 20).toFixed(1)} MiB: take fewer rows.`);
+    if (chosen.size > MAX_FILE_BYTES) return fail(`A file must have at most 3 MiB. This one has ${(chosen.size / 2 ** 20).toFixed(1)} MiB: take fewer rows.`);
     area.value = await chosen.text();
     return read();
   }
@@ -128,16 +167,9 @@ export function openTableDialog(root, { link, use, text = "" }) {
   }
   async function read() {
     const now = area.value;
-    if (!now.trim()) { choices.hidden = true; accept.disabled = true; return say(note, ""); }
-    const body = /** @type {any} */ ({ text: now });
-    if (asked !== now) named = null;
-    if (named !== null) body.header = named;
-    if (asked === now) { // the choices belong to this text
-      body.label = Number(label.select.value);
-      const pair = [first, second].map((c) => Number(c.select.value)).filter((i) => i !== body.label);
-      if (how.select.value === "projection") body.features = "projection";
-      else if (pair.length === 2 && pair[0] !== pair[1] && first.select.value !== "") body.features = pair;
-    }
+    if (!now.trim()) { choices.node.hidden = true; accept.disabled = true; return say(note, ""); }
+    if (asked !== now) choices.forget(); // they belong to another text
+    const body = { text: now, ...choices.header(), ...(asked === now ? choices.chosen() : {}) };
     if (!link.isOpen()) return fail("The connection to Python is lost. Try again when it is back.");
     try {
       const answer = await link.ask("table", body);
@@ -152,41 +184,21 @@ export function openTableDialog(root, { link, use, text = "" }) {
   /** The columns of a table that cannot be used as it is: perhaps others can. @param {string} now */
   async function look(now) {
     try {
-      const answer = await link.ask("table", { text: now, look: true, ...(named === null ? {} : { header: named }) }, "look");
+      const answer = await link.ask("table", { text: now, look: true, ...choices.header() }, "look");
       if (answer === DROPPED || area.value !== now || !answer.columns) return;
       asked = now;
-      list(answer);
+      choices.fill(answer);
     } catch {
-      choices.hidden = true; // there are no columns at all: the note says why
+      choices.node.hidden = true; // there are no columns at all: the note says why
     }
   }
   /** @param {any} answer */
   function offer(answer) {
     found = answer;
-    list(answer);
+    choices.fill(answer);
     note.classList.remove("mm-bad");
     say(note, `${answer.points.length} points, ${answer.labels.length} classes (${answer.labels.join(", ")}).${answer.note ? ` ${answer.note}` : ""}`);
     accept.disabled = !answer.points.length;
-  }
-  /** What there is to choose from, and what is chosen. @param {any} answer */
-  function list(answer) {
-    choices.hidden = false;
-    const columns = /** @type {any[]} */ (answer.columns);
-    const offers = columns.map((c, i) => /** @type {[string, string]} */ ([String(i), c.name]));
-    const numeric = offers.filter((_, i) => columns[i].numeric && i !== answer.label);
-    label.fill(offers);
-    label.set(String(answer.label ?? columns.length - 1));
-    first.fill(numeric);
-    second.fill(numeric);
-    const projected = answer.features === "projection";
-    how.set(projected ? "projection" : "pair");
-    first.node.hidden = second.node.hidden = projected;
-    if (!projected) {
-      const pair = answer.features ?? numeric.map(([i]) => Number(i)).slice(0, 2);
-      first.set(String(pair[0] ?? ""));
-      second.set(String(pair[1] ?? pair[0] ?? ""));
-    }
-    header.set(columns.some((c, i) => c.name !== `column ${i + 1}`));
   }
   function take() {
     if (!found) return;
@@ -198,7 +210,7 @@ export function openTableDialog(root, { link, use, text = "" }) {
   return made;
 }
 
-const PAGE = 100;
+const ROWS_PER_PAGE = 100;
 
 /**
  * @param {HTMLElement} root
@@ -214,7 +226,7 @@ export function openPointTable(root, { store, edit, pointer }) {
   const add = button({ name: "table-add", label: "Add a point", tip: "One more row at the end, of the chosen class.", press: () => {
     const { points } = store.get();
     edit({ points: added(points, [0, 0, pointer.brush, 0]) }, "add");
-    page = Math.floor((store.get().points.length - 1) / PAGE);
+    page = Math.floor((store.get().points.length - 1) / ROWS_PER_PAGE);
     draw();
     /** @type {HTMLElement|null} */ (body.lastElementChild?.querySelector("input"))?.focus();
   } });
@@ -241,10 +253,10 @@ export function openPointTable(root, { store, edit, pointer }) {
   }
   function draw() {
     const { points, labels } = store.get();
-    const pages = Math.max(1, Math.ceil(points.length / PAGE));
+    const pages = Math.max(1, Math.ceil(points.length / ROWS_PER_PAGE));
     page = Math.max(0, Math.min(page, pages - 1));
-    const from = page * PAGE;
-    body.replaceChildren(...points.slice(from, from + PAGE).map(([x, y, kind, role], i) => {
+    const from = page * ROWS_PER_PAGE;
+    body.replaceChildren(...points.slice(from, from + ROWS_PER_PAGE).map(([x, y, kind, role], i) => {
       const row = from + i;
       const away = button({ name: `cell-${row}-remove`, label: `Remove point ${row + 1}`, sign: "close", bare: true, press: () => { edit({ points: removed(store.get().points, row) }, "data"); draw(); } });
       const cells = [coordinate(row, "x", x, names[0]), coordinate(row, "y", y, names[1]),
@@ -252,7 +264,7 @@ export function openPointTable(root, { store, edit, pointer }) {
         pick(row, [["0", "train"], ["1", "validation"]], role, "role", (value) => edit({ points: changed(store.get().points, row, { role: value }) }, "flip")), away];
       return element("tr", {}, element("th", { scope: "row" }, String(row + 1)), ...cells.map((c) => element("td", {}, c)));
     }));
-    say(words, points.length ? `${from + 1} to ${Math.min(points.length, from + PAGE)} of ${points.length}` : "no points");
+    say(words, points.length ? `${from + 1} to ${Math.min(points.length, from + ROWS_PER_PAGE)} of ${points.length}` : "no points");
     before.hidden = after.hidden = pages === 1;
     before.disabled = page === 0;
     after.disabled = page === pages - 1;

@@ -19,13 +19,13 @@ export function cutLine(a, c, d, w) {
 }
 
 /**
- * The part of {p + t·u : t ≥ from} inside a window, or null.
- * @param {Pair} p @param {Pair} u @param {Window} w @param {number} [from] @returns {[Pair, Pair] | null}
+ * From which to which t p + t·u is inside a box, in any number of dimensions, or null.
+ * @param {ArrayLike<number>} p @param {ArrayLike<number>} u @param {ArrayLike<number>[]} sides  lowest and highest of each coordinate
+ * @param {number} low @param {number} high  ends of t @returns {[number, number] | null}
  */
-export function cutRay(p, u, w, from = 0) {
-  let [low, high] = [from, Infinity];
-  for (let j = 0; j < 2; j++) {
-    const [lo, hi] = [w[2 * j], w[2 * j + 1]];
+export function insideBox(p, u, sides, low, high) {
+  for (let j = 0; j < sides.length; j++) {
+    const [lo, hi] = [sides[j][0], sides[j][1]];
     if (u[j] === 0) {
       if (p[j] < lo || p[j] > hi) return null;
       continue;
@@ -34,27 +34,38 @@ export function cutRay(p, u, w, from = 0) {
     low = Math.max(low, Math.min(one, two));
     high = Math.min(high, Math.max(one, two));
   }
-  if (!(low < high) || !Number.isFinite(low) || !Number.isFinite(high)) return null;
-  return [[p[0] + low * u[0], p[1] + low * u[1]], [p[0] + high * u[0], p[1] + high * u[1]]];
+  return low <= high ? [low, high] : null;
 }
 
 /**
- * The part of a convex polygon where a·x + c·y + d ≥ 0.
- * @param {Pair[]} polygon @param {number} a @param {number} c @param {number} d @returns {Pair[]}
+ * The part of {p + t·u : t ≥ from} inside a window, or null.
+ * @param {Pair} p @param {Pair} u @param {Window} w @param {number} [from] @returns {[Pair, Pair] | null}
  */
-export function cutPolygon(polygon, a, c, d) {
-  const kept = /** @type {Pair[]} */ ([]);
+function cutRay(p, u, w, from = 0) {
+  const ends = insideBox(p, u, [[w[0], w[1]], [w[2], w[3]]], from, Infinity);
+  if (!ends || !(ends[0] < ends[1]) || !ends.every(Number.isFinite)) return null;
+  const [first, last] = ends.map((t) => /** @type {Pair} */ ([p[0] + t * u[0], p[1] + t * u[1]]));
+  return [first, last];
+}
+
+/**
+ * The part of a convex polygon, in any number of dimensions, where a linear function is not negative.
+ * @template {number[]} Point
+ * @param {Point[]} polygon @param {(p: Point) => number} value @returns {Point[]}
+ */
+export function cutConvex(polygon, value) {
+  const kept = /** @type {Point[]} */ ([]);
   for (let i = 0; i < polygon.length; i++) {
     const [p, q] = [polygon[i], polygon[(i + 1) % polygon.length]];
-    const [f, g] = [a * p[0] + c * p[1] + d, a * q[0] + c * q[1] + d];
+    const [f, g] = [value(p), value(q)];
     if (f >= 0) kept.push(p);
-    if ((f > 0 && g < 0) || (f < 0 && g > 0)) {
-      const t = f / (f - g);
-      kept.push([p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])]);
-    }
+    if ((f > 0 && g < 0) || (f < 0 && g > 0)) kept.push(/** @type {Point} */ (p.map((v, j) => v + (f / (f - g)) * (q[j] - v))));
   }
   return kept.length >= 3 ? kept : [];
 }
+
+/** The part of a convex polygon where a·x + c·y + d ≥ 0. @param {Pair[]} polygon @param {number} a @param {number} c @param {number} d @returns {Pair[]} */
+export const cutPolygon = (polygon, a, c, d) => cutConvex(polygon, (p) => a * p[0] + c * p[1] + d);
 
 /** The mean of the corners: inside, if the polygon is convex. @param {Pair[]} polygon @returns {Pair} */
 export function middle(polygon) {

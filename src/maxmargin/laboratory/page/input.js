@@ -16,8 +16,8 @@
  * @property {(at: Pair | null, event: PointerEvent) => void} [hover]  null when the pointer leaves
  */
 
-const STILL = 4; // pixels a press may wander and still be a tap (fingers: three times that)
-const TWICE = 350; // milliseconds
+const TAP_PIXELS = 4; // pixels a press may wander and still be a tap (fingers: three times that)
+const DOUBLE_TAP_MS = 350;
 const ARROWS = /** @type {Record<string, Pair>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] });
 
 /**
@@ -61,7 +61,7 @@ export function listen(canvas, means) {
     if (down.size === 2 && pinched) pinch(event, before, at);
     down.set(event.pointerId, at);
     if (!press || press.id !== event.pointerId) return;
-    const still = event.pointerType === "touch" ? 3 * STILL : STILL;
+    const still = event.pointerType === "touch" ? 3 * TAP_PIXELS : TAP_PIXELS;
     if (!press.moved && Math.hypot(at[0] - press.from[0], at[1] - press.from[1]) < still) return;
     press.moved = true;
     if (press.held) means.drag?.(at, event);
@@ -90,7 +90,7 @@ export function listen(canvas, means) {
     if (second) return means.second?.(at, event);
     if (pan) return;
     const now = performance.now();
-    const again = now - tapped.time < TWICE && Math.hypot(at[0] - tapped.at[0], at[1] - tapped.at[1]) < 8;
+    const again = now - tapped.time < DOUBLE_TAP_MS && Math.hypot(at[0] - tapped.at[0], at[1] - tapped.at[1]) < 8;
     tapped = { time: again ? -1e9 : now, at };
     if (again && means.twice) means.twice(at, event);
     else means.tap?.(at, event);
@@ -133,7 +133,6 @@ export function listen(canvas, means) {
  *          help: () => void, refresh: () => void, redraw: () => void, nudge: () => number}} lab
  */
 export function createKeys(target, root, { player, store, pointer, actions, leaveHand, help, refresh, redraw, nudge }) {
-  const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   /** @param {number} by */
   function select(by) {
     const n = store.get().points.length;

@@ -13,15 +13,15 @@ import { complete, learnFacts, sealed } from "./state.js";
 import { element, number, say } from "./text.js";
 import { createTimeline } from "./timeline.js";
 import { createTips, learnTips } from "./tips.js";
-import { createViews } from "./views.js";
+import { createViews, guarded } from "./views.js";
 import { button } from "./widgets.js";
 
-const KEPT = "maxmargin-theme";
+const THEME_KEY = "maxmargin-theme";
 
 /** What was chosen last time. */
 function remembered() {
   try {
-    return localStorage.getItem(KEPT);
+    return localStorage.getItem(THEME_KEY);
   } catch {
     return null; // a private window
   }
@@ -31,14 +31,14 @@ function remembered() {
  * @param {HTMLElement} root  of the lab @param {HTMLElement} header
  * @param {{page: boolean, share: HTMLElement, help: () => void, changed: () => void}} lab  changed: the colours are others
  */
-export function createHeader(root, header, { page, share, help, changed }) {
+function createHeader(root, header, { page, share, help, changed }) {
   const media = matchMedia("(prefers-color-scheme: dark)");
   let theme = page ? remembered() : null; // null: as the system has it
   const isDark = () => (theme ? theme === "dark" : media.matches);
   const turn = button({ name: "theme", label: "Theme", sign: "theme", bare: true, press: () => {
     const next = isDark() ? "light" : "dark";
     theme = (next === "dark") === media.matches ? null : next;
-    if (page) try { if (theme) localStorage.setItem(KEPT, theme); else localStorage.removeItem(KEPT); } catch { /* a private window */ }
+    if (page) try { if (theme) localStorage.setItem(THEME_KEY, theme); else localStorage.removeItem(THEME_KEY); } catch { /* a private window */ }
     dress();
   } });
   function dress() {
@@ -60,7 +60,7 @@ const WAIT_MS = 250; // only where it came to rest
  * @param {HTMLElement} root
  * @returns {{draw: (scene: any, sentence: string) => void}}  sentence: of the step that is shown
  */
-export function createLive(root) {
+function createLive(root) {
   const region = element("p", { class: "mm-hidden", role: "status", "aria-live": "polite", "data-name": "live" });
   root.append(region);
   let last = /** @type {any} */ ({ selected: -1, answer: null, k: 0, final: false, playing: false });
@@ -84,7 +84,7 @@ export function createLive(root) {
 }
 
 /** What the page opens with: few points, a narrow street, some twenty mistakes. */
-const FIRST = { name: "separable", n: 24, margin: 0.25, seed: 3 };
+const FIRST_EXAMPLE = { name: "separable", n: 24, margin: 0.25, seed: 3 };
 const SAVED_MS = 400;
 let labs = 0;
 
@@ -155,15 +155,7 @@ export function mount(root, link, { page = false, state: given = null, saved } =
   const outside = listenOutside(root, { page, openCsv: doing.openCsv });
   let drawn = { state: /** @type {any} */ (null), answer: /** @type {any} */ (null) };
 
-  /** Draw a panel; if that fails say so once, and keep the rest alive. @param {string} name @param {() => void} act */
-  function safely(name, act) {
-    try {
-      act();
-    } catch (error) {
-      if (!told.has(name)) console.error(`The panel ${name} could not be drawn.`, error);
-      told.add(name);
-    }
-  }
+  const safely = (/** @type {string} */ name, /** @type {() => void} */ act) => guarded(name, act, told);
   function draw() {
     const [now, state, answer] = [session.scene(), store.get(), session.answer()];
     if (drawn.state !== state || drawn.answer !== answer) {
@@ -202,7 +194,7 @@ export function mount(root, link, { page = false, state: given = null, saved } =
     opening = session.version() + 1;
     restore(complete(state));
   }
-  const example = () => doing.usePreset({ ...data.usual(FIRST.name), ...FIRST });
+  const example = () => doing.usePreset({ ...data.usual(FIRST_EXAMPLE.name), ...FIRST_EXAMPLE });
   /** A link that says nothing, or what the engine does not take. */
   async function refuse() {
     opening = Infinity;

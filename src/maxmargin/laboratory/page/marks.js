@@ -77,7 +77,7 @@ export function between(one, two, t) {
 }
 
 /** 0 black … 1 white. @param {string} colour */
-export function brightness(colour) {
+function brightness(colour) {
   const [r, g, b] = parts(colour);
   return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
 }

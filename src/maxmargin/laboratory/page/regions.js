@@ -7,7 +7,7 @@ import { classes, value, watched } from "./scene.js";
 /** @typedef {{kind: number, polygon: Pair[]}} Region */
 
 /** The planes of all machines, the watched one as it is at this moment. @param {import("./scene.js").Scene} scene @returns {number[][] | null} */
-export function planesNow(scene) {
+function planesNow(scene) {
   const planes = scene.answer?.planes;
   if (!planes || planes.length < 2 || !scene.answer.machines || planes.length !== scene.answer.machines.length) return null;
   return planes.map((/** @type {number[]} */ p, /** @type {number} */ i) => (i === watched(scene) && scene.weights ? scene.weights : p));

@@ -119,7 +119,7 @@ export const watched = (scene) => scene.answer?.watch ?? scene.state.watch ?? 0;
 export const value = (w, x, y) => w[0] * x + w[1] * y + w[2];
 
 /** Whether the answer speaks of the points that are on the screen. @param {Scene} scene */
-export const fits = (scene) => Boolean(scene.answer) && scene.answer.n === scene.state.points.length;
+const fits = (scene) => Boolean(scene.answer) && scene.answer.n === scene.state.points.length;
 
 /** Number of classes. @param {Scene} scene @returns {number} */
 export const classes = (scene) => scene.state.labels.length;

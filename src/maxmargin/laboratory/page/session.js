@@ -130,7 +130,38 @@ export function createSession(link, initial, { refresh, complain, look }) {
     refresh();
   }
 
-  const actions = {
+  const session = {
+    store, player, pointer, weightViews, scene, edit, replace, leaveHand, solve,
+    answer: () => answered.answer,
+    /** Changes that were asked about so far, and the last of them that is answered. */
+    version: () => version, answeredTo: () => answered.version,
+    /** A point is being moved, or no longer: meanwhile Python does less. @param {boolean} now */
+    setMoving(now) { moving = now; },
+    /** The weights shown become the start, or zero does. @param {boolean} here */
+    startFrom(here) {
+      const now = scene();
+      store.change({ start: here ? now.weights : null, past: here ? now.continued + (now.hand ? 0 : now.k) : 0, hand: null }, "model");
+      wanted = here ? 0 : null;
+      player.pause();
+    },
+    /** Another state altogether: from a link. @param {import("./state.js").State} state */
+    restore(state) {
+      wanted = state.time;
+      fresh = true;
+      pointer.selected = pointer.hover = -1;
+      store.change(state, "data");
+    },
+    destroy() { player.destroy(); },
+  };
+  return { ...session, actions: createActions(session, askFor, refresh) };
+}
+
+/**
+ * What the views may ask for: points and weights that a hand changes, and questions about what they show.
+ * @param {any} session @param {(ask: string, name: string, body: any, shape?: (answer: any) => any) => Promise<void>} askFor @param {() => void} refresh
+ */
+function createActions({ store, player, pointer, answer, edit, leaveHand, setMoving }, askFor, refresh) {
+  return {
     /** @param {number} x @param {number} y @param {number} kind */
     add(x, y, kind) {
       const { points } = store.get();
@@ -140,8 +171,8 @@ export function createSession(link, initial, { refresh, complain, look }) {
     /** @param {number} row @param {number} x @param {number} y @param {"start"|"drag"|"end"|"key"} phase */
     move(row, x, y, phase) {
       const { points } = store.get();
-      if (phase === "start") { store.close(); moving = true; return; }
-      if (phase === "end") moving = false;
+      if (phase === "start") { store.close(); setMoving(true); return; }
+      if (phase === "end") setMoving(false);
       const same = !points[row] || (points[row][0] === x && points[row][1] === y);
       if (!same || (phase === "end" && !["hard", "soft"].includes(store.get().algorithm))) edit({ points: changed(points, row, { x, y }) }, "move", `move-${row}`);
       if (phase === "end") store.close();
@@ -162,7 +193,7 @@ export function createSession(link, initial, { refresh, complain, look }) {
     select(row) { if (pointer.selected !== row) { pointer.selected = row; refresh(); } },
     /** @param {number[]} weights */
     setWeights(weights) {
-      if (!answered.answer?.usable) return; // nothing to judge them by
+      if (!answer()?.usable) return; // nothing to judge them by
       player.pause();
       store.set({ hand: weights }, "hand");
     },
@@ -175,28 +206,6 @@ export function createSession(link, initial, { refresh, complain, look }) {
     askWeights3d: (/** @type {number[][]} */ box) => askFor("weights3d", "weights3d", { box }),
     /** The window of a view was moved by a person. @param {string} name @param {any} window */
     looked(name, window) { store.set({ view: { ...store.get().view, windows: { ...store.get().view.windows, [name]: window } } }, "view"); },
-  };
-
-  return {
-    store, player, pointer, actions, weightViews, scene, edit, replace, leaveHand, solve,
-    answer: () => answered.answer,
-    /** Changes that were asked about so far, and the last of them that is answered. */
-    version: () => version, answeredTo: () => answered.version,
-    /** The weights shown become the start, or zero does. @param {boolean} here */
-    startFrom(here) {
-      const now = scene();
-      store.change({ start: here ? now.weights : null, past: here ? now.continued + (now.hand ? 0 : now.k) : 0, hand: null }, "model");
-      wanted = here ? 0 : null;
-      player.pause();
-    },
-    /** Another state altogether: from a link. @param {import("./state.js").State} state */
-    restore(state) {
-      wanted = state.time;
-      fresh = true;
-      pointer.selected = pointer.hover = -1;
-      store.change(state, "data");
-    },
-    destroy() { player.destroy(); },
   };
 }
 

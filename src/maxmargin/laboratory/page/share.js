@@ -15,7 +15,7 @@ async function through(bytes, stream) {
 }
 
 /** @param {any} state @returns {Promise<string>} the hash, with its "#" */
-export async function toHash(state) {
+async function toHash(state) {
   const bytes = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
   let text = "";
   for (let i = 0; i < bytes.length; i += 4096) text += String.fromCharCode(...bytes.subarray(i, i + 4096));

@@ -73,7 +73,7 @@ function memory({ points, labels, names, algorithm, options, start, past, watch,
   return { points, labels, names, algorithm, options, start, past, watch, preset: view.preset, about: view.about };
 }
 
-const DEEPEST = 200;
+const MAX_UNDO_STEPS = 200;
 
 /** @param {State} initial */
 export function createStore(initial) {
@@ -110,7 +110,7 @@ export function createStore(initial) {
     change(part, kind, name = "") {
       if (!name || name !== group) {
         done.push(memory(state));
-        if (done.length > DEEPEST) done.shift();
+        if (done.length > MAX_UNDO_STEPS) done.shift();
         undone = [];
       }
       group = name;

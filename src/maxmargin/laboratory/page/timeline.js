@@ -5,7 +5,7 @@ import { TIPS } from "./tips.js";
 import { button, choice, icon, slider } from "./widgets.js";
 
 /** Updates per second after k of them: the lecture's tempo is ten slowly, then a hundred fast, then a rush. */
-export const TEMPI = {
+const TEMPI = {
   lecture: (/** @type {number} */ k) => (k < 10 ? 1.25 : k < 110 ? 30 : Math.max(150, k / 2)),
   even: () => 5,
   rush: () => 120,

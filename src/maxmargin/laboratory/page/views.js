@@ -14,19 +14,75 @@ const PACE_MS = 80; // between two pictures of the weights while their data move
 
 const WEIGHTS = /** @type {[string, string, any][]} */ ([["w", "w-space", createWSpace], ["3d", "3-D", createSpace3D], ["section", "Section", createSection]]);
 
-let made_ = 0; // labs on this page, for ids
+let viewsMade = 0; // labs on this page, for ids
 
 /**
- * Draw, and if that fails say so once and keep the rest of the page alive.
+ * Draw a part of the page; if that fails say so once, and keep the rest alive.
  * @param {string} name @param {() => void} draw @param {Set<string>} told
  */
-function guarded(name, draw, told) {
+export function guarded(name, draw, told) {
   try {
     draw();
   } catch (error) {
-    if (!told.has(name)) console.error(`The view ${name} could not be drawn.`, error);
+    if (!told.has(name)) console.error(`This part of the page could not be drawn: ${name}.`, error);
     told.add(name);
   }
+}
+
+/** @param {Object<string, string>} attributes @returns {HTMLCanvasElement} */
+const canvasOf = (attributes) => /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", tabindex: "0", role: "application", ...attributes }));
+
+/**
+ * The frames of both pictures, with their bars.
+ * @param {HTMLElement} root @param {any} lab @param {{look: (part: any) => void, fitWeights: () => void}} does
+ */
+function layOut(root, lab, { look, fitWeights }) {
+  const number = viewsMade++;
+  const layer = (/** @type {string} */ name, /** @type {string} */ label) => tick({ name: `layer-${name}`, label, change: (on) => look({ layers: { ...lab.store.get().view.layers, [name]: on } }) });
+  const layers = { verdict: layer("verdict", "Proof"), regions: layer("regions", "Regions"), risk: layer("risk", "Risk") };
+  const showAll = (/** @type {string} */ name, /** @type {() => void} */ press) => button({ name, label: "Show all", sign: "fit", bare: true, press });
+  const gap = () => element("span", { class: "mm-gap" });
+
+  const xCanvas = canvasOf({ "data-name": "x-canvas", "aria-label": "x-space" });
+  const toolbar = element("div", { class: "mm-bar-top", role: "toolbar", "aria-label": "Points" });
+  const tools = createTools(toolbar, lab);
+  const left = element("section", { class: "mm-view", "aria-label": "x-space: the data" }, toolbar, xCanvas,
+    element("div", { class: "mm-bar-foot" }, element("strong", { title: "The space of the data: every point is a row." }, "x-space"), gap(), layers.verdict.node, layers.regions.node, showAll("fit-x", () => lab.fit())));
+
+  const canvases = new Map(WEIGHTS.map(([key, label]) => [key, canvasOf({ "data-name": `${key}-canvas`, id: `mm-${number}-${key}`, "aria-label": label })]));
+  const tabs = segments({ name: "tab", label: "Which picture of the weights", tabs: true, options: WEIGHTS.map(([key, label]) => [key, label]), change: (tab) => look({ tab }) });
+  for (const [key, tab] of tabs.buttons) tab.setAttribute("aria-controls", `mm-${number}-${key}`);
+  const w1 = slider({ name: "section-w1", label: "w₁ =", min: -1, max: 1, step: 0.001, input: (value) => lab.setCut(value) });
+  const hint = element("span", { class: "mm-words mm-hint" });
+  const right = element("section", { class: "mm-view", "aria-label": "w-space: the weights" },
+    element("div", { class: "mm-bar-top" }, tabs.node), ...canvases.values(),
+    element("div", { class: "mm-bar-foot" }, hint, gap(), w1.node, layers.risk.node, showAll("fit-w", fitWeights)));
+  root.append(left, right);
+
+  /** Show the tab, the layers and the words that belong to a scene. @param {Scene} now @param {string} tab */
+  function draw(now, tab) {
+    tools.draw(lab.store.get());
+    tabs.set(tab);
+    for (const [key, button_] of tabs.buttons) {
+      button_.disabled = key !== "w" && !now.state.options.intercept;
+      button_.title = button_.disabled ? "Without a bias there are only two weights: w-space shows them all." : TIPS[`tab-${key}`];
+      showIf(/** @type {HTMLElement} */ (canvases.get(key)), key === tab);
+    }
+    layers.verdict.set(now.layers.verdict);
+    layers.regions.set(now.layers.regions);
+    layers.risk.set(now.layers.risk);
+    showIf(layers.risk.node, tab === "w");
+    showIf(w1.node, tab === "section");
+    if (tab === "section") {
+      const [low, high] = cutRange(now);
+      if (!w1.busy()) w1.limits(low, high, (high - low) / 1000);
+      w1.set(Number(cutAt(now).toPrecision(4)));
+    }
+    const said = now.hand ? "Set by hand: Escape to go back." : now.answer && !now.answer.usable ? "Add points of both classes first."
+      : tab === "w" ? "Click to set w by hand." : tab === "3d" ? "Drag to turn, wheel to zoom." : "";
+    if (hint.textContent !== said) hint.textContent = said;
+  }
+  return { xCanvas, canvases, draw };
 }
 
 /**
@@ -34,32 +90,10 @@ function guarded(name, draw, told) {
  * @param {any} lab  store, pointer, refresh, addClass, removeClass, clear, fit, setCut (w₁ of the section)
  */
 export function createViews(root, actions, lab) {
-  const { store, setCut } = lab;
-  const number = made_++;
+  const { store } = lab;
   const told = /** @type {Set<string>} */ (new Set());
   const look = (/** @type {any} */ part) => store.set({ view: { ...store.get().view, ...part } }, "view");
-  const layer = (/** @type {string} */ name, /** @type {string} */ label) => tick({ name: `layer-${name}`, label, change: (on) => look({ layers: { ...store.get().view.layers, [name]: on } }) });
-  const layers = { verdict: layer("verdict", "Proof"), regions: layer("regions", "Regions"), risk: layer("risk", "Risk") };
-
-  const xCanvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": "x-canvas", tabindex: "0", role: "application", "aria-label": "x-space" }));
-  const toolbar = element("div", { class: "mm-bar-top", role: "toolbar", "aria-label": "Points" });
-  const tools = createTools(toolbar, lab);
-  const left = element("section", { class: "mm-view", "aria-label": "x-space: the data" }, toolbar, xCanvas,
-    element("div", { class: "mm-bar-foot" }, element("strong", { title: "The space of the data: every point is a row." }, "x-space"), element("span", { class: "mm-gap" }), layers.verdict.node, layers.regions.node,
-      button({ name: "fit-x", label: "Show all", sign: "fit", bare: true, press: () => lab.fit() })));
-
-  const canvases = new Map(WEIGHTS.map(([key, label]) => [key, /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-canvas", "data-name": `${key}-canvas`, id: `mm-${number}-${key}`, tabindex: "0", role: "application", "aria-label": label }))]));
-  const tabs = segments({ name: "tab", label: "Which picture of the weights", tabs: true, options: WEIGHTS.map(([key, label]) => [key, label]), change: (tab) => look({ tab }) });
-  for (const [key, tab] of tabs.buttons) tab.setAttribute("aria-controls", `mm-${number}-${key}`);
-  const w1 = slider({ name: "section-w1", label: "w₁ =", min: -1, max: 1, step: 0.001, input: (value) => setCut(value) });
-  const hint = element("span", { class: "mm-words mm-hint" });
-  const right = element("section", { class: "mm-view", "aria-label": "w-space: the weights" },
-    element("div", { class: "mm-bar-top" }, tabs.node),
-    ...canvases.values(),
-    element("div", { class: "mm-bar-foot" }, hint, element("span", { class: "mm-gap" }), w1.node, layers.risk.node,
-      button({ name: "fit-w", label: "Show all", sign: "fit", bare: true, press: () => fitWeights() })));
-  root.append(left, right);
-
+  const { xCanvas, canvases, draw: drawBars } = layOut(root, lab, { look, fitWeights: () => fitWeights() });
   const x = createXSpace(xCanvas, actions);
   /** @type {Map<string, any>} made when first shown */ const made = new Map();
   /** @type {Scene|null} */ let scene = null;
@@ -124,27 +158,7 @@ export function createViews(root, actions, lab) {
     /** @param {Scene} now */
     draw(now) {
       scene = now;
-      const tab = tabOf(now);
-      tools.draw(store.get());
-      tabs.set(tab);
-      for (const [key, button_] of tabs.buttons) {
-        button_.disabled = key !== "w" && !now.state.options.intercept;
-        button_.title = button_.disabled ? "Without a bias there are only two weights: w-space shows them all." : TIPS[`tab-${key}`];
-        showIf(/** @type {HTMLElement} */ (canvases.get(key)), key === tab);
-      }
-      layers.verdict.set(now.layers.verdict);
-      layers.regions.set(now.layers.regions);
-      layers.risk.set(now.layers.risk);
-      showIf(layers.risk.node, tab === "w");
-      showIf(w1.node, tab === "section");
-      if (tab === "section") {
-        const [low, high] = cutRange(now);
-        if (!w1.busy()) w1.limits(low, high, (high - low) / 1000);
-        w1.set(Number(cutAt(now).toPrecision(4)));
-      }
-      const said = now.hand ? "Set by hand: Escape to go back." : now.answer && !now.answer.usable ? "Add points of both classes first."
-        : tab === "w" ? "Click to set w by hand." : tab === "3d" ? "Drag to turn, wheel to zoom." : "";
-      if (hint.textContent !== said) hint.textContent = said;
+      drawBars(now, tabOf(now));
       guarded("x-space", () => x.draw(now), told);
       const wait = now.stale ? PACE_MS - (performance.now() - drawnAt) : 0; // a hand is moving points: leave time to think
       if (wait <= 0) drawWeights();

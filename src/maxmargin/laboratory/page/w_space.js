@@ -1,10 +1,10 @@
 // w-space: weights are points, training points are lines. Click to set w by hand.
-import { createPlane, createSurface, MARGINS } from "./canvas.js";
+import { drawOrigin } from "./canvas.js";
 import { area, around, cutLine, fingerprint, grown, identity, inside, middle } from "./geometry.js";
-import { listen } from "./input.js";
 import { latest } from "./link.js";
-import { arrow, card, faint, FONT, label, outline, parts, ring, segment } from "./marks.js";
-import { drawn, NOTHING, pathOf, signs, value, watched, words } from "./scene.js";
+import { arrow, faint, FONT, label, outline, parts, ring, segment } from "./marks.js";
+import { createPlaneView, weightGestures } from "./plane_view.js";
+import { drawn, NOTHING, pathOf, signs, value, watched } from "./scene.js";
 import { number, tuple } from "./text.js";
 
 /** @typedef {import("./canvas.js").Kit} Kit */
@@ -20,164 +20,95 @@ import { number, tuple } from "./text.js";
  * @property {(name: string, window: Window) => void} [looked]  a person has moved the window
  */
 
-const NEAR = 7; // pixels
-const STEP = 8; // pixels that an arrow key moves w
+const NEAR_PIXELS = 7; // from a line, that is still at it
 
 /** @param {HTMLCanvasElement} canvas @param {WeightActions} actions */
 export function createWSpace(canvas, actions) {
-  const surface = createSurface(canvas, () => scene && paint(), MARGINS);
-  const plane = createPlane(surface, [-1, 1, -1, 1]);
   const askCone = latest((/** @type {Window} */ w, /** @type {number} */ b) => actions.askCone(w, b), 60);
   const askRisk = latest((/** @type {Window} */ w, /** @type {number} */ b) => actions.askRisk(w, b), 120);
-  let scene = /** @type {Scene | null} */ (null);
-  let fitted = /** @type {any} */ (undefined); // the answer that the window was checked for
-  let pointer = /** @type {Pair | null} */ (null);
-
-  const bias = (/** @type {Scene} */ now) => now.weights?.[2] ?? 0;
-
-  /** The row whose line is nearest to a pixel, −1 if none is near. @param {Pair} at */
-  function nearest(at) {
-    if (!scene) return -1;
-    const [points, sign, b, w] = [scene.state.points, signs(scene), bias(scene), plane.value(at)];
-    const [ux, uy] = [(plane.window[1] - plane.window[0]) / surface.frame.width, (plane.window[3] - plane.window[2]) / surface.frame.height];
-    let [best, row] = [NEAR, -1];
-    for (let i = 0; i < points.length; i++) {
-      if (!counts(points[i], sign)) continue;
-      const [x, y] = points[i];
-      const far = Math.abs(w[0] * x + w[1] * y + b) / Math.hypot(x * ux, y * uy);
-      if (far < best) [best, row] = [far, i];
-    }
-    return row;
-  }
-
-  /** @param {Pair} at @param {"start" | "drag" | "end"} phase */
-  function place(at, phase) {
-    if (!scene) return;
-    const f = surface.frame;
-    const kept = /** @type {Pair} */ ([Math.max(f.left, Math.min(f.left + f.width, at[0])), Math.max(f.top, Math.min(f.top + f.height, at[1]))]);
-    actions.setWeights([...plane.rounded(kept), bias(scene)], phase);
-  }
-
-  const tell = () => actions.looked?.("w", plane.target());
-  let started = false;
-  const gestures = listen(canvas, {
-    locate: surface.locate,
-    grab: () => { started = false; return true; },
-    drag(at) {
-      place(at, started ? "drag" : "start");
-      started = true;
-      canvas.style.cursor = "grabbing";
+  return createPlaneView(canvas, actions, {
+    name: "w", whole, lost, nearest, describe,
+    axes: () => ["w₁", "w₂"],
+    subject: (scene) => scene.answer,
+    gestures: (view) => weightGestures(view, (at, phase) => {
+      if (view.scene) actions.setWeights([...view.plane.rounded(view.plane.clamped(at)), bias(view.scene)], phase);
+    }, (w) => [w[0], w[1]]),
+    draw(now, view, kit) {
+      const [b, window] = [bias(now), view.plane.target()];
+      if (now.state.points.length) {
+        askCone(`${lineKey(now)}|${window}`, grown(window, 2.5), b);
+        if (now.layers?.risk) askRisk(`${lineKey(now)}|${window}`, grown(window, 1.15), b);
+      }
+      drawWSpace(now, view, kit, b);
     },
-    drop(at, moved) { if (moved && started) place(at, "end"); canvas.style.cursor = "crosshair"; },
-    tap(at) { place(at, "end"); },
-    twice() { if (scene) fit(scene); tell(); },
-    pan(dx, dy) { plane.pan(dx, dy); tell(); },
-    zoom(by, at) { plane.zoom(by, at); tell(); },
-    arrow(dx, dy) {
-      const w = scene?.weights;
-      if (!w) return;
-      const [x, y] = plane.pixel(w[0], w[1]);
-      place([x + dx * STEP, y - dy * STEP], "end");
-    },
-    hover(at, event) {
-      pointer = at;
-      const row = at ? nearest(at) : -1;
-      if (scene && scene.hover !== row) actions.hover(row);
-      canvas.style.cursor = event.shiftKey ? "move" : "crosshair";
-    },
+    stop() { askCone.stop(); askRisk.stop(); },
   });
+}
 
-  /** What must be seen: the origin, the path, the weights. @param {Scene} now @returns {number[][]} */
-  const marks = (now) => [[0, 0], ...pathOf(now).steps, ...(now.weights ? [now.weights] : [])];
+/** @typedef {import("./plane_view.js").PlaneView} PlaneView */
 
-  /** @param {Scene} now @returns {Window} */
-  function whole(now) {
-    const points = marks(now);
-    const most = Math.max(...points.map((p) => Math.max(Math.abs(p[0]), Math.abs(p[1]))));
-    if (!(most > 0)) {
-      const reach = !now.state.points.length ? 1 : Math.max(1e-6, ...now.state.points.map((/** @type {number[]} */ p) => Math.max(Math.abs(p[0]), Math.abs(p[1])))) || 1;
-      return [-reach, reach, -reach, reach];
-    }
-    const found = /** @type {Window} */ (around(points, 0.22));
-    const half = Math.max(found[1] - found[0], found[3] - found[2]) / 2; // square: a cone needs room to the sides
-    const [mx, my] = [(found[0] + found[1]) / 2, (found[2] + found[3]) / 2];
-    return [mx - half, mx + half, my - half, my + half];
+/** The third weight: w-space is a section at it. @param {Scene} now */
+const bias = (now) => now.weights?.[2] ?? 0;
+
+/** Changes when any of the lines does. @param {Scene} now */
+const lineKey = (now) => `${fingerprint(now.state.points)}|${signs(now).join("")}|${watched(now)}|${bias(now)}`;
+
+/** The row whose line is nearest to a pixel, −1 if none is near. @param {Scene} scene @param {PlaneView} view @param {Pair} at */
+function nearest(scene, { plane, surface }, at) {
+  const [points, sign, b, w] = [scene.state.points, signs(scene), bias(scene), plane.value(at)];
+  const [ux, uy] = [(plane.window[1] - plane.window[0]) / surface.frame.width, (plane.window[3] - plane.window[2]) / surface.frame.height];
+  let [best, row] = [NEAR_PIXELS, -1];
+  for (let i = 0; i < points.length; i++) {
+    if (!counts(points[i], sign)) continue;
+    const [x, y] = points[i];
+    const far = Math.abs(w[0] * x + w[1] * y + b) / Math.hypot(x * ux, y * uy);
+    if (far < best) [best, row] = [far, i];
   }
+  return row;
+}
 
-  /** Show the path and the weights. @param {Scene} now @param {boolean} [gently] */
-  function fit(now, gently = !now.reduced) {
-    fitted = now.answer;
-    plane.set(whole(now), gently);
+/** A square around the origin, the path and the weights. @param {Scene} now @returns {Window} */
+function whole(now) {
+  const points = [[0, 0], ...pathOf(now).steps, ...(now.weights ? [now.weights] : [])];
+  const most = Math.max(...points.map((p) => Math.max(Math.abs(p[0]), Math.abs(p[1]))));
+  if (!(most > 0)) {
+    const reach = !now.state.points.length ? 1 : Math.max(1e-6, ...now.state.points.map((/** @type {number[]} */ p) => Math.max(Math.abs(p[0]), Math.abs(p[1])))) || 1;
+    return [-reach, reach, -reach, reach];
   }
+  const found = /** @type {Window} */ (around(points, 0.22));
+  const half = Math.max(found[1] - found[0], found[3] - found[2]) / 2; // a cone needs room to the sides
+  const [mx, my] = [(found[0] + found[1]) / 2, (found[2] + found[3]) / 2];
+  return [mx - half, mx + half, my - half, my + half];
+}
 
-  /** Fit by itself only when w or its path has left the view, or fills next to nothing of it. @param {Scene} now */
-  function keep(now) {
-    if (fitted === undefined) { plane.set(whole(now)); fitted = now.answer; return; }
-    if (plane.touched || gestures.busy()) return;
-    const window = plane.target();
-    const lost = now.weights && !inside(window, now.weights);
-    if (now.answer === fitted && !lost) return;
-    fitted = now.answer;
-    const wanted = whole(now);
-    if (lost || wanted[1] - wanted[0] < 0.22 * Math.min(window[1] - window[0], window[3] - window[2])) fit(now);
-    else if (pathOf(now).steps.some((step) => !inside(window, step))) fit(now);
+/** Whether w or its path has left the view, or fills next to nothing of it. @param {Scene} now @param {PlaneView} view @param {boolean} changed */
+function lost(now, { plane }, changed) {
+  const window = plane.target();
+  if (now.weights && !inside(window, now.weights)) return true;
+  if (!changed) return false;
+  const wanted = whole(now);
+  const small = wanted[1] - wanted[0] < 0.22 * Math.min(window[1] - window[0], window[3] - window[2]);
+  return small || pathOf(now).steps.some((step) => !inside(window, step));
+}
+
+/** All that is inside the axes. @param {Scene} now @param {PlaneView} view @param {Kit} kit @param {number} b */
+function drawWSpace(now, view, kit, b) {
+  const { surface, plane } = view;
+  const { points } = now.state;
+  if (now.layers?.risk && now.risk) {
+    surface.layer("risk", `${identity(now.risk)}|${plane.key}`, (inner) => { plane.clip(inner); drawRisk(inner, now.risk, plane, kit.colours); });
   }
-
-  function paint() {
-    const now = /** @type {Scene} */ (scene);
-    if (!surface.begin()) return;
-    keep(now);
-    plane.settle();
-    const [c, colours, b, sign] = [surface.context, surface.colours(), bias(now), signs(now)];
-    const kit = { c, plane, colours };
-    const points = now.state.points;
-    const data = `${fingerprint(points)}|${sign.join("")}|${watched(now)}`;
-    const window = plane.target();
-    if (points.length) {
-      askCone(`${data}|${b}|${window}`, grown(window, 2.5), b);
-      if (now.layers?.risk) askRisk(`${data}|${b}|${window}`, grown(window, 1.15), b);
-    }
-    surface.layer("axes", plane.key, plane.axes);
-    plane.clip(c);
-    if (now.layers?.risk && now.risk) {
-      surface.layer("risk", `${identity(now.risk)}|${plane.key}`, (inner) => { plane.clip(inner); drawRisk(inner, now.risk, plane, colours); });
-    }
-    drawCone(kit, now, b);
-    const busy = points.length > MANY && (/** @type {any} */ (now).playing || gestures.busy()) && now.state.options?.intercept !== false;
-    const stride = busy ? Math.ceil(points.length / 160) : 1; // lines that move are fewer
-    surface.layer("lines", `${data}|${b}|${plane.key}|${stride}`, (inner) => { plane.clip(inner); drawLines({ c: inner, plane, colours }, now, b, stride); });
-    c.strokeStyle = colours.ink; // the origin
-    c.lineWidth = 1.6;
-    const [ox, oy] = plane.pixel(0, 0);
-    segment(c, [ox - 6, oy], [ox + 6, oy]);
-    segment(c, [ox, oy - 6], [ox, oy + 6]);
-    if (now.row >= 0 && now.row !== now.hover) lightLine(kit, now, now.row, b, 2.6);
-    if (now.hover >= 0) lightLine(kit, now, now.hover, b, 3.6);
-    if (now.selected >= 0 && now.selected !== now.hover) lightLine(kit, now, now.selected, b, 3);
-    drawPath(kit, now, surface);
-    if (now.weights) drawWeights(kit, now, drawn(now) ?? NOTHING);
-    captionCone(kit, now, b, surface.frame);
-    c.restore();
-    plane.names(c, ["w₁", "w₂"]);
-    if (now.hover >= 0 && points[now.hover] && pointer && !gestures.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
-    surface.ring();
-  }
-
-  return {
-    /** @param {Scene} now */
-    draw(now) { scene = now; paint(); },
-    destroy() { askCone.stop(); askRisk.stop(); gestures.destroy(); surface.destroy(); },
-    /** @returns {Window} */
-    window: () => plane.target(),
-    /** @param {Window} w */
-    setWindow(w) { if (fitted === undefined) fitted = null; plane.set(w, false, true); },
-    fit,
-    /** @param {number} px @param {number} py */
-    at: (px, py) => plane.value([px, py]),
-    /** @param {number} x @param {number} y */
-    pixel: (x, y) => plane.pixel(x, y),
-    describe,
-  };
+  drawCone(kit, now, b);
+  const moving = points.length > MAX_MOVING_LINES && (now.playing || view.busy()) && now.state.options?.intercept !== false;
+  const stride = moving ? Math.ceil(points.length / 160) : 1; // lines that move are fewer
+  surface.layer("lines", `${lineKey(now)}|${plane.key}|${stride}`, (inner) => { plane.clip(inner); drawLines({ ...kit, c: inner }, now, b, stride); });
+  drawOrigin(kit);
+  if (now.row >= 0 && now.row !== now.hover) lightLine(kit, now, now.row, b, 2.6);
+  if (now.hover >= 0) lightLine(kit, now, now.hover, b, 3.6);
+  if (now.selected >= 0 && now.selected !== now.hover) lightLine(kit, now, now.selected, b, 3);
+  drawPath(kit, now, surface);
+  if (now.weights) drawWeights(kit, now, drawn(now) ?? NOTHING);
+  captionCone(kit, now, b, surface.frame);
 }
 
 /** The picture in words. @param {Scene} scene */
@@ -191,8 +122,8 @@ export function describe(scene) {
   return said.join(" ");
 }
 
-export const MANY = 400; // lines beyond which only some are drawn while they move
-const CHUNK = 250; // updates of the path that are drawn into its kept layer together
+const MAX_MOVING_LINES = 400; // lines beyond which only some are drawn while they move
+const PATH_CHUNK = 250; // updates of the path that are drawn into its kept layer together
 
 /** Whether a point is a line here: trained, and the watched machine's business. @param {number[]} p @param {number[]} sign */
 export const counts = (p, sign) => !p[3] && sign[p[2]] !== 0;
@@ -246,7 +177,7 @@ function normals({ c, plane, colours }, p, sign, b, long, width) {
 }
 
 /** One line lit up, its good side shaded. @param {Kit} kit @param {Scene} scene @param {number} row @param {number} b @param {number} width */
-export function lightLine(kit, scene, row, b, width) {
+function lightLine(kit, scene, row, b, width) {
   const { c, plane, colours } = kit;
   const p = scene.state.points[row];
   const sign = signs(scene);
@@ -262,7 +193,7 @@ export function lightLine(kit, scene, row, b, width) {
 }
 
 /** Where all training points are right. @param {Kit} kit @param {Scene} scene @param {number} b */
-export function drawCone({ c, plane, colours }, scene, b) {
+function drawCone({ c, plane, colours }, scene, b) {
   const cone = scene.cone;
   if (!cone) return;
   // {w : y(w·x + b) ≥ 0} grows in proportion to b: until the answer for this b is here, the last one is scaled.
@@ -279,7 +210,7 @@ export function drawCone({ c, plane, colours }, scene, b) {
 }
 
 /** A word in the cone, or why there is none. @param {Kit} kit @param {Scene} scene @param {number} b @param {{left: number, top: number, width: number, height: number}} frame */
-export function captionCone({ c, plane, colours }, scene, b, frame) {
+function captionCone({ c, plane, colours }, scene, b, frame) {
   if (scene.state.options?.intercept !== false || b !== 0) {
     label(c, `at b = ${number(b)}`, [frame.left + 8, frame.top + frame.height - 14], colours.quiet, colours.card, "left");
   }
@@ -304,7 +235,7 @@ export function drawPath(kit, scene, surface) {
   const { steps, id } = pathOf(scene);
   if (!steps.length) return;
   const last = Math.min(scene.k, steps.length - 1);
-  const kept = Math.floor(last / CHUNK) * CHUNK;
+  const kept = Math.floor(last / PATH_CHUNK) * PATH_CHUNK;
   const [part, colours] = [{ ...kit }, kit.colours];
   if (kept > 0) {
     surface.layer("path", `${id}|${kept}|${kit.plane.key}`, (inner) => { kit.plane.clip(inner); stretch({ ...kit, c: inner }, steps, 0, kept); });
@@ -369,7 +300,7 @@ export function drawWeights({ c, plane, colours }, scene, now) {
  * @param {ArrayLike<number>} values  row by row @param {number} size  columns and rows @param {number} level
  * @returns {Piece[]}
  */
-export function isoline(values, size, level) {
+function isoline(values, size, level) {
   const pieces = /** @type {Piece[]} */ ([]);
   const cut = (/** @type {number[]} */ p, /** @type {number[]} */ q, /** @type {number[]} */ r) => {
     const ends = [];
@@ -394,7 +325,7 @@ export function isoline(values, size, level) {
 }
 
 /** Levels of a risk that grows like a cone: round numbers, closer together at the bottom. @param {number} max @param {number} [count] */
-export function levels(max, count = 9) {
+function levels(max, count = 9) {
   if (!(max > 0) || !Number.isFinite(max)) return [];
   const found = new Set();
   for (let j = 1; j < count; j++) {
@@ -409,7 +340,7 @@ export function levels(max, count = 9) {
  * Draw a risk grid.
  * @param {CanvasRenderingContext2D} c @param {Risk} risk @param {import("./canvas.js").Plane} plane @param {import("./marks.js").Colours} colours
  */
-export function drawRisk(c, risk, plane, colours) {
+function drawRisk(c, risk, plane, colours) {
   const { size, values, window, max } = risk;
   if (!(max > 0) || values.length !== size * size) return;
   const [left, bottom] = plane.pixel(window[0], window[2]);

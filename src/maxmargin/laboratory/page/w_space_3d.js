@@ -1,7 +1,7 @@
 // Weight space (w₁, w₂, b): each training point is a plane y(w·x + b) = 1, and the widest margin is the allowed
 // point nearest to the b axis.
 import { createSurface } from "./canvas.js";
-import { fingerprint } from "./geometry.js";
+import { cutConvex, fingerprint, insideBox } from "./geometry.js";
 import { listen } from "./input.js";
 import { latest } from "./link.js";
 import { arrow, card, faint, FONT, label, outline, ring, segment, star } from "./marks.js";
@@ -18,8 +18,8 @@ import { number, tuple } from "./text.js";
  * @property {(name: string, seen: any) => void} [looked]
  */
 
-const TURN = 0.1; // radians per second, by itself
-const LONG = 800; // updates of the path that are drawn
+const TURN_SPEED = 0.1; // radians per second, by itself
+const MAX_PATH_UPDATES = 800; // updates of the path that are drawn
 
 /** @param {HTMLCanvasElement} canvas @param {SpaceActions} actions */
 export function createSpace3D(canvas, actions) {
@@ -32,7 +32,7 @@ export function createSpace3D(canvas, actions) {
   let box = /** @type {Box | null} */ (null);
   let fitted = /** @type {any} */ (undefined);
   let pointer = /** @type {Pair | null} */ (null);
-  let shown = /** @type {{row: number, pixels: number[][], near: number}[]} */ ([]);
+  let shown = /** @type {Polygon[]} */ ([]);
 
   /** @param {number} dx @param {number} dy  angles */
   function rotate(dx, dy) {
@@ -59,20 +59,6 @@ export function createSpace3D(canvas, actions) {
     },
   });
 
-  /** The optimum of the hard margin: what Python has sent with the planes, or with the verdict. @param {Scene} now @returns {number[] | null} */
-  const optimum = (now) => now.weights3d?.optimum ?? now.answer?.verdict?.plane ?? null;
-
-  /** A box with equal units for w₁ and w₂ that holds the origin, the optimum and the path. @param {Scene} now @returns {Box} */
-  function whole(now) {
-    const best = now.answer?.verdict?.status === "separable" ? now.answer.verdict.plane : null;
-    const marks = [[0, 0, 0], ...pathOf(now).steps, ...(now.weights ? [now.weights] : []), ...(best ? [best] : [])];
-    const [low, high] = [[0, 1, 2].map((j) => Math.min(...marks.map((m) => m[j]))), [0, 1, 2].map((j) => Math.max(...marks.map((m) => m[j])))];
-    const wide = Math.max(high[0] - low[0], high[1] - low[1]) || 1;
-    const tall = high[2] - low[2] || wide;
-    const half = [wide * 0.85, wide * 0.85, tall * 0.85];
-    return /** @type {Box} */ ([0, 1, 2].map((j) => [(low[j] + high[j]) / 2 - half[j], (low[j] + high[j]) / 2 + half[j]]));
-  }
-
   /** @param {Scene} now */
   function fit(now) {
     fitted = now.answer;
@@ -95,22 +81,26 @@ export function createSpace3D(canvas, actions) {
   /** What is shown: the box, zoomed about its middle. @returns {Box} */
   const zoomed = () => /** @type {Box} */ (/** @type {Box} */ (box).map(([lo, hi]) => [(lo + hi) / 2 - ((hi - lo) / 2) * zoom, (lo + hi) / 2 + ((hi - lo) / 2) * zoom]));
 
+  /** Turn slowly until somebody takes hold of the picture. */
+  function drift() {
+    const time = performance.now();
+    turn += TURN_SPEED * Math.min(0.1, last ? (time - last) / 1000 : 0);
+    last = time;
+    surface.request();
+  }
+
   function paint() {
     const now = /** @type {Scene} */ (scene);
     if (!surface.begin()) { last = 0; return; }
     keep(now);
     const seen = zoomed();
-    if (!touched && !now.reduced && !gestures.busy()) {
-      const time = performance.now();
-      turn += TURN * Math.min(0.1, last ? (time - last) / 1000 : 0);
-      last = time;
-      surface.request();
-    }
-    const data = `${fingerprint(now.state.points)}|${signs(now).join("")}|${watched(now)}`;
-    if (now.state.points.length) ask(`${data}|${seen.join()}`, seen);
+    if (!touched && !now.reduced && !gestures.busy()) drift();
+    const { points } = now.state;
+    if (points.length) ask(`${fingerprint(points)}|${signs(now).join("")}|${watched(now)}|${seen.join()}`, seen);
     const [c, colours] = [surface.context, surface.colours()];
     const see = camera(seen, turn, tilt, surface.frame);
     const at = (/** @type {ArrayLike<number>} */ p) => /** @type {Pair} */ (/** @type {unknown} */ (see(p).slice(0, 2)));
+    const kit = { c, colours, box: seen, see, at, frame: surface.frame };
     c.fillStyle = colours.card;
     c.strokeStyle = colours.line;
     c.lineWidth = 1;
@@ -118,97 +108,18 @@ export function createSpace3D(canvas, actions) {
     c.rect(0.5, 0.5, surface.width - 1, surface.height - 1);
     c.fill();
     c.stroke();
-    drawBox(c, colours, seen, see, false, surface.width);
-    polygons(now, seen, see);
-    drawBox(c, colours, seen, see, true, surface.width);
-    const line = (/** @type {number[]} */ p, /** @type {number[]} */ q) => {
-      const ends = segmentInBox(p, q, seen);
-      if (ends) segment(c, at(ends[0]), at(ends[1]));
-    };
+    drawBox(kit, false, surface.width);
+    shown = visiblePolygons(kit, now);
+    drawPolygons(kit, now, shown);
+    drawBox(kit, true, surface.width);
     c.strokeStyle = faint(colours.ink, 0.7); // the b axis, from which ‖w‖ is measured
     c.lineWidth = 1.4;
-    line([0, 0, seen[2][0]], [0, 0, seen[2][1]]);
-    steps(now, at, seen);
-    const best = optimum(now);
-    if (best && inBox(best, seen)) {
-      c.setLineDash([5, 4]);
-      c.strokeStyle = colours.good;
-      c.lineWidth = 2;
-      line([0, 0, best[2]], best);
-      c.setLineDash([]);
-      const [p, q] = [at([0, 0, best[2]]), at(best)];
-      star(c, q, colours.good, colours.card);
-      const margin = now.answer?.verdict?.margin;
-      label(c, "widest margin", [q[0], q[1] - 18], colours.good, colours.card, "center", FONT, surface.frame);
-      if (margin > 0 && Math.hypot(p[0] - q[0], p[1] - q[1]) > 30) label(c, `‖w‖ = ${number(1 / margin)}`, [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14], colours.good, colours.card, "center", FONT, surface.frame);
-    }
-    if (pointer && now.hover >= 0 && now.state.points[now.hover] && !gestures.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
+    drawLine(kit, [0, 0, seen[2][0]], [0, 0, seen[2][1]]);
+    drawPath(kit, now);
+    drawWeights(kit, now);
+    drawOptimum(kit, now);
+    if (pointer && now.hover >= 0 && points[now.hover] && !gestures.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
     surface.ring();
-  }
-
-  /** Planes of the points and faces of the allowed region, the far ones first. @param {Scene} now @param {Box} seen @param {(p: ArrayLike<number>) => number[]} see */
-  function polygons(now, seen, see) {
-    const [c, colours] = [surface.context, surface.colours()];
-    const points = now.state.points;
-    const found = now.weights3d;
-    const place = (/** @type {number[][]} */ polygon, /** @type {number} */ row) => {
-      const pixels = cutToBox(polygon, seen).map(see);
-      return { row, pixels, near: pixels.reduce((sum, p) => sum + p[2], 0) / (pixels.length || 1) };
-    };
-    shown = found ? [
-      ...(found.region?.faces ?? []).map((/** @type {number[][]} */ face) => place(face, -1)),
-      ...(found.planes ?? []).filter((/** @type {any} */ p) => points[p.row]).map((/** @type {any} */ p) => place(p.polygon, p.row)),
-    ].filter((s) => s.pixels.length >= 3).sort((p, q) => p.near - q.near) : [];
-    const crowd = (found?.planes?.length ?? 0) > 6; // then the region stands before the planes, or it would drown
-    if (crowd) shown.sort((p, q) => Number(p.row < 0) - Number(q.row < 0));
-    const busy = crowd ? 0.06 : 0.2;
-    for (const { row, pixels } of shown) {
-      const lit = row >= 0 && (row === now.hover || row === now.row || row === now.selected);
-      const colour = row < 0 ? colours.cone : colours.classes[points[row][2]];
-      outline(c, /** @type {Pair[]} */ (/** @type {unknown} */ (pixels)));
-      c.fillStyle = faint(colour, row < 0 ? (colours.dark ? 0.22 : crowd ? 0.4 : 0.3) : lit ? 0.4 : busy);
-      c.fill();
-      c.strokeStyle = row < 0 ? faint(colours.ink, 0.28) : faint(colour, lit ? 1 : crowd ? 0.4 : 0.6);
-      c.lineWidth = lit ? 3 : 1.1;
-      c.stroke();
-    }
-  }
-
-  /** Path, last update and weights. @param {Scene} now @param {(p: ArrayLike<number>) => Pair} at @param {Box} seen */
-  function steps(now, at, seen) {
-    const [c, colours] = [surface.context, surface.colours()];
-    const all = pathOf(now).steps;
-    const end = Math.min(now.k, all.length - 1);
-    c.strokeStyle = faint(colours.path, all.length > 300 ? 0.5 : 0.8);
-    c.lineWidth = all.length > 300 ? 1 : 1.5;
-    c.beginPath();
-    for (let i = Math.max(1, end - LONG); i <= end; i++) {
-      const ends = inBox(all[i - 1], seen) && inBox(all[i], seen) ? [all[i - 1], all[i]] : segmentInBox(all[i - 1], all[i], seen);
-      if (!ends) continue;
-      c.moveTo(...at(ends[0]));
-      c.lineTo(...at(ends[1]));
-    }
-    c.stroke();
-    const w = drawn(now);
-    if (!w || !inBox(w, seen)) return;
-    if (now.previous && inBox(now.previous, seen)) arrow(c, at(now.previous), at(w), colours.accent, 2.6);
-    const foot = at([w[0], w[1], seen[2][0]]);
-    const p = at(w);
-    c.strokeStyle = faint(colours.ink, 0.35); // a plumb line to the floor, so that its place can be read
-    c.lineWidth = 1;
-    c.setLineDash([2, 4]);
-    segment(c, p, foot);
-    c.setLineDash([]);
-    c.fillStyle = colours.ink;
-    c.strokeStyle = colours.card;
-    c.lineWidth = 3;
-    c.beginPath();
-    c.arc(p[0], p[1], 5.5, 0, 2 * Math.PI);
-    c.stroke();
-    c.fill();
-    if (now.hand) ring(c, p, 9, colours.accent, 2);
-    const best = optimum(now);
-    if (!best || Math.hypot(at(best)[0] - p[0], at(best)[1] - p[1]) > 20) label(c, "(w, b)", [p[0] + 12, p[1] + 12], colours.ink, colours.card, "left", FONT.replace("12px", "italic 600 13px"), surface.frame);
   }
 
   return {
@@ -230,6 +141,119 @@ export function createSpace3D(canvas, actions) {
   };
 }
 
+/** @typedef {{row: number, pixels: number[][], near: number}} Polygon  row −1: a face of the allowed region */
+/** @typedef {{c: CanvasRenderingContext2D, colours: import("./marks.js").Colours, box: Box, see: (p: ArrayLike<number>) => number[], at: (p: ArrayLike<number>) => Pair, frame: import("./marks.js").Box}} Kit  what every part needs; see: the camera, at: its pixel */
+
+/** The optimum of the hard margin: what Python has sent with the planes, or with the verdict. @param {Scene} now @returns {number[] | null} */
+const optimum = (now) => now.weights3d?.optimum ?? now.answer?.verdict?.plane ?? null;
+
+/** A box with equal units for w₁ and w₂ that holds the origin, the optimum and the path. @param {Scene} now @returns {Box} */
+function whole(now) {
+  const best = now.answer?.verdict?.status === "separable" ? now.answer.verdict.plane : null;
+  const marks = [[0, 0, 0], ...pathOf(now).steps, ...(now.weights ? [now.weights] : []), ...(best ? [best] : [])];
+  const [low, high] = [[0, 1, 2].map((j) => Math.min(...marks.map((m) => m[j]))), [0, 1, 2].map((j) => Math.max(...marks.map((m) => m[j])))];
+  const wide = Math.max(high[0] - low[0], high[1] - low[1]) || 1;
+  const tall = high[2] - low[2] || wide;
+  const half = [wide * 0.85, wide * 0.85, tall * 0.85];
+  return /** @type {Box} */ ([0, 1, 2].map((j) => [(low[j] + high[j]) / 2 - half[j], (low[j] + high[j]) / 2 + half[j]]));
+}
+
+/** A segment, as far as it is in the box. @param {Kit} kit @param {number[]} p @param {number[]} q */
+function drawLine({ c, at, box }, p, q) {
+  const ends = segmentInBox(p, q, box);
+  if (ends) segment(c, at(ends[0]), at(ends[1]));
+}
+
+/** Whether there are so many planes that the region must stand before them, or it would drown. @param {Scene} now */
+const crowded = (now) => (now.weights3d?.planes?.length ?? 0) > 6;
+
+/** Planes of the points and faces of the allowed region, the far ones first. @param {Kit} kit @param {Scene} now @returns {Polygon[]} */
+function visiblePolygons({ box, see }, now) {
+  const found = now.weights3d;
+  if (!found) return [];
+  const place = (/** @type {number[][]} */ polygon, /** @type {number} */ row) => {
+    const pixels = cutToBox(polygon, box).map(see);
+    return { row, pixels, near: pixels.reduce((sum, p) => sum + p[2], 0) / (pixels.length || 1) };
+  };
+  const shown = [
+    ...(found.region?.faces ?? []).map((/** @type {number[][]} */ face) => place(face, -1)),
+    ...(found.planes ?? []).filter((/** @type {any} */ p) => now.state.points[p.row]).map((/** @type {any} */ p) => place(p.polygon, p.row)),
+  ].filter((s) => s.pixels.length >= 3).sort((p, q) => p.near - q.near);
+  if (crowded(now)) shown.sort((p, q) => Number(p.row < 0) - Number(q.row < 0));
+  return shown;
+}
+
+/** @param {Kit} kit @param {Scene} now @param {Polygon[]} shown */
+function drawPolygons({ c, colours }, now, shown) {
+  const crowd = crowded(now);
+  for (const { row, pixels } of shown) {
+    const lit = row >= 0 && (row === now.hover || row === now.row || row === now.selected);
+    const colour = row < 0 ? colours.cone : colours.classes[now.state.points[row][2]];
+    outline(c, /** @type {Pair[]} */ (/** @type {unknown} */ (pixels)));
+    c.fillStyle = faint(colour, row < 0 ? (colours.dark ? 0.22 : crowd ? 0.4 : 0.3) : lit ? 0.4 : crowd ? 0.06 : 0.2);
+    c.fill();
+    c.strokeStyle = row < 0 ? faint(colours.ink, 0.28) : faint(colour, lit ? 1 : crowd ? 0.4 : 0.6);
+    c.lineWidth = lit ? 3 : 1.1;
+    c.stroke();
+  }
+}
+
+/** The path up to the moment. @param {Kit} kit @param {Scene} now */
+function drawPath({ c, colours, box, at }, now) {
+  const all = pathOf(now).steps;
+  const end = Math.min(now.k, all.length - 1);
+  c.strokeStyle = faint(colours.path, all.length > 300 ? 0.5 : 0.8);
+  c.lineWidth = all.length > 300 ? 1 : 1.5;
+  c.beginPath();
+  for (let i = Math.max(1, end - MAX_PATH_UPDATES); i <= end; i++) {
+    const ends = inBox(all[i - 1], box) && inBox(all[i], box) ? [all[i - 1], all[i]] : segmentInBox(all[i - 1], all[i], box);
+    if (!ends) continue;
+    c.moveTo(...at(ends[0]));
+    c.lineTo(...at(ends[1]));
+  }
+  c.stroke();
+}
+
+/** The last update, and the weights over the floor. @param {Kit} kit @param {Scene} now */
+function drawWeights({ c, colours, box, at, frame }, now) {
+  const w = drawn(now);
+  if (!w || !inBox(w, box)) return;
+  if (now.previous && inBox(now.previous, box)) arrow(c, at(now.previous), at(w), colours.accent, 2.6);
+  const p = at(w);
+  c.strokeStyle = faint(colours.ink, 0.35); // a plumb line to the floor, so that its place can be read
+  c.lineWidth = 1;
+  c.setLineDash([2, 4]);
+  segment(c, p, at([w[0], w[1], box[2][0]]));
+  c.setLineDash([]);
+  c.fillStyle = colours.ink;
+  c.strokeStyle = colours.card;
+  c.lineWidth = 3;
+  c.beginPath();
+  c.arc(p[0], p[1], 5.5, 0, 2 * Math.PI);
+  c.stroke();
+  c.fill();
+  if (now.hand) ring(c, p, 9, colours.accent, 2);
+  const best = optimum(now);
+  if (!best || Math.hypot(at(best)[0] - p[0], at(best)[1] - p[1]) > 20) label(c, "(w, b)", [p[0] + 12, p[1] + 12], colours.ink, colours.card, "left", FONT.replace("12px", "italic 600 13px"), frame);
+}
+
+/** The widest margin, and how far it is from the b axis. @param {Kit} kit @param {Scene} now */
+function drawOptimum(kit, now) {
+  const { c, colours, at, frame } = kit;
+  const best = optimum(now);
+  if (!best || !inBox(best, kit.box)) return;
+  c.setLineDash([5, 4]);
+  c.strokeStyle = colours.good;
+  c.lineWidth = 2;
+  drawLine(kit, [0, 0, best[2]], best);
+  c.setLineDash([]);
+  const [p, q] = [at([0, 0, best[2]]), at(best)];
+  star(c, q, colours.good, colours.card);
+  label(c, "widest margin", [q[0], q[1] - 18], colours.good, colours.card, "center", FONT, frame);
+  const margin = now.answer?.verdict?.margin;
+  if (margin > 0 && Math.hypot(p[0] - q[0], p[1] - q[1]) > 30) label(c, `‖w‖ = ${number(1 / margin)}`, [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14], colours.good, colours.card, "center", FONT, frame);
+}
+
 /** The picture in words. @param {Scene} scene */
 export function describe(scene) {
   const planes = scene.weights3d?.planes?.length ?? 0;
@@ -243,14 +267,14 @@ export function describe(scene) {
 /** @typedef {[number, number, number]} Triple */
 /** @typedef {[[number, number], [number, number], [number, number]]} Box  lowest and highest of each coordinate */
 
-const NEAR = 0.13; // how much larger what is near appears
+const PERSPECTIVE = 0.13; // how much larger what is near appears
 
 /**
  * @param {Box} box @param {number} turn  angle about the third axis @param {number} tilt  angle above the floor
  * @param {{left: number, top: number, width: number, height: number}} frame
  * @returns {(p: ArrayLike<number>) => Triple}  pixel across, pixel down, nearness (larger is nearer)
  */
-export function camera(box, turn, tilt, frame) {
+function camera(box, turn, tilt, frame) {
   const [st, ct, se, ce] = [Math.sin(turn), Math.cos(turn), Math.sin(tilt), Math.cos(tilt)];
   const scale = Math.min(frame.width, frame.height) * 0.3;
   const [mx, my] = [frame.left + frame.width / 2, frame.top + frame.height / 2];
@@ -258,56 +282,36 @@ export function camera(box, turn, tilt, frame) {
     const [u, v, h] = [0, 1, 2].map((j) => (2 * (p[j] - box[j][0])) / (box[j][1] - box[j][0]) - 1);
     const [across, deep] = [u * ct - v * st, u * st + v * ct]; // deep: away from the eye on the floor
     const near = -deep * ce + h * se;
-    const size = scale * (1 + NEAR * near);
+    const size = scale * (1 + PERSPECTIVE * near);
     return [mx + across * size, my - (h * ce + deep * se) * size, near];
   };
 }
 
 /** The eight corners; bit j of the index says low or high of coordinate j. @param {Box} box @returns {Triple[]} */
-export const boxCorners = (box) => [0, 1, 2, 3, 4, 5, 6, 7].map((i) => /** @type {Triple} */ ([box[0][i & 1], box[1][(i >> 1) & 1], box[2][(i >> 2) & 1]]));
+const boxCorners = (box) => [0, 1, 2, 3, 4, 5, 6, 7].map((i) => /** @type {Triple} */ ([box[0][i & 1], box[1][(i >> 1) & 1], box[2][(i >> 2) & 1]]));
 
 /** The twelve edges as pairs of corners, with the coordinate along which each runs. */
-export const EDGES = [0, 1, 2].flatMap((j) => [0, 1, 2, 3, 4, 5, 6, 7].filter((i) => !(i & (1 << j))).map((i) => [i, i | (1 << j), j]));
+const EDGES = [0, 1, 2].flatMap((j) => [0, 1, 2, 3, 4, 5, 6, 7].filter((i) => !(i & (1 << j))).map((i) => [i, i | (1 << j), j]));
 
 /** The part of a flat polygon inside a box. @param {number[][]} polygon @param {Box} box @returns {number[][]} */
-export function cutToBox(polygon, box) {
-  let kept = polygon;
-  for (let j = 0; j < 3; j++) {
-    for (const side of [0, 1]) {
-      const value = (/** @type {number[]} */ p) => (side ? box[j][1] - p[j] : p[j] - box[j][0]);
-      const found = /** @type {number[][]} */ ([]);
-      kept.forEach((p, i) => {
-        const q = kept[(i + 1) % kept.length];
-        const [f, g] = [value(p), value(q)];
-        if (f >= 0) found.push(p);
-        if ((f > 0 && g < 0) || (f < 0 && g > 0)) found.push(p.map((v, m) => v + (f / (f - g)) * (q[m] - v)));
-      });
-      kept = found;
-    }
-  }
-  return kept.length >= 3 ? kept : [];
+function cutToBox(polygon, box) {
+  return box.reduce((kept, [low, high], j) => cutConvex(cutConvex(kept, (p) => p[j] - low), (p) => high - p[j]), polygon);
 }
 
 /** A segment inside a box, or null. @param {number[]} p @param {number[]} q @param {Box} box @returns {[number[], number[]] | null} */
-export function segmentInBox(p, q, box) {
-  let [low, high] = [0, 1];
-  for (let j = 0; j < 3; j++) {
-    const u = q[j] - p[j];
-    if (u === 0) { if (p[j] < box[j][0] || p[j] > box[j][1]) return null; continue; }
-    const [s, t] = [(box[j][0] - p[j]) / u, (box[j][1] - p[j]) / u];
-    low = Math.max(low, Math.min(s, t));
-    high = Math.min(high, Math.max(s, t));
-  }
-  if (!(low <= high)) return null;
-  const at = (/** @type {number} */ t) => p.map((v, j) => v + t * (q[j] - v));
-  return [at(low), at(high)];
+function segmentInBox(p, q, box) {
+  const along = q.map((v, j) => v - p[j]);
+  const ends = insideBox(p, along, box, 0, 1);
+  if (!ends) return null;
+  const [first, last] = ends.map((t) => p.map((v, j) => v + t * along[j]));
+  return [first, last];
 }
 
 /** @param {ArrayLike<number>} p @param {Box} box */
-export const inBox = (p, box) => [0, 1, 2].every((j) => p[j] >= box[j][0] && p[j] <= box[j][1]);
+const inBox = (p, box) => [0, 1, 2].every((j) => p[j] >= box[j][0] && p[j] <= box[j][1]);
 
 /** Whether a pixel is inside a polygon of pixels. @param {ArrayLike<number>} at @param {ArrayLike<number>[]} polygon */
-export function covers(polygon, at) {
+function covers(polygon, at) {
   let odd = false;
   polygon.forEach((p, i) => {
     const q = polygon[(i + 1) % polygon.length];
@@ -316,15 +320,14 @@ export function covers(polygon, at) {
   return odd;
 }
 
-const NAMES = ["w₁", "w₂", "b"];
+const AXIS_NAMES = ["w₁", "w₂", "b"];
 
 /**
  * Draw the edges that are behind everything, or those before it with names and ends of the axes.
- * @param {CanvasRenderingContext2D} c @param {import("./marks.js").Colours} colours @param {Box} seen
- * @param {(p: ArrayLike<number>) => number[]} see  the camera @param {boolean} front @param {number} width  of the canvas
+ * @param {Kit} kit @param {boolean} front @param {number} width  of the canvas
  */
-export function drawBox(c, colours, seen, see, front, width) {
-  const corners = boxCorners(seen).map(see);
+function drawBox({ c, colours, box, see }, front, width) {
+  const corners = boxCorners(box).map(see);
   const far = corners.reduce((best, p, i) => (p[2] < corners[best][2] ? i : best), 0);
   c.lineWidth = 1;
   for (const [i, j] of EDGES) {
@@ -347,8 +350,8 @@ export function drawBox(c, colours, seen, see, front, width) {
       const x = p[0] + t * (q[0] - p[0]) + out[0];
       label(c, text, [Math.max(half, Math.min(width - half, x)), p[1] + t * (q[1] - p[1]) + out[1]], colour, colours.card, "center", font);
     };
-    put(0.12, number(seen[axis][0], 3), colours.quiet, FONT);
-    put(0.5, NAMES[axis], colours.ink, FONT.replace("12px", "italic 600 14px"));
-    put(0.88, number(seen[axis][1], 3), colours.quiet, FONT);
+    put(0.12, number(box[axis][0], 3), colours.quiet, FONT);
+    put(0.5, AXIS_NAMES[axis], colours.ink, FONT.replace("12px", "italic 600 14px"));
+    put(0.88, number(box[axis][1], 3), colours.quiet, FONT);
   }
 }

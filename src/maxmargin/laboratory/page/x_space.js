@@ -1,8 +1,8 @@
 // x-space: points, the boundary of the weights of this moment, and what a hand can do to the points.
-import { createPlane, createSurface, drawLine, MARGINS } from "./canvas.js";
+import { drawLine } from "./canvas.js";
 import { around, corners, cutLine, cutPolygon, fingerprint, identity, inside } from "./geometry.js";
-import { listen } from "./input.js";
-import { arrow, card, faint, FONT, label, outline, radius, ring, segment, shape } from "./marks.js";
+import { arrow, faint, FONT, label, outline, radius, ring, segment, shape } from "./marks.js";
+import { createPlaneView } from "./plane_view.js";
 import { predictor, regions } from "./regions.js";
 import { classes, drawn, machineOf, signs, value, words } from "./scene.js";
 import { number, tuple } from "./text.js";
@@ -23,221 +23,189 @@ import { drawVerdict, drawWitness } from "./verdict.js";
  * @property {(name: string, window: Window) => void} [looked]  a person has moved the window
  */
 
-const NEAR = 12; // pixels
+const NEAR_PIXELS = 12; // from a point, that is still at it
 
 /** @param {HTMLCanvasElement} canvas @param {PointActions} actions */
 export function createXSpace(canvas, actions) {
-  const surface = createSurface(canvas, () => scene && paint(), MARGINS);
-  const plane = createPlane(surface, [-5, 5, -5, 5]);
-  let scene = /** @type {Scene | null} */ (null);
-  let seen = -1; // fingerprint of the points that the window was checked for
-  let held = /** @type {{row: number, by: Pair, started: boolean} | null} */ (null);
-  let added = false; // whether the last tap added a point
-  let pointer = /** @type {Pair | null} */ (null);
-
-  /** The point nearest to a pixel, −1 if none is near. @param {Pair} at */
-  function nearest(at) {
-    let [best, row] = [NEAR * NEAR, -1];
-    const points = scene ? scene.state.points : [];
-    for (let i = points.length - 1; i >= 0; i--) {
-      const [x, y] = plane.pixel(points[i][0], points[i][1]);
-      const far = (x - at[0]) ** 2 + (y - at[1]) ** 2;
-      if (far < best) [best, row] = [far, i];
-    }
-    return row;
+  let held = /** @type {Held | null} */ (null);
+  let view = /** @type {PlaneView | null} */ (null);
+  /** @param {number} row @param {boolean} panning */
+  function cursor(row, panning) {
+    const tool = view?.scene?.tool ?? "point";
+    return panning ? "move" : held ? "grabbing" : row < 0 ? (tool === "point" ? "crosshair" : "default") : tool === "point" ? "grab" : "pointer";
   }
+  return createPlaneView(canvas, actions, {
+    name: "x", whole, nearest, cursor, describe,
+    axes: (scene) => scene.state.names,
+    subject: (scene) => fingerprint(scene.state.points),
+    lost: (scene, { plane }, changed) => changed && scene.state.points.some((/** @type {number[]} */ p) => !inside(plane.target(), p, 0.002)), // rounding may take a point over the rim
+    draw: (scene, view, kit) => drawXSpace(scene, view, kit, held && held.started ? held.row : -1),
+    drawOver(scene, { surface }, kit) {
+      if (!scene.state.points.length) drawInvitation(kit, surface.frame);
+      drawLegend(kit, scene, surface.frame);
+    },
+    cardAt: (scene, { plane }) => (held ? null : plane.pixel(scene.state.points[scene.hover][0], scene.state.points[scene.hover][1])),
+    gestures(made) {
+      view = made;
+      const hold = (/** @type {Held | null} */ next, /** @type {number} */ row) => { held = next; canvas.style.cursor = cursor(row, false); };
+      return { ...dragGestures(made, actions, () => held, hold), ...clickGestures(made, actions) };
+    },
+  });
+}
 
-  /** @param {number} row */
-  function hover(row) {
-    if (scene && scene.hover !== row) actions.hover(row);
+/** @typedef {import("./plane_view.js").PlaneView} PlaneView */
+/** @typedef {{row: number, by: Pair, started: boolean}} Held  the point in hand, and where it was taken hold of */
+
+/** The point nearest to a pixel, −1 if none is near. @param {Scene} scene @param {PlaneView} view @param {Pair} at */
+function nearest(scene, { plane }, at) {
+  let [best, row] = [NEAR_PIXELS * NEAR_PIXELS, -1];
+  const { points } = scene.state;
+  for (let i = points.length - 1; i >= 0; i--) {
+    const [x, y] = plane.pixel(points[i][0], points[i][1]);
+    const far = (x - at[0]) ** 2 + (y - at[1]) ** 2;
+    if (far < best) [best, row] = [far, i];
   }
+  return row;
+}
 
-  function cursor(/** @type {number} */ row, /** @type {boolean} */ panning) {
-    const tool = scene?.tool ?? "point";
-    canvas.style.cursor = panning ? "move" : held ? "grabbing" : row < 0 ? (tool === "point" ? "crosshair" : "default") : tool === "point" ? "grab" : "pointer";
-  }
+/** All points in view; the origin too where it is near or all boundaries go through it. @param {Scene} scene @returns {Window} */
+function whole({ state }) {
+  const { points } = state;
+  const bare = around(points, 0);
+  if (!bare) return [-5, 5, -5, 5];
+  const span = Math.max(bare[1] - bare[0], bare[3] - bare[2]);
+  const near = state.options?.intercept === false || inside([bare[0] - span * 0.3, bare[1] + span * 0.3, bare[2] - span * 0.3, bare[3] + span * 0.3], [0, 0]);
+  return /** @type {Window} */ (around(near || points.length === 1 ? [...points, [0, 0]] : points, 0.14));
+}
 
-  const within = (/** @type {Pair} */ at) => {
-    const f = surface.frame;
-    return at[0] >= f.left && at[0] <= f.left + f.width && at[1] >= f.top && at[1] <= f.top + f.height;
-  };
-
-  const gestures = listen(canvas, {
-    locate: surface.locate,
-    grab(at) {
-      const row = scene && scene.tool === "point" ? nearest(at) : -1;
+/**
+ * Points are taken in hand and moved.
+ * @param {PlaneView} view @param {PointActions} actions @param {() => Held | null} held
+ * @param {(next: Held | null, row: number) => void} hold  take a point in hand, or none; row: the one under the pointer
+ */
+function dragGestures(view, actions, held, hold) {
+  const { plane, surface } = view;
+  return {
+    grab(/** @type {Pair} */ at) {
+      const { scene } = view;
+      const row = scene && scene.tool === "point" ? nearest(scene, view, at) : -1;
       if (row < 0 || !scene) return false;
       const [x, y] = plane.pixel(scene.state.points[row][0], scene.state.points[row][1]);
-      held = { row, by: [x - at[0], y - at[1]], started: false };
-      cursor(row, false);
+      hold({ row, by: [x - at[0], y - at[1]], started: false }, row);
       return true;
     },
-    drag(at) {
-      if (!held || !scene?.state.points[held.row]) return;
-      const f = surface.frame;
-      const to = plane.rounded([
-        Math.max(f.left, Math.min(f.left + f.width, at[0] + held.by[0])),
-        Math.max(f.top, Math.min(f.top + f.height, at[1] + held.by[1])),
-      ]);
-      if (!held.started) {
-        held.started = true;
-        actions.select(held.row);
-        actions.move(held.row, scene.state.points[held.row][0], scene.state.points[held.row][1], "start");
+    drag(/** @type {Pair} */ at) {
+      const now = held();
+      const point = now && view.scene?.state.points[now.row];
+      if (!now || !point) return;
+      if (!now.started) {
+        now.started = true;
+        actions.select(now.row);
+        actions.move(now.row, point[0], point[1], "start");
       }
-      actions.move(held.row, to[0], to[1], "drag");
+      const [x, y] = plane.rounded(plane.clamped([at[0] + now.by[0], at[1] + now.by[1]]));
+      actions.move(now.row, x, y, "drag");
     },
-    drop(at, moved) {
-      const last = held;
-      held = null;
-      const p = last && scene?.state.points[last.row];
-      if (last?.started && p) actions.move(last.row, p[0], p[1], "end");
-      cursor(nearest(at), false);
+    drop(/** @type {Pair} */ at, /** @type {boolean} */ moved) {
+      const last = held();
+      const point = last && view.scene?.state.points[last.row];
+      hold(null, view.scene ? nearest(view.scene, view, at) : -1);
+      if (last?.started && point) actions.move(last.row, point[0], point[1], "end");
       if (moved) surface.request();
     },
-    tap(at) {
+  };
+}
+
+/** Points are added, removed, flipped and selected. @param {PlaneView} view @param {PointActions} actions */
+function clickGestures(view, actions) {
+  let added = false; // whether the last tap added a point
+  const within = (/** @type {Pair} */ at) => view.plane.clamped(at).every((v, j) => v === at[j]);
+  return {
+    tap(/** @type {Pair} */ at) {
+      const { scene } = view;
       added = false;
       if (!scene || !within(at)) return;
-      const row = nearest(at);
+      const row = nearest(scene, view, at);
       if (row >= 0) return scene.tool === "erase" ? actions.remove(row) : scene.tool === "flip" ? actions.flip(row) : actions.select(row);
       if (scene.tool !== "point") return actions.select(-1);
-      const [x, y] = plane.rounded(at);
+      const [x, y] = view.plane.rounded(at);
       added = true;
       actions.add(x, y, scene.brush);
     },
-    twice(at, event) {
-      const row = scene ? nearest(at) : -1;
-      if (scene && added) { // the first of the two clicks was not meant to add a point
+    twice(/** @type {Pair} */ at) {
+      const { scene } = view;
+      if (!scene) return undefined;
+      const row = nearest(scene, view, at);
+      if (added) { // the first of the two clicks was not meant to add a point
         added = false;
         if (actions.undo) actions.undo();
         else actions.remove(scene.state.points.length - 1);
-      } else if (row >= 0) return this.tap?.(at, event);
-      if (scene) fit(scene);
-      tell();
+      } else if (row >= 0) return this.tap(at);
+      view.fit(scene);
+      view.tell();
+      return undefined;
     },
-    second(at, event) {
-      const row = nearest(at);
+    second(/** @type {Pair} */ at, /** @type {PointerEvent} */ event) {
+      const row = view.scene ? nearest(view.scene, view, at) : -1;
       if (row < 0) return;
       if (event.altKey) actions.remove(row);
       else actions.flip(row);
     },
-    pan(dx, dy) { plane.pan(dx, dy); cursor(-1, true); tell(); },
-    zoom(by, at) { plane.zoom(by, at); tell(); },
-    hover(at, event) {
-      pointer = at;
-      const row = at ? nearest(at) : -1;
-      hover(row);
-      cursor(row, event.shiftKey);
-    },
-  });
-
-  const tell = () => actions.looked?.("x", plane.target());
-
-  /** All points in view; the origin too where it is near or all boundaries go through it. @param {Scene} now @returns {Window} */
-  function whole(now) {
-    const points = now.state.points;
-    const bare = around(points, 0);
-    if (!bare) return [-5, 5, -5, 5];
-    const span = Math.max(bare[1] - bare[0], bare[3] - bare[2]);
-    const alone = points.length === 1;
-    const near = now.state.options?.intercept === false || inside([bare[0] - span * 0.3, bare[1] + span * 0.3, bare[2] - span * 0.3, bare[3] + span * 0.3], [0, 0]);
-    return /** @type {Window} */ (around(near || alone ? [...points, [0, 0]] : points, 0.14));
-  }
-
-  /** Show everything. @param {Scene} now @param {boolean} [gently] */
-  function fit(now, gently = !now.reduced) {
-    seen = fingerprint(now.state.points);
-    plane.set(whole(now), gently);
-  }
-
-  function paint() {
-    const now = /** @type {Scene} */ (scene);
-    if (!surface.begin()) return;
-    const points = now.state.points;
-    const print = fingerprint(points);
-    if (seen === -1) plane.set(whole(now));
-    else if (print !== seen && !plane.touched && !gestures.busy() && points.some((/** @type {number[]} */ p) => !inside(plane.target(), p))) fit(now);
-    seen = print;
-    plane.settle();
-    const c = surface.context;
-    const colours = surface.colours();
-    const kit = { c, plane, colours };
-    surface.layer("axes", plane.key, plane.axes);
-    plane.clip(c);
-    const box = corners(plane.window);
-    const gliding = { ...now, weights: drawn(now) };
-    if (now.layers?.regions !== false) drawSides(kit, gliding, box);
-    drawSlab(kit, now, box);
-    if (now.layers?.verdict) drawVerdict(kit, now);
-    const free = held && held.started ? held.row : -1; // the point in hand moves: it is not in the kept layer
-    const key = `${plane.key}|${fingerprint(points, free)}|${free}`;
-    const others = (/** @type {number} */ i) => i !== free;
-    const machine = machineOf(now);
-    if (machine) {
-      surface.layer("support", `${identity(machine)}|${now.weights}|${key}`, (inner) => { plane.clip(inner); drawSupport({ c: inner, plane, colours }, now, others); });
-      if (free >= 0) drawSupport(kit, now, (i) => i === free);
-    }
-    surface.layer("points", key, (inner) => { plane.clip(inner); drawPoints({ c: inner, plane, colours }, now, others); });
-    if (free >= 0) drawPoints(kit, now, (i) => i === free);
-    drawWrong(kit, now, wrongRows(now));
-    if (now.layers?.verdict) drawWitness(kit, now);
-    drawBoundary(kit, gliding);
-    if (!now.hand && now.row >= 0 && now.k > 0) drawUpdate(kit, now);
-    const r = radius(points.length);
-    if (points[now.selected]) ring(c, plane.pixel(points[now.selected][0], points[now.selected][1]), r + 5, colours.accent, 2);
-    if (points[now.hover]) ring(c, plane.pixel(points[now.hover][0], points[now.hover][1]), r + 4, colours.ink, 2);
-    c.restore();
-    if (!points.length) invite();
-    plane.names(c, now.state.names);
-    legend(now);
-    if (points[now.hover] && !held) card(c, words(now, now.hover, number), plane.pixel(points[now.hover][0], points[now.hover][1]), surface.frame, colours);
-    surface.ring();
-  }
-
-  /** What to do with an empty board. */
-  function invite() {
-    const f = surface.frame;
-    const colours = surface.colours();
-    label(surface.context, "Click to add points of both classes", [f.left + f.width / 2, f.top + f.height * 0.42], colours.quiet, colours.card, "center", FONT.replace("12px", "15px"), f);
-  }
-
-  /** Shapes and names of the classes, top right. @param {Scene} now */
-  function legend(now) {
-    const c = surface.context;
-    const colours = surface.colours();
-    const right = surface.frame.left + surface.frame.width - 8;
-    c.font = FONT;
-    const names = now.state.labels.map((/** @type {string} */ n) => (n.length > 16 ? `${n.slice(0, 15)}…` : n));
-    const wide = Math.max(...names.map((/** @type {string} */ n) => c.measureText(n).width));
-    c.fillStyle = faint(colours.card, 0.7);
-    c.fillRect(right - wide - 22, surface.frame.top + 4, wide + 28, 17 * names.length + 5);
-    names.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
-      const y = surface.frame.top + 15 + 17 * i;
-      label(c, name, [right - wide, y], colours.quiet, colours.card, "left");
-      c.beginPath();
-      shape(c, i, right - wide - 12, y, 4.5);
-      c.fillStyle = colours.classes[i];
-      c.fill();
-    });
-    if (!now.state.points.some((/** @type {number[]} */ p) => p[3])) return;
-    label(c, "hollow: validation", [right, surface.frame.top + 15 + 17 * names.length], colours.quiet, colours.card, "right");
-  }
-
-  return {
-    /** @param {Scene} now */
-    draw(now) { scene = now; paint(); },
-    destroy() { gestures.destroy(); surface.destroy(); },
-    /** @returns {Window} */
-    window: () => plane.target(),
-    /** @param {Window} w */
-    setWindow(w) { seen = seen === -1 ? 0 : seen; plane.set(w, false, true); },
-    fit,
-    /** The place of a pixel of the canvas. @param {number} px @param {number} py */
-    at: (px, py) => plane.value([px, py]),
-    /** The pixel of a place. @param {number} x @param {number} y */
-    pixel: (x, y) => plane.pixel(x, y),
-    pointer: () => pointer,
-    describe,
   };
+}
+
+/** All that is inside the axes. @param {Scene} now @param {PlaneView} view @param {Kit} kit @param {number} free  the point in hand, −1 if there is none */
+function drawXSpace(now, { surface, plane }, kit, free) {
+  const { c, colours } = kit;
+  const { points } = now.state;
+  const box = corners(plane.window);
+  const gliding = { ...now, weights: drawn(now) };
+  if (now.layers?.regions !== false) drawSides(kit, gliding, box);
+  drawSlab(kit, now, box);
+  if (now.layers?.verdict) drawVerdict(kit, now);
+  const key = `${plane.key}|${fingerprint(points, free)}|${free}`; // the point in hand moves: it is not in the kept layers
+  const others = (/** @type {number} */ i) => i !== free;
+  const machine = machineOf(now);
+  if (machine) {
+    surface.layer("support", `${identity(machine)}|${now.weights}|${key}`, (inner) => { plane.clip(inner); drawSupport({ ...kit, c: inner }, now, others); });
+    if (free >= 0) drawSupport(kit, now, (i) => i === free);
+  }
+  surface.layer("points", key, (inner) => { plane.clip(inner); drawPoints({ ...kit, c: inner }, now, others); });
+  if (free >= 0) drawPoints(kit, now, (i) => i === free);
+  drawWrong(kit, now, wrongRows(now));
+  if (now.layers?.verdict) drawWitness(kit, now);
+  drawBoundary(kit, gliding);
+  if (!now.hand && now.row >= 0 && now.k > 0) drawUpdate(kit, now);
+  const r = radius(points.length);
+  if (points[now.selected]) ring(c, plane.pixel(points[now.selected][0], points[now.selected][1]), r + 5, colours.accent, 2);
+  if (points[now.hover]) ring(c, plane.pixel(points[now.hover][0], points[now.hover][1]), r + 4, colours.ink, 2);
+}
+
+/** What to do with an empty board. @param {Kit} kit @param {import("./marks.js").Box} frame */
+function drawInvitation({ c, colours }, frame) {
+  label(c, "Click to add points of both classes", [frame.left + frame.width / 2, frame.top + frame.height * 0.42], colours.quiet, colours.card, "center", FONT.replace("12px", "15px"), frame);
+}
+
+/** Shapes and names of the classes, top right. @param {Kit} kit @param {Scene} scene @param {import("./marks.js").Box} frame */
+function drawLegend({ c, colours }, { state }, frame) {
+  const right = frame.left + frame.width - 8;
+  c.font = FONT;
+  const names = state.labels.map((/** @type {string} */ n) => (n.length > 16 ? `${n.slice(0, 15)}…` : n));
+  const widest = (/** @type {string[]} */ texts) => Math.max(...texts.map((text) => c.measureText(text).width));
+  const wide = widest(names);
+  const held = state.points.some((/** @type {number[]} */ p) => p[3]) ? ["hollow: validation"] : [];
+  const ground = Math.max(wide + 22, held.length && widest(held) + 6);
+  c.fillStyle = faint(colours.card, 0.7);
+  c.fillRect(right - ground, frame.top + 4, ground + 6, 17 * (names.length + held.length) + 5);
+  names.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
+    const y = frame.top + 15 + 17 * i;
+    label(c, name, [right - wide, y], colours.quiet, colours.card, "left");
+    c.beginPath();
+    shape(c, i, right - wide - 12, y, 4.5);
+    c.fillStyle = colours.classes[i];
+    c.fill();
+  });
+  if (held.length) label(c, held[0], [right, frame.top + 15 + 17 * names.length], colours.quiet, colours.card, "right");
 }
 
 /** The picture in words, for those who do not see it. @param {Scene} scene */
@@ -260,7 +228,7 @@ export function describe(scene) {
 /** @typedef {import("./canvas.js").Kit} Kit */
 
 /** Points by class: training filled, validation hollow. @param {Kit} kit @param {Scene} scene @param {(row: number) => boolean} wanted */
-export function drawPoints({ c, plane, colours }, scene, wanted) {
+function drawPoints({ c, plane, colours }, scene, wanted) {
   const points = scene.state.points;
   const r = radius(points.length);
   const window = plane.window;
@@ -287,7 +255,7 @@ export function drawPoints({ c, plane, colours }, scene, wanted) {
 }
 
 /** The two sides, or the regions of several classes, faintly. @param {Kit} kit @param {Scene} scene @param {Pair[]} box  corners of the view */
-export function drawSides({ c, plane, colours }, scene, box) {
+function drawSides({ c, plane, colours }, scene, box) {
   const share = colours.dark ? 0.16 : 0.1;
   const fill = (/** @type {Pair[]} */ polygon, /** @type {number} */ kind, /** @type {boolean} */ edge) => {
     if (!polygon.length) return;
@@ -323,7 +291,7 @@ function foot(plane, w) {
 }
 
 /** The boundary and w as its normal. @param {Kit} kit @param {Scene} scene */
-export function drawBoundary(kit, scene) {
+function drawBoundary(kit, scene) {
   const { c, plane, colours } = kit;
   const w = scene.weights;
   if (!w || !w.every(Number.isFinite)) return;
@@ -356,7 +324,7 @@ export function drawBoundary(kit, scene) {
 }
 
 /** The slab of a margin machine with its edges. @param {Kit} kit @param {Scene} scene @param {Pair[]} box */
-export function drawSlab(kit, scene, box) {
+function drawSlab(kit, scene, box) {
   const { c, plane, colours } = kit;
   const machine = machineOf(scene);
   const w = scene.weights;
@@ -379,7 +347,7 @@ export function drawSlab(kit, scene, box) {
 }
 
 /** Support vectors, ringed, and slack of some rows. @param {Kit} kit @param {Scene} scene @param {(row: number) => boolean} wanted */
-export function drawSupport({ c, plane, colours }, scene, wanted) {
+function drawSupport({ c, plane, colours }, scene, wanted) {
   const machine = machineOf(scene);
   const w = scene.weights;
   if (!machine || !w || !(w[0] || w[1])) return;
@@ -411,7 +379,7 @@ export function drawSupport({ c, plane, colours }, scene, wanted) {
 }
 
 /** Rows on the wrong side of the weights that are drawn (y·f(x) ≤ 0). @param {Scene} scene @returns {number[]} */
-export function wrongRows(scene) {
+function wrongRows(scene) {
   const points = scene.state.points;
   const w = scene.weights;
   if (!w) return [];
@@ -430,7 +398,7 @@ export function wrongRows(scene) {
 }
 
 /** A cross on each point of the wrong side. @param {Kit} kit @param {Scene} scene @param {number[]} rows */
-export function drawWrong({ c, plane, colours }, scene, rows) {
+function drawWrong({ c, plane, colours }, scene, rows) {
   const points = scene.state.points;
   const many = points.length > 400;
   const r = radius(points.length) * (many ? 0.8 : 1.2);
@@ -449,7 +417,7 @@ export function drawWrong({ c, plane, colours }, scene, rows) {
 }
 
 /** The row in hand and y·x, what the update adds to w. @param {Kit} kit @param {Scene} scene */
-export function drawUpdate({ c, plane, colours }, scene) {
+function drawUpdate({ c, plane, colours }, scene) {
   const p = scene.state.points[scene.row];
   const sign = p && signs(scene)[p[2]];
   if (!p || !sign) return;
