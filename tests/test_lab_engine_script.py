@@ -135,6 +135,18 @@ def test_pictures(name):
     assert found["name"].endswith(".png")
 
 
+def test_names_and_labels_are_drawn_as_they_are(monkeypatch):
+    drawn = {}
+
+    def record(model, X, y, *, names, ax):
+        drawn.update(names=names, labels=sorted(set(y)))
+
+    monkeypatch.setattr("maxmargin.plots.xspace.XSpaceDisplay.from_estimator", record)
+    state = {**CASES["soft"], "labels": ["$a$", "$b"], "names": ["$x$", "new\nline"]}
+    answer({"ask": "film", "state": state, "format": "png"})
+    assert drawn == {"names": ["$x$", "new?line"], "labels": ["$a$", "$b"]}
+
+
 @pytest.mark.parametrize("name", ["perceptron", "ovo", "names"])
 def test_films(name):
     from PIL import Image

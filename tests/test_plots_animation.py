@@ -20,7 +20,7 @@ from maxmargin import datasets
 from maxmargin.core.history import Trace, Update
 from maxmargin.plots.data import choose_view, read_points
 from maxmargin.plots.film.animation import animate
-from maxmargin.plots.film.captions import number, tell, vector
+from maxmargin.plots.film.captions import make_stills, number, vector
 from maxmargin.plots.film.frames import Painter
 from maxmargin.plots.geometry import find_cone
 from maxmargin.plots.wspace import both_spaces
@@ -194,7 +194,7 @@ def painted(trace, X, y, bias=True, both=False, shown=110, features=None, names=
     points = read_points(X, y, names=names)
     view = choose_view(points.X, trace[-1].weights[:-1], features, None, points.names)
     painter = Painter(points, view, both, bias, 50)
-    frames = tell(trace, points, shown, "Run")
+    frames = make_stills(trace, points, shown, "Run")
     return painter, frames, painter.paint(frames)
 
 

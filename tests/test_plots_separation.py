@@ -6,7 +6,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import maxmargin as mm
-from maxmargin.plots.separation import SeparabilityDisplay, hull
+from maxmargin.plots.geometry import hull
+from maxmargin.plots.separation import SeparabilityDisplay
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

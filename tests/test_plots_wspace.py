@@ -165,7 +165,7 @@ def test_the_risk_in_blocks_is_the_risk_row_by_row(monkeypatch):
     rng = np.random.default_rng(1)
     A, W = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
     plain = [sum(-a @ w for a in A if a @ w < 0) for w in W]
-    monkeypatch.setattr("maxmargin.plots.risk.BLOCK", 100)
+    monkeypatch.setattr("maxmargin.plots.risk.MAX_BLOCK_NUMBERS", 100)
     assert np.allclose(perceptron_risk(A, W), plain)
     assert perceptron_risk(A, np.empty((0, 2))).shape == (0,)
 
@@ -343,6 +343,19 @@ def test_the_names_of_features_stand_beside_their_weights(run, machine):
     assert WSpaceDisplay.from_points(X, Y).ax_.get_xlabel() == "w₁"
     with pytest.raises(mm.InputError, match=r"2 names. Got 1"):
         WSpaceDisplay.from_points(X, Y, names=["one"])
+
+
+def test_a_dollar_in_a_name_or_label_is_a_dollar(run, machine):
+    labels = np.where(Y > 0, "$5 to $9", "less")
+    for display in (
+        WSpaceDisplay.from_points(X, labels, names=["$a$", "b"]),
+        RiskDisplay.from_points(X, labels, names=["$a$", "b"], kind="surface"),
+        WeightSpaceDisplay.from_estimator(machine, X, Y, names=["$a$", "b"]),
+    ):
+        drawn(display)
+        assert display.ax_.get_xlabel() == r"w₁ (\$a\$)"
+    texts = [line.get_label() for line in WSpaceDisplay.from_points(X, labels).lines_]
+    assert r"row 0: \$5 to \$9" in texts
 
 
 def test_rows_that_share_a_line_of_the_section_share_its_entry():

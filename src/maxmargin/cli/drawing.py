@@ -23,7 +23,6 @@ from maxmargin.cli.options import MODELS
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
 from maxmargin.core.memory import room
 from maxmargin.estimators.margin_classifier import MarginClassifier
-from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.rows import Rows
 
 MAX_DRAWN_ROWS = 5_000
@@ -125,24 +124,13 @@ def model_rows(model: Any) -> list[np.ndarray]:
 
 def model_among(model: Any, rows: np.ndarray) -> Any:
     """The model with its support vectors counted among these rows."""
+    from maxmargin.plots.machine import machine_among
+
     found = copy.copy(model)
     vars(found).pop("feature_names_in_", None)  # rows of a picture have no names
     if isinstance(model, MarginClassifier):
-        found.machines_ = {label: _among(m, rows) for label, m in model.machines_.items()}
+        found.machines_ = {label: machine_among(m, rows) for label, m in model.machines_.items()}
     return found
-
-
-def _among(machine: MarginMachine, rows: np.ndarray) -> MarginMachine:
-    support, late = np.isin(machine.support_, rows), np.isin(machine.late_, rows)
-    return replace(
-        machine,
-        support_=np.searchsorted(rows, machine.support_[support]),
-        support_dual_=machine.support_dual_[support],
-        support_bound_=machine.support_bound_[support],
-        late_=np.searchsorted(rows, machine.late_[late]),
-        late_slack_=machine.late_slack_[late],
-        n_rows=len(rows),
-    )
 
 
 def verdict_among(verdict: Verdict, rows: np.ndarray) -> Verdict:

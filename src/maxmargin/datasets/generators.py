@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin.core.parameters import check_bool, check_count, check_number, random_generator
 
-LARGE_SIZE = 2.0**100  # sizes up to this, and from one over it
+MAX_SIZE = 2.0**100  # sizes up to this, and from one over it
 GRID_DIGITS = 16  # binary digits of the grid below the spread of the data
 MAX_COORDINATE = 2.0**50  # coordinates in grid units stay below: there is room for sums
 # u of the mirror by the number of features; (1, −1, −1, −1) for four and more
@@ -121,7 +121,7 @@ def _place_edge(Y: np.ndarray, edge: float, *, pair_from: int = 4) -> None:
 
 def check_size(name: str, value: Any) -> float:
     """A length that leaves room for sums and products."""
-    return check_number(name, value, above=0, least=1 / LARGE_SIZE, below=LARGE_SIZE)
+    return check_number(name, value, above=0, least=1 / MAX_SIZE, below=MAX_SIZE)
 
 
 def grid_below(spread: float) -> int:

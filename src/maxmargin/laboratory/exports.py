@@ -22,9 +22,10 @@ from maxmargin._version import __version__
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.separability import separability
 from maxmargin.laboratory.problem import Side, Task
-from maxmargin.laboratory.recipe import MARGIN, Recipe, fit, write_recipe
+from maxmargin.laboratory.recipe import MARGIN_ALGORITHMS, Recipe, fit, write_recipe
 from maxmargin.laboratory.state import read_choice
 from maxmargin.plots.machine import stand_in
+from maxmargin.plots.style import plain as text
 from maxmargin.plots.style import pyplot
 
 LINE_WIDTH = 100  # letters in a line of the script's data
@@ -52,7 +53,7 @@ def write_trace(task: Task) -> dict[str, Any]:
 
 
 def _refuse_margin(task: Task, kind: str, remedy: str) -> None:
-    if task.state.algorithm in MARGIN:
+    if task.state.algorithm in MARGIN_ALGORITHMS:
         raise InputError(
             f"a {kind} must be one of a perceptron, batch perceptron or pocket. Got a margin machine "
             f"instead, which makes no updates. {remedy}"
@@ -128,7 +129,7 @@ def _report(task: Task) -> str:
     ]
     if len(task.state.validating):
         body.append('print("validation errors:", errors(X_val, y_val), "of", len(y_val))')
-    if task.state.algorithm in MARGIN:
+    if task.state.algorithm in MARGIN_ALGORITHMS:
         body.append('print("certificate:", model.certificate_)')
     else:
         body.append('print("stop:", model.stop_reason_)')
@@ -229,7 +230,7 @@ def _picture(task: Task) -> bytes:
         sides = np.array([f"0: not {up}", f"1: {up}"])[side.y]
         verdict = separability(side.X, sides, fit_intercept=task.state.options.intercept)
         SeparabilityDisplay.from_verdict(verdict, side.X, sides, ax=ax)
-        ax.set(xlabel=names[0], ylabel=names[1])
+        ax.set(xlabel=text(names[0]), ylabel=text(names[1]))
     else:
         model, labels = _fit_labelled(task)
         XSpaceDisplay.from_estimator(model, task.X, labels, names=names, ax=ax)
@@ -259,5 +260,5 @@ def _printable_labels(task: Task) -> np.ndarray:
 
 
 def _printable(name: str) -> str:
-    """A name that is text and no formula."""
-    return "".join(c if c.isprintable() else "?" for c in name).replace("$", r"\$").strip() or "?"
+    """A name without line breaks and other signs that cannot be drawn."""
+    return "".join(c if c.isprintable() else "?" for c in name).strip() or "?"

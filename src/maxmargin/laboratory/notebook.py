@@ -10,7 +10,7 @@ from maxmargin.core.errors import InputError
 if TYPE_CHECKING:
     from maxmargin.laboratory.widget import LabWidget
 
-FIRST = {"ask": "preset", "name": "separable", "n": 24, "margin": 0.25, "seed": 3}
+FIRST_REQUEST = {"ask": "preset", "name": "separable", "n": 24, "margin": 0.25, "seed": 3}
 
 
 def lab(
@@ -71,7 +71,7 @@ def lab(
 
     note = ""
     if X is None:
-        made = answer(FIRST)
+        made = answer(FIRST_REQUEST)
         state = {"v": 1, **{key: made[key] for key in ("points", "labels", "names")}}
     else:
         state, note = opening(X, y, names, features)

@@ -131,7 +131,7 @@ RANGES: dict[str, tuple[float, float, float]] = {
     "balance": (0.05, 0.95, 0.05),
     "margin": (0.05, 2.0, 0.05),
 }
-MADE = {
+GENERATED = {
     "blobs": Preset(
         "Two blobs",
         "Two round clouds; with more noise they overlap.",
@@ -193,7 +193,7 @@ MADE = {
         partial(_circle, 5),
     ),
 }
-TAKEN = {"xor": "xor, four points", "touching": "touching, four points"}  # names both have
+RENAMED_EXAMPLES = {"xor": "xor, four points", "touching": "touching, four points"}  # names both have
 
 
 def _presets() -> dict[str, Preset]:
@@ -201,11 +201,11 @@ def _presets() -> dict[str, Preset]:
     found = {}
     for example in map(datasets.load, datasets.names()):
         if example.X.shape[1] == 2:
-            name = TAKEN.get(example.name, example.name)
+            name = RENAMED_EXAMPLES.get(example.name, example.name)
             title = name.replace("-", " ").capitalize().replace("Xor", "XOR")
             make = partial(_lecture, example)
             found[name] = Preset(title, example.description, {}, make, "lectures")
-    return found | MADE
+    return found | GENERATED
 
 
 def list_presets() -> dict[str, Any]:

@@ -32,7 +32,7 @@ class MalformedError(Exception):
         self.id = number
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_request(text: str) -> dict[str, Any]:
     """The request in a text, with ``id``, ``ask`` and ``channel`` of the right kind."""
     try:
         request = json.loads(text, parse_constant=_refuse)
@@ -109,7 +109,7 @@ def dropped(number: int | None) -> dict[str, Any]:
     return {"id": number, "dropped": True}
 
 
-def text_of(reply: dict[str, Any]) -> str:
+def to_json(reply: dict[str, Any]) -> str:
     """JSON that every browser reads: no NaN, no infinity, no arrays."""
     try:
         return json.dumps(reply, allow_nan=False, separators=(",", ":"))

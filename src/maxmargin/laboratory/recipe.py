@@ -22,11 +22,11 @@ from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.problem import Task
 from maxmargin.laboratory.protocol import in_lab
 from maxmargin.laboratory.state import LIMITS
-from maxmargin.laboratory.verdicts import find_verdict
+from maxmargin.laboratory.verdicts import analyse
 from maxmargin.stopping import MaxEpochs, MaxUpdates
 
-MARGIN = ("hard", "soft")
-KINDS: dict[str, Any] = {
+MARGIN_ALGORITHMS = ("hard", "soft")
+ESTIMATORS: dict[str, Any] = {
     "perceptron": Perceptron,
     "batch": BatchPerceptron,
     "pocket": PocketPerceptron,
@@ -74,7 +74,7 @@ def write_recipe(task: Task, *, quick: bool = False) -> Recipe:
     shared: dict[str, Any] = {"fit_intercept": o.intercept}
     if len(task.sides) > 1:
         shared["multi_class"] = o.scheme
-    kind = KINDS[state.algorithm]
+    kind = ESTIMATORS[state.algorithm]
     if state.algorithm == "hard":
         return Recipe(kind, shared)
     if state.algorithm == "soft":
@@ -101,7 +101,7 @@ def _updates(task: Task, quick: bool) -> int:
     o, machines = task.state.options, len(task.sides)
     if o.updates is not None:
         return o.updates
-    if machines == 1 and find_verdict(task.watched).status == "separable":
+    if machines == 1 and analyse(task.watched).status == "separable":
         return LIMITS["updates"]
     if task.state.algorithm == "batch" and o.step == "exact":
         together = BUDGETS.exact_steps
@@ -117,7 +117,7 @@ def fit(task: Task, *, quick: bool = False) -> Fitted:
     classes, so is its solution.
     """
     if task.state.algorithm == "hard":
-        found = [find_verdict(side) for side in task.sides]
+        found = [analyse(side) for side in task.sides]
         bad = tuple(k for k, analysis in enumerate(found) if analysis.status != "separable")
         if bad:
             return Fitted(None, refused=bad)

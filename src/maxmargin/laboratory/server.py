@@ -34,7 +34,14 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from maxmargin.laboratory.protocol import MalformedError, channel_of, failed, id_in, parsed, text_of
+from maxmargin.laboratory.protocol import (
+    MalformedError,
+    channel_of,
+    failed,
+    id_in,
+    parse_request,
+    to_json,
+)
 from maxmargin.laboratory.worker import ENGINE
 from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
 
@@ -291,7 +298,7 @@ class Lab:
                 try:
                     request = _read(message)
                 except MalformedError as error:
-                    await send(text_of(failed(error.id, str(error))))
+                    await send(to_json(failed(error.id, str(error))))
                     continue
                 opens = request["ask"] == "hello" and self.start is not None
                 finish = self._with_start if opens else None
@@ -308,7 +315,7 @@ class Lab:
         reply = json.loads(text)
         if "answer" in reply:
             reply["answer"]["start"] = self.start
-        return text_of(reply)
+        return to_json(reply)
 
 
 def _read(message: Message) -> dict[str, Any]:
@@ -318,7 +325,7 @@ def _read(message: Message) -> dict[str, Any]:
         raise MalformedError("A message must be text, not binary.")
     if len(text) > MAX_MESSAGE or len(text.encode()) > MAX_MESSAGE:
         raise MalformedError(TOO_LARGE, id_in(text))
-    return parsed(text)
+    return parse_request(text)
 
 
 def create_app(

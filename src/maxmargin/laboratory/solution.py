@@ -12,9 +12,9 @@ import numpy as np
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.laboratory.problem import Side, Task, read_task
 from maxmargin.laboratory.protocol import in_lab
-from maxmargin.laboratory.recipe import MARGIN, Fitted, fit
+from maxmargin.laboratory.recipe import MARGIN_ALGORITHMS, Fitted, fit
 from maxmargin.laboratory.state import State
-from maxmargin.laboratory.verdicts import describe_bound, describe_verdict, find_verdict
+from maxmargin.laboratory.verdicts import analyse, describe_bound, describe_verdict
 
 
 def solve(state: State, *, quick: bool = False) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def solve(state: State, *, quick: bool = False) -> dict[str, Any]:
     answer["verdict"] = describe_verdict(task.watched)
     if fitted.model is None:
         return answer | {"machine": _refusal(task, fitted)}
-    if state.algorithm in MARGIN:
+    if state.algorithm in MARGIN_ALGORITHMS:
         answer["machine"] = _margin_machine(task, fitted)
     else:
         answer["run"] = _run(task, fitted)
@@ -110,7 +110,7 @@ def _margin(side: Side, z: np.ndarray) -> float | None:
 
 # The watched machine of a hard or soft margin: the solution, and how it is known to be one.
 
-FLAT = "The optimum is w = 0, which is no plane: slack is cheaper than any slab. Raise C."
+NO_PLANE = "The optimum is w = 0, which is no plane: slack is cheaper than any slab. Raise C."
 EDGE_TOLERANCE = 1e-6  # |y·f(x) − 1| up to which a point is on the edge of the slab
 
 
@@ -142,7 +142,7 @@ def _margin_machine(task: Task, fitted: Fitted) -> dict[str, Any]:
         "progress": [p for p in progress if np.isfinite(p[1:]).all()],
         "support": trained[machine.support_],
         "kkt": _conditions(side, machine, C, fitted.model.tol),
-        "note": " ".join([*fitted.notes, *([] if machine.coef_.any() else [FLAT])]),
+        "note": " ".join([*fitted.notes, *([] if machine.coef_.any() else [NO_PLANE])]),
     }
 
 
@@ -168,7 +168,7 @@ def _refusal(task: Task, fitted: Fitted) -> dict[str, Any]:
     """Why the hard margin has no solution, and the points that show it."""
     bad = [task.sides[k] for k in fitted.refused]
     side = task.watched if task.watch in fitted.refused else bad[0]
-    witness = find_verdict(side).verdict.witness
+    witness = analyse(side).verdict.witness
     remedy = "The soft margin allows for slack."
     if len(task.sides) == 1:
         pair = side.label.replace(" against ", " from ")

@@ -43,14 +43,14 @@ _REPR = reprlib.Repr()
 _REPR.maxlevel, _REPR.maxstring, _REPR.maxother, _REPR.maxlist, _REPR.maxdict = 2, 60, 60, 4, 4
 
 
-def shown(value: Any) -> str:
+def shortened(value: Any) -> str:
     """A short text of whatever was given."""
     return _REPR.repr(value)
 
 
 def complain(name: str, allowed: str, given: Any) -> InputError:
     """Build the error every check raises: allowed, and given."""
-    return InputError(f"{name} must be {allowed}. Got {shown(given)} instead.")
+    return InputError(f"{name} must be {allowed}. Got {shortened(given)} instead.")
 
 
 def check_keys(name: str, value: Any, known: Sequence[str]) -> Mapping[str, Any]:
@@ -60,7 +60,7 @@ def check_keys(name: str, value: Any, known: Sequence[str]) -> Mapping[str, Any]
     for key in value:
         if key not in known:
             raise InputError(
-                f"{name} must hold only the entries {', '.join(known)}. Got {shown(key)} instead. "
+                f"{name} must hold only the entries {', '.join(known)}. Got {shortened(key)} instead. "
                 "Leave it out."
             )
     return value

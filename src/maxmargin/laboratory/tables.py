@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.checker import canonical
-from maxmargin.core.errors import InputError
+from maxmargin.core.errors import InputError, some
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.state import (
     LIMITS,
@@ -30,7 +30,7 @@ from maxmargin.laboratory.state import (
     check_text,
     complain,
     read_bool,
-    shown,
+    shortened,
 )
 from maxmargin.plots.data import choose_view
 from maxmargin.rows.sparse import check_structure
@@ -333,8 +333,8 @@ def find_column(name: str, columns: Sequence[Column], wanted: Any) -> int:
     if isinstance(wanted, str) and wanted in names:
         return names.index(wanted)
     raise InputError(
-        f"{name} must name a column: {_listed(names)}, or a number from 0 to {len(names) - 1}. "
-        f"Got {shown(wanted)} instead."
+        f"{name} must name a column: {some(names, 8)}, or a number from 0 to {len(names) - 1}. "
+        f"Got {shortened(wanted)} instead."
     )
 
 
@@ -356,10 +356,6 @@ def _check_label(column: Column) -> None:
             f"the label must have 2 to {most} different values. Got {len(column.distinct)} in "
             f"{column.name} instead. Choose another column."
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
 
 # Rows and labels that come from Python.
@@ -411,7 +407,7 @@ def _as_classes(y: Any, n: int) -> tuple[np.ndarray, list[str]]:
 
 def _places(features: Sequence[Any], names: Sequence[str]) -> list[int]:
     """Where two features are that are given by their names or places."""
-    allowed = f"features must be two of {_listed(names)}, or numbers from 0 to {len(names) - 1}."
+    allowed = f"features must be two of {some(names, 8)}, or numbers from 0 to {len(names) - 1}."
     if isinstance(features, str) or len(features) != 2:
         raise InputError(f"{allowed} Got {features!r} instead.")
     places = []

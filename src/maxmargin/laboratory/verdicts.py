@@ -20,7 +20,7 @@ from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
 from maxmargin.estimators.separability import separability
 from maxmargin.laboratory.problem import Side
-from maxmargin.plots.separation import hull
+from maxmargin.plots.geometry import hull
 
 CACHED_VERDICTS = 32  # sets of points
 T = TypeVar("T")
@@ -68,13 +68,13 @@ class Analysis:
                 return None
 
 
-def find_verdict(side: Side) -> Analysis:
+def analyse(side: Side) -> Analysis:
     """The verdict on one machine."""
-    return _analyse(side.X.tobytes(), side.y.tobytes(), side.state.options.intercept)
+    return _cached_analysis(side.X.tobytes(), side.y.tobytes(), side.state.options.intercept)
 
 
 @lru_cache(maxsize=CACHED_VERDICTS)
-def _analyse(points: bytes, sides: bytes, intercept: bool) -> Analysis:
+def _cached_analysis(points: bytes, sides: bytes, intercept: bool) -> Analysis:
     # Copies: kernels are compiled for arrays that can be written to.
     X = np.frombuffer(points).reshape(-1, 2).copy()
     y = np.frombuffer(sides, dtype=np.int64).copy()
@@ -91,7 +91,7 @@ def _finite(values: Sequence[float]) -> list[float] | None:
 
 def describe_verdict(side: Side) -> dict[str, Any]:
     """The verdict as the page draws it; rows are those of the state."""
-    found = find_verdict(side)
+    found = analyse(side)
     verdict, rows = found.verdict, side.rows
     assert verdict.proof is not None  # the time was not limited
     plane, margin, nearest = None, None, None
@@ -127,7 +127,7 @@ def describe_verdict(side: Side) -> dict[str, Any]:
 
 def describe_bound(side: Side) -> dict[str, Any] | None:
     """R, γ and R²/γ² of a machine; None where no plane separates it."""
-    bound = find_verdict(side).bound
+    bound = analyse(side).bound
     if bound is None or not bound.gamma > 0 or _finite([bound.R, bound.gamma, bound.bound]) is None:
         return None
     o, start = side.state.options, side.state.start

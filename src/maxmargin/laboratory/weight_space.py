@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin.laboratory.problem import Side
 from maxmargin.laboratory.state import check_list, check_window, complain, read_count, read_number
-from maxmargin.laboratory.verdicts import find_verdict
+from maxmargin.laboratory.verdicts import analyse
 from maxmargin.plots.geometry import cut_body, cut_polygon
 from maxmargin.plots.risk import perceptron_risk
 
@@ -55,7 +55,7 @@ def cut_section(side: Side, given: Given) -> dict[str, Any]:
         for row, a, d in zip(side.rows.tolist(), A[:, 1:].tolist(), c.tolist(), strict=True)
     ]
     region = _area(cut_polygon(A[:, 1:], c, box), box)
-    return {"lines": lines, "region": region, "optimum": find_verdict(side).widest_weights}
+    return {"lines": lines, "region": region, "optimum": analyse(side).widest_weights}
 
 
 def weight_space(side: Side, given: Given) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def weight_space(side: Side, given: Given) -> dict[str, Any]:
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise complain("box", allowed, pairs)
     box = np.array(check_window("box", [end for pair in pairs for end in pair], 3)).reshape(3, 2)
-    A, optimum = side.normals(), find_verdict(side).widest_weights
+    A, optimum = side.normals(), analyse(side).widest_weights
     faces = cut_body(A, box)
     planes = []
     for k in _rows_that_matter(side, A, box, [tag for tag, _ in faces if tag >= 0], optimum):
@@ -89,7 +89,7 @@ def _rows_that_matter(
     Without one, the rows of the witness, and the nearest to the middle of the box.
     """
     first = dict.fromkeys(bounding)  # a set in order
-    witness = find_verdict(side).verdict.witness
+    witness = analyse(side).verdict.witness
     if witness is not None:
         first |= dict.fromkeys(witness.rows.tolist())
     z = box.mean(axis=1) if optimum is None else np.array(optimum)

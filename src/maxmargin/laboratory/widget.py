@@ -21,9 +21,9 @@ from maxmargin.laboratory.protocol import (
     channel_of,
     dropped,
     failed,
-    parsed,
+    parse_request,
     respond,
-    text_of,
+    to_json,
 )
 
 # The page's modules as one text, for notebooks.
@@ -107,7 +107,7 @@ class Latest:
     def put(self, content: Any) -> None:
         """Take a message of the page."""
         try:
-            request = parsed(json.dumps(content))
+            request = parse_request(json.dumps(content))
         except (MalformedError, TypeError, ValueError) as error:
             self.send(failed(getattr(error, "id", None), str(error)))
             return
@@ -140,7 +140,7 @@ class Latest:
                     return
                 request = self.waiting.pop(next(iter(self.waiting)))
             reply = respond(request, self.answer)
-            self.send(json.loads(text_of(reply)))  # plain numbers and lists, and no NaN
+            self.send(json.loads(to_json(reply)))  # plain numbers and lists, and no NaN
 
 
 class LabWidget(anywidget.AnyWidget):

@@ -18,7 +18,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import BinaryIO
 
-from maxmargin.laboratory.protocol import Answer, respond, text_of
+from maxmargin.laboratory.protocol import Answer, respond, to_json
 
 ENGINE = "maxmargin.laboratory.engine"
 FRAME_HEAD = struct.Struct(">I")
@@ -44,7 +44,7 @@ def main(engine: str = ENGINE) -> None:
         _send(replies, b'{"ready":true}')
         while True:
             request = json.loads(requests.get())
-            _send(replies, text_of(respond(request, answer)).encode())
+            _send(replies, to_json(respond(request, answer)).encode())
     except BrokenPipeError:  # the server is gone
         os._exit(0)
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from maxmargin.laboratory.protocol import dropped, failed, text_of
+from maxmargin.laboratory.protocol import dropped, failed, to_json
 from maxmargin.laboratory.worker import ENGINE, FRAME_HEAD, frame
 
 # Several workers share the machine: each computes with one thread.
@@ -192,16 +192,16 @@ class Pool:
         """Take a request; reply at once to the one it replaces."""
         channel = job.channel
         if len({*connection.waiting, *connection.running, channel}) > MAX_CHANNELS:
-            return await connection.send(text_of(failed(job.id, TOO_MANY)))
+            return await connection.send(to_json(failed(job.id, TOO_MANY)))
         if self.hopeless:
-            return await connection.send(text_of(failed(job.id, NO_WORKER)))
+            return await connection.send(to_json(failed(job.id, NO_WORKER)))
         older = connection.waiting.get(channel)
         connection.waiting[channel] = job
         if channel in connection.running:
             self._replace(connection.running[channel])
         self._dispatch()
         if older is not None:
-            await connection.send(text_of(dropped(older.id)))
+            await connection.send(to_json(dropped(older.id)))
         return None
 
     @property
@@ -296,9 +296,9 @@ class Pool:
         try:
             reply = await asyncio.wait_for(worker.ask(job.text), self.seconds)
         except TimeoutError:
-            reply = text_of(failed(job.id, TOO_LONG.format(self.seconds)))
+            reply = to_json(failed(job.id, TOO_LONG.format(self.seconds)))
         except WorkerEndedError:
-            reply = text_of(dropped(job.id) if job in self.ending else failed(job.id, LOST))
+            reply = to_json(dropped(job.id) if job in self.ending else failed(job.id, LOST))
         else:
             alive = True
             reply = reply if job.finish is None else job.finish(reply)
@@ -333,4 +333,4 @@ class Pool:
             jobs = list(connection.waiting.values())
             connection.waiting.clear()
             for job in jobs:
-                await connection.send(text_of(failed(job.id, NO_WORKER)))
+                await connection.send(to_json(failed(job.id, NO_WORKER)))

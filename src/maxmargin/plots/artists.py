@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RING_AREA = 260.0  # of the ring around the support vector of largest α, if there are no more than
-LARGE_RINGS = 12  # of them
-SLACK_SEGMENTS = 400  # that are drawn, at most
-MARKED_ROWS = 400  # crosses and rings that are drawn, about
+MAX_LARGE_RINGS = 12  # of them
+MAX_SLACK_SEGMENTS = 400  # that are drawn, at most
+MAX_MARKED_ROWS = 400  # crosses and rings that are drawn, about
 FADED_MARK = "#D2D2D2"
 FADED_OPACITY = 0.25  # opacity of a point that is not where it is seen, against another
 
@@ -65,12 +65,12 @@ def draw_points(
 
 def thin_out(rows: np.ndarray) -> np.ndarray:
     """So many of the rows as can be marked one by one."""
-    return rows[:: -(-len(rows) // MARKED_ROWS)] if len(rows) else rows
+    return rows[:: -(-len(rows) // MAX_MARKED_ROWS)] if len(rows) else rows
 
 
 def ring_sizes(alpha: np.ndarray, largest: float, area: float) -> np.ndarray:
     """Areas that grow with α by the same amount for the same α; many rings are smaller."""
-    ring = RING_AREA * min(1.0, LARGE_RINGS / max(1, len(alpha))) ** 0.7
+    ring = RING_AREA * min(1.0, MAX_LARGE_RINGS / max(1, len(alpha))) ** 0.7
     return np.asarray(area + ring * alpha / largest)
 
 
@@ -113,7 +113,7 @@ def draw_slack(ax: Axes, flat: np.ndarray, slack: np.ndarray, signs: np.ndarray,
     """Draw segments from late points to their edge, in the direction of v; the longest of many."""
     from matplotlib.collections import LineCollection
 
-    late = np.argsort(-slack, kind="stable")[:SLACK_SEGMENTS]
+    late = np.argsort(-slack, kind="stable")[:MAX_SLACK_SEGMENTS]
     late = late[slack[late] > 0]
     if not len(late) or not np.any(v):
         return None
@@ -183,7 +183,7 @@ def cut_words(view: View, machine: Hashable = None) -> tuple[str, str]:
     return f"along w of {machine}", f"{view.cut}: regions as in it, rows projected onto it"
 
 
-THIN_SLAB = 0.02  # of the picture: not seen
+MIN_SLAB_WIDTH = 0.02  # of the picture: not seen
 ZOOM_ASPECT = 1.5  # a longer picture with a zoom has unequal units, so that there is room for it
 ZOOM_SIZE = 0.36, 0.32  # of the picture
 ZOOM_RIM = ((0.03, 0.03), (0.10, 0.08))  # free to the left and right, below and above it, for its words
@@ -276,7 +276,7 @@ def _is_thin(v: np.ndarray, c: float, box: np.ndarray) -> bool:
     """Whether the slab |v·u + c| ≤ 1 is in the picture and too thin to be seen."""
     if not np.any(v) or box_line(v, c, box) is None:
         return False
-    return 2.0 / float(np.linalg.norm(v * np.ptp(box, axis=1))) < THIN_SLAB
+    return 2.0 / float(np.linalg.norm(v * np.ptp(box, axis=1))) < MIN_SLAB_WIDTH
 
 
 def make_room(flat: np.ndarray, v: np.ndarray, c: float, frame: Frame) -> tuple[Frame, Zoom]:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 PANELS = ("gap", "slackness", "residuals")
 HEADING_LETTERS = 50  # in a line of the heading over a column of panels
 EPSILON = float(np.finfo(np.float64).eps)
-MARKED_PASSES = 60  # up to which each has a marker
+MAX_MARKED_PASSES = 60  # up to which each has a marker
 SMALLEST_GAP = 0.1 * EPSILON  # where a gap is drawn that has no logarithm
 SMALLEST_RESIDUAL = 1e-18  # where the axis begins: a residual of 0 has no bar
-DRAWN_BOUNDS = 4  # different C_i that are drawn as lines
+MAX_DRAWN_BOUNDS = 4  # different C_i that are drawn as lines
 NAMED_BOUND_RATIO = 3.0  # times above all α at which a bound is not drawn
-BEFORE_SLACK = "#EFB78F"  # of rows before their slack is added
-ROUNDING = 1e-6  # of a margin of 1
+BEFORE_SLACK_COLOUR = "#EFB78F"  # of rows before their slack is added
+MARGIN_ROUNDING = 1e-6  # of a margin of 1
 
 
 @dataclass(repr=False)
@@ -184,7 +184,7 @@ class CertificateDisplay:
     def _draw_gap(self, ax: Axes) -> None:
         """Draw primal and dual value against passes, and the relative gap on an axis of its own."""
         passes, primal, dual = self.progress.T
-        few, finite = len(passes) <= MARKED_PASSES, np.isfinite(primal)
+        few, finite = len(passes) <= MAX_MARKED_PASSES, np.isfinite(primal)
         (self.primal_,) = ax.plot(passes[finite], primal[finite], color=COLOURS[0], lw=1.8)
         alone = np.count_nonzero(finite) == 1  # a single value is no line
         self.primal_.set(marker="o" if few or alone else "", ms=9, mfc="none")
@@ -209,7 +209,7 @@ class CertificateDisplay:
         shown = np.where(zero, SMALLEST_GAP, gap)
         (self.gap_,) = ax.plot(passes, shown, color=BLACK, ls=":", lw=1.4)
         self.gap_.set_label("relative gap (right)")
-        if len(gap) <= MARKED_PASSES:
+        if len(gap) <= MAX_MARKED_PASSES:
             self.gap_.set(marker="D", ms=4, markevery=np.flatnonzero(~zero).tolist())
         if np.any(zero):
             why = "exactly 0" if np.all(gap[zero] == 0.0) else "0 to rounding"
@@ -236,14 +236,16 @@ class CertificateDisplay:
                 dots.set_label(f"{label} ({np.count_nonzero(mine):,})")
         late = slack > 0
         if np.any(late):
-            self.late_ = _dots(ax, (excess - slack)[late], alpha[late], BEFORE_SLACK, "s")
+            self.late_ = _dots(ax, (excess - slack)[late], alpha[late], BEFORE_SLACK_COLOUR, "s")
             self.late_.set(label="the same at y f(x) − 1,\nbefore their slack ξ", zorder=2)
             self.late_.set_sizes(0.6 * self.late_.get_sizes())
         top = float(alpha.max(initial=0.0)) or 1.0
         self._draw_levels(ax, top)
         top = max([top, *(self.levels if self.levels_ else ())])
         right = float(excess.max(initial=0.0))
-        right = right if right > ROUNDING else 1.0  # as wide as the margin, if all stand on the edge
+        right = (
+            right if right > MARGIN_ROUNDING else 1.0
+        )  # as wide as the margin, if all stand on the edge
         left = float((excess - slack).min(initial=0.0))
         room = 0.06 * (right - left)
         ax.set(xlim=(left - room, right + room), ylim=(-0.06 * top, 1.1 * top))
@@ -308,7 +310,7 @@ def _known_bounds(estimator: Any, alpha: np.ndarray, at_bound: np.ndarray) -> tu
     """The bounds C_i as far as they are known: those that are reached, or C if no row reaches it."""
     if np.any(at_bound):
         different = np.unique(np.round(alpha[at_bound], 12))
-        return tuple(different.tolist()) if len(different) <= DRAWN_BOUNDS else ()
+        return tuple(different.tolist()) if len(different) <= MAX_DRAWN_BOUNDS else ()
     C = getattr(estimator, "C_", None) or getattr(estimator, "C", None)
     if C is None or estimator.class_weight is not None or np.any(alpha > float(C)):
         return ()

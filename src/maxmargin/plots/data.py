@@ -72,9 +72,9 @@ def not_linear(estimator: Any) -> InputError:
 # direction): lengths along w are true, so the margin is seen undistorted, and the boundary is a
 # straight line across.
 
-PROJECTED_ROWS = 5_000  # rows from which the principal direction is found
+MAX_PROJECTED_ROWS = 5_000  # rows from which the principal direction is found
 SLICE_LETTERS = 60  # letters of names and values that a caption gives in full
-LANE_POINTS = 10  # points of one feature, up to which they lie on one line in their lane
+MAX_LANE_POINTS = 10  # points of one feature, up to which they lie on one line in their lane
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def place_points(view: View, X: np.ndarray, codes: np.ndarray, count: int) -> np
 def lanes(codes: np.ndarray, count: int) -> np.ndarray:
     """Heights between −1 and 1 for points of one feature: a lane for each class, from below."""
     centre = (2.0 * codes + 1.0) / count - 1.0
-    if len(codes) < LANE_POINTS:
+    if len(codes) < MAX_LANE_POINTS:
         return np.asarray(centre)
     return np.asarray(centre + np.random.default_rng(0).uniform(-0.5, 0.5, len(codes)) / count)
 
@@ -164,7 +164,7 @@ def _projection(X: np.ndarray, w: np.ndarray, at: Any) -> View:
     length = float(np.linalg.norm(w))
     first = w / length if length > 0 else np.eye(X.shape[1])[0]
     centre = _point(X, at)
-    some = X[:: max(1, len(X) // PROJECTED_ROWS)] - centre
+    some = X[:: max(1, len(X) // MAX_PROJECTED_ROWS)] - centre
     rest = some - np.outer(some @ first, first)
     _, _, directions = np.linalg.svd(rest, full_matrices=False)
     second = directions[0] - (directions[0] @ first) * first

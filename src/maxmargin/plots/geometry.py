@@ -148,6 +148,24 @@ def _corners(box: np.ndarray) -> np.ndarray:
     return np.array([[x, y] for x in box[0] for y in box[1]])[[0, 1, 3, 2]]
 
 
+def hull(flat: np.ndarray) -> np.ndarray:
+    """The corners of the convex hull of points of the plane, in order: one, two or more."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    centred = flat - flat.mean(axis=0)
+    reach = float(np.abs(centred).max())
+    if reach == 0.0:
+        return flat[:1]
+    _, sizes, directions = np.linalg.svd(centred / reach, full_matrices=False)
+    if len(sizes) > 1 and sizes[1] > 1e-12 * sizes[0]:
+        try:
+            return np.asarray(flat[ConvexHull(flat).vertices])
+        except QhullError:  # too flat for it
+            pass
+    along = centred @ directions[0]
+    return np.asarray(flat[[int(np.argmin(along)), int(np.argmax(along))]])
+
+
 # Convex pieces of the plane and of space, cut out of a box by half-planes and half-spaces.
 
 ON_PLANE = 1e-9  # of the size of the picture: on a plane, not beyond it
@@ -274,15 +292,24 @@ def bounding_rows(A: np.ndarray) -> list[int]:
     widest = int(np.argmax(gaps))
     last, first = int(order[widest]), int(order[(widest + 1) % len(order)])
     middle = angles[first] + 0.5 * ((angles[last] - angles[first]) % (2 * np.pi))
-    w = np.array([np.cos(middle), np.sin(middle)])
+    (w,) = on_circle(np.array([middle]))
     return [last, first] if np.all(A @ w > 1e-12 * np.abs(A).max(axis=1)) else []
+
+
+def on_circle(angles: np.ndarray) -> np.ndarray:
+    """Points of the unit circle."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def cone_corners(cone: tuple[float, float], r: float) -> np.ndarray:
+    """The cone as a polygon of 25 corners, out to the distance r from the origin."""
+    return r * np.vstack([np.zeros(2), on_circle(np.linspace(*cone, 24))])
 
 
 def draw_cone(ax: Axes, cone: tuple[float, float] | None, r: float) -> Any:
     """Shade the cone, out to beyond the picture."""
     if cone is None:
         return None
-    arc = np.linspace(*cone, 24)
-    corners = 3 * r * np.vstack([np.zeros(2), np.column_stack([np.cos(arc), np.sin(arc)])])
-    (patch,) = ax.fill(*corners.T, color=CONE, alpha=0.45, lw=0, label="all points right", zorder=0)
+    (patch,) = ax.fill(*cone_corners(cone, 3 * r).T, color=CONE, alpha=0.45, lw=0, zorder=0)
+    patch.set_label("all points right")
     return patch

@@ -14,19 +14,20 @@ from maxmargin.plots.machine import find_machine, machine_title
 from maxmargin.plots.style import (
     BLACK,
     COLOURS,
+    CURVE_KEY_LETTERS,
+    CURVE_SIZE,
+    MAX_MARKED_EPOCHS,
     TRAINING,
     VALIDATION,
+    axes,
     count_axis,
-    curve_axes,
     finish_curves,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MARKED_EPOCHS = 40  # up to which each has a marker
-LONG_RUN = 500  # epochs from which their axis is logarithmic: most happens at the start
-KEY_LETTERS = 28  # in a line of the key
+LONG_RUN_EPOCHS = 500  # epochs from which their axis is logarithmic: most happens at the start
 WORDS = {
     "all_correct": "all training points are correct",
     "max_epochs": "the budget of epochs is spent",
@@ -40,7 +41,7 @@ WORDS = {
     "callback": "a callback asked for it",
     "online": "it learns as examples arrive",
 }
-RUNNING: dict[str, Any] = {"color": "#A8A8A8", "marker": "v", "lw": 0.8}
+RUNNING_CURVE: dict[str, Any] = {"color": "#A8A8A8", "marker": "v", "lw": 0.8}
 
 
 @dataclass(repr=False)
@@ -117,10 +118,10 @@ class ErrorDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = curve_axes(ax)
+        self.ax_ = ax = axes(ax, figsize=CURVE_SIZE)
         pocket = not np.isnan(self.result)
         mine = "pocket, training" if pocket else "training error"
-        self.running_ = self._curve(ax, self.running, "running weights, training", RUNNING)
+        self.running_ = self._curve(ax, self.running, "running weights, training", RUNNING_CURVE)
         self.training_ = self._curve(ax, self.training, mine, TRAINING)
         self.validation_ = self._curve(ax, self.validation, "validation error", VALIDATION)
         last = int(self.epochs[-1])
@@ -133,13 +134,13 @@ class ErrorDisplay:
         if self.least > 0:
             label = f"no plane is below {self.least:.4g}\n(proven)"
             self.least_ = ax.axhline(self.least, color=COLOURS[2], lw=1.4, ls=":", label=label)
-        said = textwrap.fill(self.reason, KEY_LETTERS)
+        said = textwrap.fill(self.reason, CURVE_KEY_LETTERS)
         label = f"stopped after epoch {last:,}:\n{said}"
         self.stop_ = ax.axvline(last, color=BLACK, lw=1.2, ls="--", zorder=1, label=label)
         shown = np.concatenate([self.training, self.validation, self.running, [self.result]])
         ax.set_ylim(0.0, min(1.02, 1.1 * float(shown[~np.isnan(shown)].max(initial=0.02))))
         first = int(self.epochs[0])
-        if last > LONG_RUN * first:
+        if last > LONG_RUN_EPOCHS * first:
             ax.set_xscale("log")
             ax.set_xlim(first * 0.9, last * 1.2)
         else:
@@ -153,7 +154,7 @@ class ErrorDisplay:
         known = ~np.isnan(values)
         if not np.any(known):
             return None
-        marker = how["marker"] if np.count_nonzero(known) <= MARKED_EPOCHS else ""
+        marker = how["marker"] if np.count_nonzero(known) <= MAX_MARKED_EPOCHS else ""
         look = {**how, "marker": marker}
         (line,) = ax.plot(self.epochs[known], values[known], ms=4, clip_on=False, label=label, **look)
         return line

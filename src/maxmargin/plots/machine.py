@@ -123,7 +123,7 @@ def stand_in(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple[An
     if getattr(estimator, "class_weight", None) is not None:
         made.class_weight = _factors(estimator, machine, labels, two)
     if isinstance(machine, MarginMachine):
-        alone = _among(machine, members, two[1:].tolist()[0])
+        alone = replace(machine_among(machine, members), label=two[1:].tolist()[0])
         vars(made).update(machines_={alone.label: alone}, _Z=Z, n_passes_=machine.n_passes_)
         made.n_iter_ = machine.n_passes_
     else:
@@ -155,14 +155,17 @@ def _factors(estimator: Any, machine: Any, labels: np.ndarray, two: np.ndarray) 
     return {name: known.get(label, 1.0) for name, label in zip(two.tolist(), pair, strict=True)}
 
 
-def _among(machine: MarginMachine, members: np.ndarray, label: Hashable) -> MarginMachine:
-    """The machine with its training rows counted among its members alone."""
+def machine_among(machine: MarginMachine, rows: np.ndarray) -> MarginMachine:
+    """The machine with its support vectors and late rows counted among these rows, and no others."""
+    support, late = np.isin(machine.support_, rows), np.isin(machine.late_, rows)
     return replace(
         machine,
-        label=label,
-        support_=np.searchsorted(members, machine.support_),
-        late_=np.searchsorted(members, machine.late_),
-        n_rows=len(members),
+        support_=np.searchsorted(rows, machine.support_[support]),
+        support_dual_=machine.support_dual_[support],
+        support_bound_=machine.support_bound_[support],
+        late_=np.searchsorted(rows, machine.late_[late]),
+        late_slack_=machine.late_slack_[late],
+        n_rows=len(rows),
     )
 
 

@@ -14,7 +14,15 @@ from sklearn.utils import _safe_indexing
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.mistake_bound import mistake_bound
 from maxmargin.plots.machine import find_machine, machine_title, rows_of
-from maxmargin.plots.style import COLOURS, count_axis, curve_axes, finish_curves
+from maxmargin.plots.style import (
+    COLOURS,
+    CURVE_KEY_LETTERS,
+    CURVE_SIZE,
+    MAX_MARKED_EPOCHS,
+    axes,
+    count_axis,
+    finish_curves,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +62,7 @@ def run_bound(estimator: Any, machine: Any, X: Any, signs: np.ndarray) -> tuple[
 
 
 LOG_AXIS_RATIO = 20.0  # times above the mistakes at which the bound needs a logarithmic axis
-DRAWN_CORNERS = 4_000  # of the stairs, at most: more cannot be seen
-KEY_LETTERS = 28  # in a line of the key
-MARKED_EPOCHS = 50  # up to which each has a marker
+MAX_DRAWN_CORNERS = 4_000  # of the stairs, at most: more cannot be seen
 
 
 @dataclass(repr=False)
@@ -136,23 +142,23 @@ class MistakesDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = curve_axes(ax)
+        self.ax_ = ax = axes(ax, figsize=CURVE_SIZE)
         total = int(self.mistakes[-1])
         far = math.isfinite(self.bound) and self.bound > LOG_AXIS_RATIO * max(total, 1)
         first = 1 if far and total > 0 else 0  # no mistakes have no logarithm
-        some = np.unique(np.linspace(first, len(self.steps) - 1, DRAWN_CORNERS).astype(int))
+        some = np.unique(np.linspace(first, len(self.steps) - 1, MAX_DRAWN_CORNERS).astype(int))
         epochs = self.unit == "epochs"
         look: dict[str, Any] = {"color": COLOURS[0], "lw": 1.8, "ms": 4}
-        look["marker"] = "o" if epochs and len(self.steps) <= MARKED_EPOCHS else ""
+        look["marker"] = "o" if epochs and len(self.steps) <= MAX_MARKED_EPOCHS else ""
         look["drawstyle"] = "default" if epochs else "steps-post"
         (self.mistakes_,) = ax.plot(self.steps[some], self.mistakes[some], **look)
         self.mistakes_.set_label(f"mistakes: {total:,}")
         self.bound_: Any = None
         if math.isfinite(self.bound):
-            label = f"{textwrap.fill(self.meaning, KEY_LETTERS)}:\nat most {_count(self.bound)}"
+            label = f"{textwrap.fill(self.meaning, CURVE_KEY_LETTERS)}:\nat most {_count(self.bound)}"
             self.bound_ = ax.axhline(self.bound, color=COLOURS[1], lw=1.8, ls="--", label=label)
         else:
-            ax.plot([], [], " ", label=textwrap.fill(f"no bound: {self.meaning}", KEY_LETTERS))
+            ax.plot([], [], " ", label=textwrap.fill(f"no bound: {self.meaning}", CURVE_KEY_LETTERS))
         if far:
             ax.set_yscale("log")
             ax.set_ylim(0.8, self.bound * (self.bound / 0.8) ** 0.06)

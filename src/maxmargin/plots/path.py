@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
-from maxmargin.plots.style import BLACK, TRAINING, VALIDATION, curve_axes, finish_curves
+from maxmargin.plots.style import BLACK, CURVE_SIZE, TRAINING, VALIDATION, axes, finish_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # An axis of errors that begins at 0, and shows small ones also where one of them is large.
 
 HIDING_RATIO = 8.0  # times the least error but zero, at which the largest one would hide it
-LOWEST_TOP = 0.02  # of an axis
+MIN_AXIS_TOP = 0.02  # of an axis
 TICKS = (0.0, *(m * 10.0**e for e in range(-5, 0) for m in (1, 2, 5)), 1.0)
 TICK_DISTANCE = 0.1  # of the axis, between two ticks
 
@@ -27,7 +27,7 @@ def scale_errors(ax: Axes, *curves: np.ndarray) -> None:
     """Begin the axis at 0 and end it above the curves; by square roots if they differ a lot."""
     shown = np.concatenate(curves)
     shown = shown[~np.isnan(shown)]
-    top = min(1.02, 1.1 * max(float(shown.max(initial=0.0)), LOWEST_TOP))
+    top = min(1.02, 1.1 * max(float(shown.max(initial=0.0)), MIN_AXIS_TOP))
     label = "share of rows misclassified"
     some = shown[shown > 0]
     if len(some) and some.max() > HIDING_RATIO * some.min():
@@ -49,7 +49,7 @@ def _ticks(top: float) -> list[float]:
 
 
 BAND_COLOUR = "#F9E5D8"  # the colour of the validation curve, thinned
-TIE = 1e-12  # means that differ by less are equal but for rounding
+TIE_TOLERANCE = 1e-12  # means that differ by less are equal but for rounding
 
 
 @dataclass(repr=False)
@@ -155,11 +155,11 @@ class PathDisplay:
             return np.empty(0)
         mean = self.folds.mean(axis=0)
         off = mean - mean.min() if self.measure == "error" else mean.max() - mean
-        return np.asarray(self.Cs[off <= TIE * np.abs(mean).max(initial=1.0)])
+        return np.asarray(self.Cs[off <= TIE_TOLERANCE * np.abs(mean).max(initial=1.0)])
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = curve_axes(ax)
+        self.ax_ = ax = axes(ax, figsize=CURVE_SIZE)
         self.training_: Any = None
         self.validation_: Any = None
         self.band_: Any = None

@@ -8,42 +8,49 @@ whose rays include the creases it is drawn without error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maxmargin.core.history import Trace
 from maxmargin.core.parameters import check_choice
-from maxmargin.plots import runs, style
-from maxmargin.plots.data import Points
-from maxmargin.plots.geometry import CONE, draw_cone, find_cone
+from maxmargin.plots import style
+from maxmargin.plots.geometry import CONE, cone_corners, draw_cone, on_circle
 from maxmargin.plots.style import BLACK
+from maxmargin.plots.weight_picture import (
+    WeightPicture,
+    draw_path,
+    read_flat,
+    read_path,
+    read_run,
+    set_square,
+    thin_path,
+    weight_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = ("contour", "surface")
-RAYS = 360  # of the fan besides the creases
-BLOCK = 1 << 22  # numbers at a time
-LEVELS = 12
-CREASES = 120  # that are drawn, at most
-FAN_CREASES = 2_000  # that the contours are exact at, at most
-MARKED_STEPS = 60  # of a path on the surface, up to which each has a marker
-BLUES, ROUTE = "Blues", "#D55E00"
+FAN_RAYS = 360  # of the fan besides the creases
+MAX_BLOCK_NUMBERS = 1 << 22  # numbers at a time
+CONTOUR_LEVELS = 12
+MAX_DRAWN_CREASES = 120  # that are drawn, at most
+MAX_FAN_CREASES = 2_000  # that the contours are exact at, at most
+MAX_MARKED_STEPS = 60  # of a path on the surface, up to which each has a marker
+COLOUR_MAP, PATH_COLOUR = "Blues", "#D55E00"
 ALL_RIGHT = "R = 0: all points right"
 
 
 def perceptron_risk(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Return R(w) = Σ max(0, −a·w) over the rows a of A, for each row of W."""
-    step = max(1, BLOCK // max(1, len(A)))
+    step = max(1, MAX_BLOCK_NUMBERS // max(1, len(A)))
     parts = [np.maximum(0.0, -(W[k : k + step] @ A.T)).sum(axis=1) for k in range(0, len(W), step)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
 @dataclass(repr=False)
-class RiskDisplay:
+class RiskDisplay(WeightPicture):
     """The perceptron risk over the space of weights, and a path down it.
 
     Made by :meth:`from_points`, :meth:`from_trace` or :meth:`from_estimator`, of two classes in two
@@ -73,9 +80,7 @@ class RiskDisplay:
     [31.0, 0.0]
     """
 
-    points: Points
     kind: str = "contour"
-    path: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
     title: str = "Perceptron risk R(w)"
 
     @classmethod
@@ -105,21 +110,7 @@ class RiskDisplay:
             Where to draw, with ``projection="3d"`` for a surface; default a new figure.
         """
         check_choice("kind", kind, KINDS)
-        return cls(runs.read_flat(X, y, names=names), kind, runs.read_path(path)).plot(ax)
-
-    @classmethod
-    def from_trace(
-        cls,
-        trace: Trace,
-        X: Any,
-        y: Any,
-        *,
-        kind: str = "contour",
-        names: Sequence[str] | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw R with the path of a recorded run."""
-        return cls.from_points(X, y, kind=kind, path=runs.trace_path(trace), names=names, ax=ax)
+        return cls(read_flat(X, y, names=names), read_path(path), kind).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -137,19 +128,9 @@ class RiskDisplay:
         Without a record, only the weights it ended with are shown.
         """
         check_choice("kind", kind, KINDS)
-        points, path, w = runs.read_run(estimator, X, y, names)
+        points, path, w = read_run(estimator, X, y, names)
         heading = f"Perceptron risk R(w), {type(estimator).__name__}"
-        return cls(points, kind, path if len(path) else w[None], heading).plot(ax)
-
-    @cached_property
-    def normals(self) -> np.ndarray:
-        """The rows y_i x_i."""
-        return np.asarray(self.points.signs[:, None] * self.points.X)
-
-    @cached_property
-    def cone(self) -> tuple[float, float] | None:
-        """The angles between which R = 0 since all points are right, or None."""
-        return find_cone(self.normals)
+        return cls(points, path if len(path) else w[None], kind, heading).plot(ax)
 
     @property
     def reach(self) -> float:
@@ -187,47 +168,46 @@ class RiskDisplay:
         from matplotlib.ticker import MaxNLocator
 
         r = self.reach
-        U, V, R = self._fan(np.array([0.0, 3.0 * r]), FAN_CREASES)
+        U, V, R = self._fan(np.array([0.0, 3.0 * r]), MAX_FAN_CREASES)
         top = float(self.risk([[x, y] for x in (-r, r) for y in (-r, r)]).max())  # R is convex
-        levels = MaxNLocator(LEVELS).tick_values(0.0, top or 1.0)
-        ax.contourf(U, V, R, levels=levels, cmap=BLUES, alpha=0.75, zorder=0)
+        levels = MaxNLocator(CONTOUR_LEVELS).tick_values(0.0, top or 1.0)
+        ax.contourf(U, V, R, levels=levels, cmap=COLOUR_MAP, alpha=0.75, zorder=0)
         self.contours_ = ax.contour(U, V, R, levels=levels[1:], colors=BLACK, linewidths=0.6, zorder=1)
         self.cone_ = draw_cone(ax, self.cone, r)
         if self.cone_ is not None:
             self.cone_.set(alpha=0.9, zorder=1.5, label=ALL_RIGHT)
         self._draw_creases(ax, 3.0 * r)
-        self.path_ = runs.draw_path(ax, self.path, ROUTE)
+        self.path_ = draw_path(ax, self.path, PATH_COLOUR)
         if len(self.path):
-            ax.plot(*self.path[-1], "*", color=ROUTE, mec=BLACK, ms=13, label="last w", zorder=6)
+            ax.plot(*self.path[-1], "*", color=PATH_COLOUR, mec=BLACK, ms=13, label="last w", zorder=6)
         some = list(self.contours_.levels)[1::3]
         if some:
             ax.clabel(self.contours_, levels=some, fmt="%g", fontsize=8)
-        runs.set_square(ax, r, runs.weight_names(self.points))
+        set_square(ax, r, weight_names(self.points))
         ax.locator_params(nbins=6)
 
     def _draw_surface(self, ax: Any) -> None:
         """R as a surface over a disc."""
         r = self.reach
-        U, V, R = self._fan(np.linspace(0.0, r, LEVELS + 1), CREASES)
+        U, V, R = self._fan(np.linspace(0.0, r, CONTOUR_LEVELS + 1), MAX_DRAWN_CREASES)
         look = {"rstride": 1, "cstride": 1, "lw": 0, "alpha": 0.8}
-        self.surface_ = ax.plot_surface(U, V, R, cmap=BLUES, vmin=-0.25 * float(R.max()), **look)
-        for ring in range(2, LEVELS + 1, 2):
+        self.surface_ = ax.plot_surface(U, V, R, cmap=COLOUR_MAP, vmin=-0.25 * float(R.max()), **look)
+        for ring in range(2, CONTOUR_LEVELS + 1, 2):
             ax.plot(U[ring], V[ring], R[ring], color=BLACK, lw=0.4, alpha=0.5)
         if self.cone is not None:
-            floor = r * np.vstack([np.zeros(2), _on_circle(np.linspace(*self.cone, 24))])
-            corners = np.column_stack([floor, np.zeros(len(floor))])
-            self.cone_ = style.solids().Poly3DCollection([corners], facecolors=CONE, alpha=0.9, zorder=5)
+            floor = np.column_stack([cone_corners(self.cone, r), np.zeros(25)])
+            self.cone_ = style.solids().Poly3DCollection([floor], facecolors=CONE, alpha=0.9, zorder=5)
             ax.add_collection3d(self.cone_)
             ax.plot([], [], [], "s", color=CONE, ms=9, label=ALL_RIGHT)
         self._draw_creases(ax, r)
         if len(self.path):
-            some, label = runs.thin_path(self.path) if len(self.path) > 1 else (self.path, "w")
-            few = len(some) <= MARKED_STEPS
-            (self.path_,) = ax.plot(*some.T, self.risk(some), color=ROUTE, marker=".", label=label)
+            some, label = thin_path(self.path) if len(self.path) > 1 else (self.path, "w")
+            few = len(some) <= MAX_MARKED_STEPS
+            (self.path_,) = ax.plot(*some.T, self.risk(some), color=PATH_COLOUR, marker=".", label=label)
             self.path_.set(zorder=10, lw=1.6 if few else 0.7)
             self.path_.set_markevery(1 if few else [0, len(some) - 1])
         ax.computed_zorder = False
-        style.name_axes(ax, (*runs.weight_names(self.points), "R"))
+        style.name_axes(ax, (*weight_names(self.points), "R"))
         ax.set_box_aspect(None, zoom=0.76 if style.is_narrow(ax) else 0.93)
         ax.view_init(elev=32, azim=float(np.degrees(self._valley())) + 25.0)  # into the valley
 
@@ -235,7 +215,7 @@ class RiskDisplay:
         from matplotlib.collections import LineCollection
 
         flat = self.kind == "contour"
-        circle = _on_circle(self._crease_angles(CREASES))
+        circle = on_circle(self._crease_angles(MAX_DRAWN_CREASES))
         ends = r * (circle if flat else np.column_stack([circle, self.risk(circle)]))
         segments = [np.array([np.zeros_like(end), end]) for end in ends]
         few = len(ends) <= 24
@@ -247,8 +227,8 @@ class RiskDisplay:
         else:
             self.creases_ = style.solids().Line3DCollection(segments, zorder=6, **look)
             ax.add_collection3d(self.creases_)
-        many = len(self.points.X) > CREASES
-        shown = f"{CREASES} of the creases" if many else "creases x·w = 0"
+        many = len(self.points.X) > MAX_DRAWN_CREASES
+        shown = f"{MAX_DRAWN_CREASES} of the creases" if many else "creases x·w = 0"
         nowhere: list[list[float]] = [[]] * ends.shape[1]
         ax.plot(*nowhere, color=BLACK, ls="--" if flat else "-", label=shown)
 
@@ -261,8 +241,8 @@ class RiskDisplay:
 
     def _fan(self, radii: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """w₁, w₂ and R on rays that include the creases; exact on each ray, since R is linear there."""
-        rays = np.append(np.linspace(-np.pi, np.pi, RAYS + 1), self._crease_angles(most))
-        circle = _on_circle(np.unique(rays))
+        rays = np.append(np.linspace(-np.pi, np.pi, FAN_RAYS + 1), self._crease_angles(most))
+        circle = on_circle(np.unique(rays))
         height = self.risk(circle)
         return np.outer(radii, circle[:, 0]), np.outer(radii, circle[:, 1]), np.outer(radii, height)
 
@@ -270,10 +250,5 @@ class RiskDisplay:
         """The angle at which R is lowest; in the middle of the cone if there is one."""
         if self.cone is not None:
             return 0.5 * sum(self.cone)
-        angles = np.linspace(-np.pi, np.pi, RAYS + 1)
-        return float(angles[int(np.argmin(self.risk(_on_circle(angles))))])
-
-
-def _on_circle(angles: np.ndarray) -> np.ndarray:
-    """Points of the unit circle."""
-    return np.column_stack([np.cos(angles), np.sin(angles)])
+        angles = np.linspace(-np.pi, np.pi, FAN_RAYS + 1)
+        return float(angles[int(np.argmin(self.risk(on_circle(angles))))])

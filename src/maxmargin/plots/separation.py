@@ -12,6 +12,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError, Witness
 from maxmargin.plots import artists, style
 from maxmargin.plots.data import View, choose_view, place_points, read_points
+from maxmargin.plots.geometry import hull
 from maxmargin.plots.style import BLACK, COLOURS, ClassStyle
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _find_sides(verdict: Verdict, labels: np.ndarray) -> tuple[np.ndarray, np.nd
 
 SMALLEST_WITNESS = 30.0  # area of a witness of weight nought
 WITNESS_AREA = 420.0  # what weight one adds
-WITNESS_LINES = 60  # witnesses that are joined with the common point
+MAX_WITNESS_LINES = 60  # witnesses that are joined with the common point
 RING_AREA = 150.0  # of a ring around a marked point
 
 
@@ -43,33 +44,6 @@ def through_origin(witness: Witness | None) -> bool:
     if witness is None:
         return False
     return bool(sum(witness.positive_weights) != 1 or sum(witness.negative_weights) != 1)
-
-
-def draw_hull(ax: Axes, corners: np.ndarray, look: ClassStyle, line: str) -> Any:
-    """Outline a hull and shade it."""
-    closed = np.vstack([corners, corners[:1]])
-    (outline,) = ax.plot(*closed.T, color=look.colour, lw=1.5, ls=line, zorder=1)
-    if len(corners) > 2:
-        ax.fill(*corners.T, color=look.colour, alpha=0.10, lw=0, zorder=0)
-    return outline
-
-
-def hull(flat: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of points of the plane, in order: one, two or more."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    centred = flat - flat.mean(axis=0)
-    reach = float(np.abs(centred).max())
-    if reach == 0.0:
-        return flat[:1]
-    _, sizes, directions = np.linalg.svd(centred / reach, full_matrices=False)
-    if len(sizes) > 1 and sizes[1] > 1e-12 * sizes[0]:
-        try:
-            return np.asarray(flat[ConvexHull(flat).vertices])
-        except QhullError:  # too flat for it
-            pass
-    along = centred @ directions[0]
-    return np.asarray(flat[[int(np.argmin(along)), int(np.argmax(along))]])
 
 
 @dataclass(repr=False)
@@ -277,7 +251,7 @@ class SeparabilityDisplay(artists.PlanePicture):
         )
         for look, (side, way, rows, weights) in zip(styles, sides, strict=True):
             if not sums:
-                self.hulls_[look.label] = draw_hull(ax, self._hull(side), look, way)
+                self.hulls_[look.label] = self._draw_hull(ax, side, look, way)
             if len(rows):
                 shares = np.array([float(weight) for weight in weights])
                 centre = origin if sums else self.common
@@ -302,15 +276,22 @@ class SeparabilityDisplay(artists.PlanePicture):
         shown.set(alpha=0.8, edgecolors=BLACK, linewidths=1.3)  # the same row may stand in both classes
         shown.set_label(artists.label_words(f"witness of {look.label}") + "\n(area ∝ weight)")
         self.witness_[look.label] = shown
-        if len(places) <= WITNESS_LINES:
+        if len(places) <= MAX_WITNESS_LINES:
             segments = [np.array([place, centre]) for place in places]
             bundle = LineCollection(segments, colors=look.colour, linewidths=1.6, zorder=3.5)
             bundle.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
             self.lines_.append(ax.add_collection(bundle))
 
-    def _hull(self, side: int) -> np.ndarray:
+    def _draw_hull(self, ax: Axes, side: int, look: ClassStyle, line: str) -> Any:
+        """Outline the hull of one side and shade it."""
         mine = self.flat[self.signs == side]
-        if not self.frame.lanes:
-            return hull(mine)
-        x = mine[:, 0]  # the hull of numbers is an interval: drawn at the foot of the lane
-        return np.array([[x.min(), 0.08 * side], [x.max(), 0.08 * side]])
+        if self.frame.lanes:  # the hull of numbers is an interval: drawn at the foot of the lane
+            x = mine[:, 0]
+            corners = np.array([[x.min(), 0.08 * side], [x.max(), 0.08 * side]])
+        else:
+            corners = hull(mine)
+        closed = np.vstack([corners, corners[:1]])
+        (outline,) = ax.plot(*closed.T, color=look.colour, lw=1.5, ls=line, zorder=1)
+        if len(corners) > 2:
+            ax.fill(*corners.T, color=look.colour, alpha=0.10, lw=0, zorder=0)
+        return outline

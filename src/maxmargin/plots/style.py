@@ -26,13 +26,16 @@ BLACK, GREY = "#1A1A1A", "#7F7F7F"
 # The curves of errors: on the rows trained on, and on others.
 TRAINING: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "lw": 1.8}
 VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}
-CROWD = 2_000  # points beyond which they are small and see-through
+MANY_POINTS = 2_000  # beyond which they are small and see-through
 KEY_LETTERS = 34  # in a line of a key
 ENTRY_LINES = 4  # of one entry of a key
 LONG_KEY = 12  # entries, beyond which a key below stands in three columns of short lines
 LONG_KEY_LETTERS = 18
 LAYOUT_PASSES = 5
 CAPTION_LETTERS = 62  # in a line of a caption
+MAX_MARKED_EPOCHS = 50  # of a curve, up to which each has a marker
+CURVE_SIZE = 7.0, 4.2  # inches, of a picture of curves
+CURVE_KEY_LETTERS = 28  # in a line of its key
 
 
 class ClassStyle(NamedTuple):
@@ -73,11 +76,6 @@ def axes(ax: Axes | None = None, **options: Any) -> Axes:
     return made  # type: ignore[no-any-return]
 
 
-def curve_axes(ax: Axes | None) -> Axes:
-    """The axes given, or new ones of the shape of a curve."""
-    return axes(ax, figsize=(7.0, 4.2))
-
-
 def finish_curves(ax: Axes, heading: str, across: str) -> None:
     """Write the title and the name of the first axis, and explain the curves."""
     ax.set_xlabel(across)
@@ -97,11 +95,10 @@ def point_size(n: int) -> tuple[float, float]:
     """Area and opacity of n points: large and solid when few, fine and see-through when many."""
     if n <= 50:
         return 48.0, 1.0
-    if n <= CROWD:
+    if n <= MANY_POINTS:
         return float(48.0 * (50.0 / n) ** 0.35), 0.9
-    return float(max(1.5, 13.0 * (CROWD / n) ** 0.5)), float(
-        np.clip(0.9 * (CROWD / n) ** 0.4, 0.15, 0.9)
-    )
+    share = MANY_POINTS / n
+    return float(max(1.5, 13.0 * share**0.5)), float(np.clip(0.9 * share**0.4, 0.15, 0.9))
 
 
 def scatter(ax: Axes, places: np.ndarray, **look: Any) -> Any:
@@ -165,12 +162,10 @@ def is_narrow(ax: Axes) -> bool:
 
 
 def key(ax: Axes) -> None:
-    """Explain the artists beside the picture, or below it if the figure is narrow."""
-    key_below(ax) if is_narrow(ax) else key_beside(ax)
-
-
-def key_beside(ax: Axes) -> None:
-    """Explain the artists to the right of the picture, where the key covers nothing."""
+    """Explain the artists to the right of the picture, or below it if the figure is narrow."""
+    if is_narrow(ax):
+        key_below(ax)
+        return
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
@@ -263,6 +258,6 @@ def name_axes(ax: Any, names: Sequence[str]) -> None:
             power = int(np.floor(np.log10(largest)))
             axis.set_major_formatter(FuncFormatter(lambda v, _, unit=10.0**power: f"{v / unit:.3g}"))
             name = f"{name}, in 1e{power}".replace("-", "−")
-        axis.set_label_text(name)
+        axis.set_label_text(plain(name))
         up = axis is ax.zaxis and not is_narrow(ax)
         axis.labelpad = 9.0 if len(name) > SHORT_NAME or up else 4.0

@@ -20,17 +20,17 @@ from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.plots import style
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.geometry import CONE, ON_PLANE, Face, box_line, cut_body, cut_polygon, least_first
-from maxmargin.plots.runs import LINE_STYLES, weight_names
 from maxmargin.plots.style import BLACK, COLOURS, GREY
+from maxmargin.plots.weight_picture import LINE_STYLES, weight_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = ("3d", "section")
-DRAWN_ROWS = 8  # each in its own colour
-DRAWN_PLANES = 6  # of them, in three dimensions
-SAME_LINE = 1e-6  # of the picture, between lines that look like one
-DOUBLINGS = 5  # of a section in search of something feasible
+MAX_DRAWN_ROWS = 8  # each in its own colour
+MAX_DRAWN_PLANES = 6  # of them, in three dimensions
+LINE_TOLERANCE = 1e-6  # of the picture, between lines that look like one
+MAX_DOUBLINGS = 5  # of a section in search of something feasible
 
 
 @dataclass(repr=False)
@@ -149,7 +149,7 @@ class WeightSpaceDisplay:
         values = self.constraints @ [*self.w, self.b]
         first = sorted(bounding & support, key=lambda row: (-self.alpha[row], row))
         near = sorted(bounding - support, key=lambda row: float(values[row]))
-        return np.array([*first, *near][:DRAWN_ROWS], dtype=np.int64)
+        return np.array([*first, *near][:MAX_DRAWN_ROWS], dtype=np.int64)
 
     def plot(self, ax: Axes | None = None, kind: str = "3d", w1: float | None = None) -> Self:
         """Draw on ``ax``, or on a new figure: the planes, or a section at ``w1``."""
@@ -174,7 +174,7 @@ class WeightSpaceDisplay:
     def _draw_solid(self, ax: Any) -> None:
         """Each row a plane, the feasible region behind them, the optimum nearest to the axis w = 0."""
         shape, box = style.solids().Poly3DCollection, self.box
-        for row in sorted(self.rows[:DRAWN_PLANES].tolist()):
+        for row in sorted(self.rows[:MAX_DRAWN_PLANES].tolist()):
             sheet = [corners for face, corners in cut_body(self.constraints[[row]], box) if face == 0]
             if not sheet:  # it passes by the picture
                 continue
@@ -231,9 +231,9 @@ class WeightSpaceDisplay:
             mark |= {"marker": "D", "mfc": "white", "ms": 8, "label": least}
             (self.nearest_,) = ax.plot(*point, **mark)
         first, across_name = weight_names(self.points)
-        ax.set(xlim=box[0], ylim=box[1], xlabel=across_name, ylabel="b")
+        ax.set(xlim=box[0], ylim=box[1], xlabel=style.plain(across_name), ylabel="b")
         at = float(self._tidy[0]) if w1 == self.w[0] else w1
-        heading = f"Section at {first} = {at:.4g}".replace("-", "−")
+        heading = style.plain(f"Section at {first} = {at:.4g}").replace("-", "−")
         style.title(ax, heading if len(corners) else f"{heading}: nothing feasible here")
 
     def _draw_lines(self, ax: Axes, A: np.ndarray, c: np.ndarray, box: np.ndarray) -> None:
@@ -245,7 +245,7 @@ class WeightSpaceDisplay:
             if ends is None:
                 continue
             for other, rows in shared:
-                same = np.allclose((np.array(ends) - other) / size, 0.0, atol=SAME_LINE)
+                same = np.allclose((np.array(ends) - other) / size, 0.0, atol=LINE_TOLERANCE)
                 if same and codes[rows[0]] == codes[row]:
                     rows.append(row)
                     break
@@ -271,7 +271,7 @@ class WeightSpaceDisplay:
     def _row_name(self, *rows: int) -> str:
         """Rows of one class in the key."""
         label = self.points.labels[self.points.codes[rows[0]]]
-        return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}: {label}"
+        return style.plain(f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}: {label}")
 
 
 def _azimuth(w: np.ndarray) -> float:
@@ -293,7 +293,7 @@ def _section_box(A: np.ndarray, c: np.ndarray, box: np.ndarray) -> tuple[np.ndar
     It is wider than ``box`` if that part is far away, and closer if it is small and all in view.
     """
     corners = cut_polygon(A, c, box)
-    for _ in range(DOUBLINGS):
+    for _ in range(MAX_DOUBLINGS):
         if len(corners):
             break
         box = box + np.outer(np.ptp(box, axis=1), [-0.5, 0.5])

@@ -7,29 +7,41 @@ given w, and a line of w's for a given x. The weights that are right for all poi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace
-from maxmargin.plots import runs, style
+from maxmargin.plots import style
 from maxmargin.plots.data import Points
-from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
-from maxmargin.plots.runs import LINE_STYLES
+from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone
 from maxmargin.plots.style import BLACK, COLOURS, MARKERS
+from maxmargin.plots.weight_picture import (
+    LINE_STYLES,
+    WeightPicture,
+    draw_arrow,
+    draw_arrows,
+    draw_path,
+    read_flat,
+    read_path,
+    read_run,
+    set_square,
+    trace_path,
+    weight_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURED_POINTS = 8  # up to which each has its own colour
-DRAWN_LINES = 120  # at most
+MAX_COLOURED_POINTS = 8  # up to which each has its own colour
+MAX_DRAWN_LINES = 120  # at most
 ORIGIN: dict[str, Any] = {"marker": "+", "color": BLACK, "ms": 9, "mew": 1.2, "zorder": 3}
 
 
 @dataclass(repr=False)
-class WSpaceDisplay:
+class WSpaceDisplay(WeightPicture):
     """Training points as lines in the space of weights, the feasible cone, and the path of w.
 
     Made by :meth:`from_estimator`, :meth:`from_trace` or :meth:`from_points`, of two classes in two
@@ -61,8 +73,6 @@ class WSpaceDisplay:
     (3, 2)
     """
 
-    points: Points
-    path: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
     w: np.ndarray | None = None
     title: str = "w-space"
 
@@ -77,16 +87,9 @@ class WSpaceDisplay:
         ax: Axes | None = None,
     ) -> Self:
         """Draw the lines of the points X, y, and a path of weights of shape (steps, 2)."""
-        walked = runs.read_path(path)
+        walked = read_path(path)
         w = walked[-1] if len(walked) else None
-        return cls(runs.read_flat(X, y, names=names), walked, w).plot(ax)
-
-    @classmethod
-    def from_trace(
-        cls, trace: Trace, X: Any, y: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None
-    ) -> Self:
-        """Draw the path of a recorded run over the lines of its training points."""
-        return cls.from_points(X, y, runs.trace_path(trace), names=names, ax=ax)
+        return cls(read_flat(X, y, names=names), walked, w).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -112,18 +115,8 @@ class WSpaceDisplay:
         ax : matplotlib Axes, optional
             Where to draw; default a new figure.
         """
-        points, path, w = runs.read_run(estimator, X, y, names)
+        points, path, w = read_run(estimator, X, y, names)
         return cls(points, path, w, f"w-space of {type(estimator).__name__}").plot(ax)
-
-    @property
-    def normals(self) -> np.ndarray:
-        """y_i x_i: the side of each line where w is right."""
-        return np.asarray(self.points.signs[:, None] * self.points.X)
-
-    @property
-    def cone(self) -> tuple[float, float] | None:
-        """From which angle to which w is right for all points, or None."""
-        return find_cone(self.normals)
 
     @property
     def reach(self) -> float:
@@ -138,18 +131,18 @@ class WSpaceDisplay:
         self.cone_: Any = draw_cone(ax, self.cone, r)
         self._draw_lines(ax, np.array([[-r, r], [-r, r]]))
         self.normals_: Any = self._draw_normals(ax, r)
-        self.path_: Any = runs.draw_path(ax, self.path, BLACK)
+        self.path_: Any = draw_path(ax, self.path, BLACK)
         self.weights_: Any = None
         if self.w is not None and np.any(self.w):
-            self.weights_ = runs.draw_arrow(ax, (0, 0), self.w, "w")
+            self.weights_ = draw_arrow(ax, (0, 0), self.w, "w")
         ax.plot(0, 0, **ORIGIN)
-        runs.set_square(ax, r, runs.weight_names(self.points))
+        set_square(ax, r, weight_names(self.points))
         style.title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
         style.key(ax)
         return self
 
     def _draw_lines(self, ax: Axes, box: np.ndarray) -> None:
-        few, colours = len(self.points.X) <= COLOURED_POINTS, point_colours(self.points)
+        few, colours = len(self.points.X) <= MAX_COLOURED_POINTS, point_colours(self.points)
         bold: list[Any] = []
         self.lines_ = bold if few else self._draw_bundles(ax, box)
         for i in range(len(self.points.X)) if few else bounding_rows(self.normals):
@@ -158,7 +151,7 @@ class WSpaceDisplay:
                 continue
             code = self.points.codes[i]
             (line,) = ax.plot(*ends, color=colours[i], ls=LINE_STYLES[1 - code])
-            line.set(lw=1.8, label=f"row {i}: {self.points.labels[code]}", zorder=2.5)
+            line.set(lw=1.8, label=style.plain(f"row {i}: {self.points.labels[code]}"), zorder=2.5)
             bold.append(line)
         self.bounds_ = [] if few else bold
 
@@ -169,19 +162,19 @@ class WSpaceDisplay:
         bundles = []
         for code, label in enumerate(self.points.labels):
             mine = np.flatnonzero(self.points.codes == code)
-            some = mine[np.linspace(0, len(mine) - 1, min(len(mine), DRAWN_LINES // 2)).astype(int)]
+            some = mine[np.linspace(0, len(mine) - 1, min(len(mine), MAX_DRAWN_LINES // 2)).astype(int)]
             ends_of = [box_line(x, 0.0, box) for x in self.points.X[some]]
             segments = [np.array(e).T for e in ends_of if e is not None]
             seen = f"{label}, {len(some)} of {len(mine)} lines" if len(some) < len(mine) else str(label)
             lines = LineCollection(segments, colors=COLOURS[code], linestyles=LINE_STYLES[1 - code])
-            lines.set(linewidths=0.8, alpha=0.55, zorder=2, label=seen)
+            lines.set(linewidths=0.8, alpha=0.55, zorder=2, label=style.plain(seen))
             bundles.append(ax.add_collection(lines))
         return bundles
 
     def _draw_normals(self, ax: Axes, r: float) -> Any:
         """Short arrows near both ends of each line, to the side where w is right."""
         lengths = np.linalg.norm(self.points.X, axis=1)
-        many = len(lengths) > COLOURED_POINTS
+        many = len(lengths) > MAX_COLOURED_POINTS
         real = np.array(bounding_rows(self.normals), int) if many else np.flatnonzero(lengths > 0)
         if not len(real):
             return None
@@ -190,12 +183,12 @@ class WSpaceDisplay:
         edge = 0.86 * r / np.abs(along).max(axis=1, keepdims=True)
         feet = np.vstack([edge * along, -edge * along])
         colours = np.tile(np.array(point_colours(self.points))[real], 2)
-        return runs.draw_arrows(ax, feet, np.tile(0.11 * r * unit, (2, 1)), colours, zorder=3)
+        return draw_arrows(ax, feet, np.tile(0.11 * r * unit, (2, 1)), colours, zorder=3)
 
 
 def point_colours(points: Points) -> list[str]:
     """A colour for each point if they are few, otherwise for each class."""
-    if len(points.codes) <= COLOURED_POINTS:
+    if len(points.codes) <= MAX_COLOURED_POINTS:
         return list(COLOURS[: len(points.codes)])
     return [COLOURS[code] for code in points.codes]
 
@@ -247,11 +240,11 @@ class BothSpaces:
         self.points_ = []
         for code, label in enumerate(points.labels):
             mine = points.codes == code
-            colour = COLOURS[code] if len(colours) > COLOURED_POINTS else BLACK
+            colour = COLOURS[code] if len(colours) > MAX_COLOURED_POINTS else BLACK
             shown = style.scatter(ax, points.X[mine], s=area, c=colours[mine], marker=MARKERS[code])
             shown.set(alpha=alpha, linewidths=0, zorder=3, rasterized=len(colours) > 5_000)
             self.points_.append(shown)
-            ax.plot([], [], color=colour, marker=MARKERS[code], ls="", label=str(label))
+            ax.plot([], [], color=colour, marker=MARKERS[code], ls="", label=style.plain(str(label)))
         self.boundary_: Any = None
         self.normal_: Any = None
         if w is not None and np.any(w):
@@ -259,9 +252,9 @@ class BothSpaces:
             assert ends is not None  # it goes through the middle
             (self.boundary_,) = ax.plot(*ends, color=BLACK, lw=1.8, label="w·x = 0", zorder=2)
             tip = 0.35 * r * w / np.linalg.norm(w)
-            self.normal_ = runs.draw_arrow(ax, (0, 0), tip, "direction of w")
+            self.normal_ = draw_arrow(ax, (0, 0), tip, "direction of w")
         ax.plot(0, 0, **ORIGIN)
-        runs.set_square(ax, r, points.names)
+        set_square(ax, r, points.names)
         ax.set_title("x-space")
         style.key(ax)
 
@@ -297,8 +290,8 @@ def both_spaces(
     'x-space'
     """
     if isinstance(model_or_trace, Trace):
-        path = runs.trace_path(model_or_trace)
-        wspace = WSpaceDisplay(runs.read_flat(X, y, names=names), path, path[-1])
+        path = trace_path(model_or_trace)
+        wspace = WSpaceDisplay(read_flat(X, y, names=names), path, path[-1])
     else:
-        wspace = WSpaceDisplay(*runs.read_run(model_or_trace, X, y, names))
+        wspace = WSpaceDisplay(*read_run(model_or_trace, X, y, names))
     return BothSpaces(wspace).plot(ax)

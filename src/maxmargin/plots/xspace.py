@@ -13,8 +13,8 @@ from maxmargin.plots import artists
 from maxmargin.plots.data import Points, View, choose_view, not_linear, place_points, read_points
 from maxmargin.plots.geometry import Frame, box_line, one_step
 from maxmargin.plots.machine import machine_name
-from maxmargin.plots.runs import draw_arrow
 from maxmargin.plots.style import BLACK, class_styles
+from maxmargin.plots.weight_picture import draw_arrow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ from maxmargin.core.errors import InputError, unwritable
 from maxmargin.core.history import Trace
 from maxmargin.core.parameters import check_count, check_number
 from maxmargin.plots.data import Points, choose_view, read_points
-from maxmargin.plots.film.captions import Still, tell
+from maxmargin.plots.film.captions import Still, make_stills
 from maxmargin.plots.film.frames import Painter
 from maxmargin.plots.style import pyplot
 
@@ -275,7 +275,7 @@ def animate(
     batch = trace[0].row < 0
     if title is None:
         title = "Batch perceptron" if batch else "Perceptron"
-    story = tell(trace, points, shown, title)
+    story = make_stills(trace, points, shown, title)
     durations = [pause] * (1 + min(many_slow, shown)) + [beat] * max(0, shown - many_slow)
     durations = durations[: 1 + len(trace)]
     if len(trace) > shown:

@@ -135,19 +135,19 @@ class Still:
     wrong: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # afterwards
 
 
-def tell(trace: Trace, points: Points, shown: int, title: str) -> list[Still]:
+def make_stills(trace: Trace, points: Points, shown: int, title: str) -> list[Still]:
     """The start, the first ``shown`` updates, the last one if it is not among them, and the end."""
-    return _Teller(trace, points, title).tell(shown)
+    return _StillMaker(trace, points, title).make(shown)
 
 
-class _Teller:
+class _StillMaker:
     def __init__(self, trace: Trace, points: Points, title: str) -> None:
         self.trace, self.points, self.title = trace, points, title
         self.examples = Examples(as_rows(points.X), points.codes, 1.0)
         self.batch = trace[0].row < 0
         self.mistakes = self._count_mistakes() if self.batch else np.arange(1, len(trace) + 1)
 
-    def tell(self, shown: int) -> list[Still]:
+    def make(self, shown: int) -> list[Still]:
         total = len(self.trace)
         picked = [*range(min(shown, total)), *([total - 1] if total > shown else [])]
         start, end = self.trace.start, self.trace[-1].weights

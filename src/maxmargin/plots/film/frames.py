@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from maxmargin.plots.artists import draw_points
 from maxmargin.plots.data import Points, View
 from maxmargin.plots.film.captions import Still, plain_sign, short
-from maxmargin.plots.geometry import box_line, find_cone
-from maxmargin.plots.runs import weight_names
-from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size, scatter
+from maxmargin.plots.geometry import EMPTY_BORDER, box_line, find_cone
+from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size
+from maxmargin.plots.weight_picture import weight_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from PIL import Image
 
-STEP, CONE = COLOURS[2], "#F8F3AA"  # what is added to w; where w has all rows right, as in w-space
-UPDATE = {False: "update y·x", True: "update"}  # of one row, or of a batch
+STEP_COLOUR, CONE = (
+    COLOURS[2],
+    "#F8F3AA",
+)  # what is added to w; where w has all rows right, as in w-space
+UPDATE_NAMES = {False: "update y·x", True: "update"}  # of one row, or of a batch
 
 
 def inches(ax: Axes) -> np.ndarray:
@@ -29,7 +33,7 @@ def inches(ax: Axes) -> np.ndarray:
     return np.asarray([frame.width, frame.height] * figure.get_size_inches())
 
 
-def place(ax: Axes, box: np.ndarray, equal: bool) -> np.ndarray:
+def set_limits(ax: Axes, box: np.ndarray, equal: bool) -> np.ndarray:
     """Set the limits; with ``equal`` the box is widened until lengths are true both ways."""
     size = np.ptp(box, axis=1)
     if equal:
@@ -42,7 +46,7 @@ def place(ax: Axes, box: np.ndarray, equal: bool) -> np.ndarray:
     return box
 
 
-def line(ax: Axes, **style: Any) -> Any:
+def make_line(ax: Axes, **style: Any) -> Any:
     """A line or markers, moved by ``set_data``."""
     (made,) = ax.plot([], [], animated=True, scalex=False, scaley=False, **style)
     return made
@@ -53,8 +57,8 @@ def move_line(artist: Any, ends: tuple[np.ndarray, np.ndarray] | None) -> None:
     artist.set_data(*(([], []) if ends is None else ends))
 
 
-def arrow(ax: Axes, colour: str, width: float) -> Any:
-    """An arrow, moved by :func:`aim`."""
+def make_arrow(ax: Axes, colour: str, width: float) -> Any:
+    """An arrow, moved by :func:`point_arrow`."""
     from matplotlib.patches import FancyArrowPatch
 
     made: Any = FancyArrowPatch(
@@ -65,7 +69,7 @@ def arrow(ax: Axes, colour: str, width: float) -> Any:
     return made
 
 
-def aim(arrow: Any, tail: np.ndarray, tip: np.ndarray, visible: bool = True) -> None:
+def point_arrow(arrow: Any, tail: np.ndarray, tip: np.ndarray, visible: bool = True) -> None:
     """Point an arrow; one too short to be seen is not drawn."""
     pixels = arrow.axes.transData.transform([tail, tip])
     points = float(np.linalg.norm(pixels[1] - pixels[0])) * 72.0 / arrow.figure.dpi
@@ -75,7 +79,7 @@ def aim(arrow: Any, tail: np.ndarray, tip: np.ndarray, visible: bool = True) -> 
     arrow.set_positions(tuple(tail), tuple(tip))
 
 
-def put_words(text: Any, towards: np.ndarray, points: np.ndarray) -> None:
+def place_words(text: Any, towards: np.ndarray, points: np.ndarray) -> None:
     """Move words to the edge that lies ``towards``, or to another where they cover no points."""
     places = [np.array([x, y]) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
     places.sort(key=lambda at: -float(at @ towards) / float(np.linalg.norm(at)))
@@ -122,7 +126,7 @@ def palette() -> list[int]:
 
 # w-space in a film: rows are lines; w walks among them into the cone where all rows are right.
 
-DRAWN_LINES = 200  # rows drawn as lines, at most
+MAX_DRAWN_LINES = 200  # rows drawn as lines, at most
 WIDTH_AROUND_W = 1.12  # half the side of the picture against the longest w
 
 
@@ -141,10 +145,10 @@ class WPanel:
         self.colours = [style.colour for style in class_styles(points.labels)]
         handles = self._draw_cone() + self._draw_lines(batch)
         self.moving = {
-            "line": line(ax, color=BLACK, lw=2.6),
-            "path": line(ax, color=BLACK, lw=0.7, marker=".", ms=3.5, alpha=0.5),
-            "w step": arrow(ax, STEP, 3.4),
-            "w now": line(ax, color=BLACK, ls="", marker="o", ms=6.5, mec="white", mew=1.0),
+            "line": make_line(ax, color=BLACK, lw=2.6),
+            "path": make_line(ax, color=BLACK, lw=0.7, marker=".", ms=3.5, alpha=0.5),
+            "w step": make_arrow(ax, STEP_COLOUR, 3.4),
+            "w now": make_line(ax, color=BLACK, ls="", marker="o", ms=6.5, mec="white", mew=1.0),
         }
         legend_above(ax, handles, columns=3)
         cut = replace(points, names=tuple(short(name, 18) for name in points.names))
@@ -168,7 +172,7 @@ class WPanel:
         from matplotlib.lines import Line2D
 
         n = len(self.flat)
-        some = np.unique(np.linspace(0, n - 1, min(n, DRAWN_LINES)).astype(int))
+        some = np.unique(np.linspace(0, n - 1, min(n, MAX_DRAWN_LINES)).astype(int))
         some = some[np.any(self.flat[some] != 0, axis=1)]
         along = np.stack([-self.flat[some, 1], self.flat[some, 0]], axis=1)
         along /= np.linalg.norm(along, axis=1, keepdims=True)
@@ -179,12 +183,12 @@ class WPanel:
         self.lines = LineCollection(list(self.along), colors=colours, **look)
         self.ax.add_collection(self.lines, autolim=False)
         self.ax.plot(0, 0, marker="+", color=GREY, ms=7)
-        share = "" if n <= DRAWN_LINES else f", {len(some)} drawn"
+        share = "" if n <= MAX_DRAWN_LINES else f", {len(some)} drawn"
         bold = [Line2D([], [], color=BLACK, lw=2.6, label="… of the current row")]
         return [
             Line2D([], [], color=BLACK, lw=0.9, label=f"x·w = 0 of a row{share}"),
             *([] if batch else bold),  # a batch has no current row
-            Line2D([], [], color=STEP, lw=3.4, label=UPDATE[batch]),
+            Line2D([], [], color=STEP_COLOUR, lw=3.4, label=UPDATE_NAMES[batch]),
             Line2D([], [], color=BLACK, ls="", marker="o", ms=6, label="w"),
             Line2D([], [], color=BLACK, lw=0.9, marker=".", ms=4, alpha=0.6, label="its path"),
         ]
@@ -193,7 +197,7 @@ class WPanel:
         """Make room for a w of length ``reach``."""
         side = WIDTH_AROUND_W * reach
         self.side = side
-        place(self.ax, np.array([[-side, side], [-side, side]]), equal=True)
+        set_limits(self.ax, np.array([[-side, side], [-side, side]]), equal=True)
         self.lines.set_segments(list(4 * side * self.along))
         if self.cone is not None:
             self.cone.set_radius(4 * side)
@@ -203,7 +207,7 @@ class WPanel:
         self.moving["path"].set_data(*np.array(path).T)
         self.moving["path"].set_markersize(3.5 if len(path) <= 20 else 2.0)
         self.moving["w now"].set_data([new[0]], [new[1]])
-        aim(self.moving["w step"], old, new, frame.update)
+        point_arrow(self.moving["w step"], old, new, frame.update)
         ends = None
         if len(frame.rows) == 1 and np.any(self.flat[frame.rows[0]]):
             box = np.array([[-4 * self.side, 4 * self.side], [-2 * self.side, 2 * self.side]])
@@ -216,8 +220,7 @@ class WPanel:
 
 ZERO_RATIO = 2.5  # times its size that the picture may grow to show zero
 MAX_UNIT_RATIO = 20.0  # ratio of the features' ranges beyond which lengths cannot be true both ways
-MARKED_POINTS = 2_000  # points among which the misclassified ones are marked, at most
-EMPTY_BORDER = 0.08  # share of the picture left free around the points
+MAX_MARKED_POINTS = 2_000  # points among which the misclassified ones are marked, at most
 LONGEST_ARROW = 0.38  # of the picture: the longest w so far
 ARROW_HEIGHT = 0.2  # of the picture: how far above its one line of points w is drawn
 DIRECTIONS = "→↗↑↖←↙↓↘"  # by eighths of a turn
@@ -240,7 +243,7 @@ class XPanel:
         self.unit = np.ptp(self.box, axis=1) / inches(ax)  # where the axes have different units
         self.unit /= self.unit.max()
         self.moving: dict[str, Any] = {}
-        self.crosses = len(self.flat) <= MARKED_POINTS
+        self.crosses = len(self.flat) <= MAX_MARKED_POINTS
         handles = self._draw_points()
         handles += self._make_moving(batch)
         legend_above(ax, handles, columns=4)
@@ -260,16 +263,15 @@ class XPanel:
                 low, high, size = np.minimum(low, 0.0), np.maximum(high, 0.0), np.maximum(wide, size)
         middle, half = 0.5 * (low + high), (0.5 + EMPTY_BORDER) * size
         equal = not self.view.sliced and size.max() <= MAX_UNIT_RATIO * size.min()
-        return place(self.ax, np.stack([middle - half, middle + half], axis=1), equal)
+        return set_limits(self.ax, np.stack([middle - half, middle + half], axis=1), equal)
 
     def _draw_points(self) -> list[Any]:
         from matplotlib.lines import Line2D
 
-        area, alpha = point_size(len(self.flat))
+        styles = class_styles(self.points.labels)
+        draw_points(self.ax, self.flat, self.points.codes, styles)
         handles: list[Any] = []
-        for code, style in enumerate(class_styles(self.points.labels)):
-            mine = self.flat[self.points.codes == code]
-            scatter(self.ax, mine, s=area, c=style.colour, marker=style.marker, alpha=alpha, lw=0)
+        for code, style in enumerate(styles):
             sign = "+1" if code == 1 else "−1"
             same = plain_sign(style.label) == sign
             name = plain(sign if same else f"{sign}: {short(style.label, 13)}")
@@ -282,13 +284,13 @@ class XPanel:
 
         ax, side = self.ax, point_size(len(self.flat))[0] ** 0.5
         self.moving = {
-            "old boundary": line(ax, color=GREY, lw=1.3, ls=(0, (4, 3)), label="previous boundary"),
-            "boundary": line(ax, color=BLACK, lw=1.8, label="boundary"),
-            "wrong": line(ax, color=BLACK, ls="", marker="x", ms=max(2.0, 0.8 * side), mew=0.9),
-            "ring": line(ax, color=BLACK, ls="", marker="o", mfc="none"),
-            "old w": arrow(ax, GREY, 1.6),
-            "step": arrow(ax, STEP, 3.4),
-            "w": arrow(ax, BLACK, 1.8),
+            "old boundary": make_line(ax, color=GREY, lw=1.3, ls=(0, (4, 3)), label="previous boundary"),
+            "boundary": make_line(ax, color=BLACK, lw=1.8, label="boundary"),
+            "wrong": make_line(ax, color=BLACK, ls="", marker="x", ms=max(2.0, 0.8 * side), mew=0.9),
+            "ring": make_line(ax, color=BLACK, ls="", marker="o", mfc="none"),
+            "old w": make_arrow(ax, GREY, 1.6),
+            "step": make_arrow(ax, STEP_COLOUR, 3.4),
+            "w": make_arrow(ax, BLACK, 1.8),
             "outside": ax.text(
                 0.5, 0.5, "", size=9, color=BLACK, transform=ax.transAxes, animated=True,
                 bbox={"boxstyle": "round", "fc": "white", "ec": GREY, "lw": 0.6},
@@ -301,7 +303,7 @@ class XPanel:
             self.moving["boundary"],
             self.moving["old boundary"],
             Line2D([], [], color=BLACK, lw=1.8, marker=">", ms=5, markevery=[1], label="w"),
-            Line2D([], [], color=STEP, lw=3.0, label=UPDATE[batch]),
+            Line2D([], [], color=STEP_COLOUR, lw=3.0, label=UPDATE_NAMES[batch]),
         ]
         if self.crosses:
             cross = Line2D([], [], ls="", marker="x", ms=5, color=BLACK, label="misclassified")
@@ -326,9 +328,9 @@ class XPanel:
         # w, what is added, and their sum; in different units normal to the boundary as seen.
         scale = LONGEST_ARROW * (np.ptp(self.box, axis=1) / self.unit).min() / reach * self.unit**2
         foot = self._foot(frame.after, scale * np.array([old, new]))
-        aim(moving["w"], foot, foot + scale * new)
-        aim(moving["old w"], foot, foot + scale * old, frame.update)
-        aim(moving["step"], foot + scale * old, foot + scale * new, frame.update)
+        point_arrow(moving["w"], foot, foot + scale * new)
+        point_arrow(moving["old w"], foot, foot + scale * old, frame.update)
+        point_arrow(moving["step"], foot + scale * old, foot + scale * new, frame.update)
 
     def _ends(self, z: np.ndarray) -> Any:
         v, c = self.view.plane(z[:-1], z[-1])
@@ -364,14 +366,17 @@ class XPanel:
         said = self.moving["outside"]
         said.set(text=words, visible=bool(words))
         if words:
-            put_words(said, towards, self.ax.transData.transform(self.flat))
+            place_words(said, towards, self.ax.transData.transform(self.flat))
 
 
 FIRST_FRAMES = 4  # frames that fit into w-space before it grows
-GROWTH = 1.5  # how much it grows at a time
+GROWTH_FACTOR = 1.5  # how much it grows at a time
 LINE_HEIGHT = 0.22  # inches between lines of the caption
 LETTER_SIZE = 10.0  # their size; a line that is too wide for the picture is smaller
-SHAPE = {True: (9.0, 4.5, 3.9), False: (7.0, 5.6, 4.6)}  # inches: picture, panel, its height; two or one
+PICTURE_SIZES = {
+    True: (9.0, 4.5, 3.9),
+    False: (7.0, 5.6, 4.6),
+}  # inches: picture, panel, its height; two or one
 
 
 class Painter:
@@ -393,7 +398,7 @@ class Painter:
 
         self.view = view
         self.caption = 0.2 + LINE_HEIGHT * (3 + bias)  # inches below the panels
-        wide, self.each, self.high = SHAPE[both]
+        wide, self.each, self.high = PICTURE_SIZES[both]
         self.size = (wide, self.high + self.caption)
         self.figure = Figure(figsize=self.size, dpi=dpi, facecolor="white")
         self.canvas: Any = FigureCanvasAgg(self.figure)
@@ -451,7 +456,7 @@ class Painter:
             self.path += [np.full(2, np.nan), old]  # updates were left out
         self.path.append(new)
         while np.any(self._lengths(frame) > self.reach):
-            self.reach, self._still = GROWTH * self.reach, None
+            self.reach, self._still = GROWTH_FACTOR * self.reach, None
         if self._still is None:
             if self.w_panel is not None:
                 self.w_panel.grow(self.reach[0])

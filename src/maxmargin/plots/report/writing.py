@@ -29,7 +29,7 @@ from maxmargin.plots.report.gallery import (
 )
 from maxmargin.plots.report.page import Proofs, badge, chips, facts, gallery, page, sentences, table
 
-DESCRIBED_FEATURES = 12  # that are described
+MAX_DESCRIBED_FEATURES = 12  # that are described
 PICTURED_MACHINES = 10  # machines that have pictures
 
 
@@ -157,12 +157,12 @@ def data_section(
         (str(label), f"{k:,}", f"{k / n:.1%}")
         for label, k in zip(labels.tolist(), counts.tolist(), strict=True)
     ]
-    described = zip(names[:DESCRIBED_FEATURES], low, mean, high, strict=False)
+    described = zip(names[:MAX_DESCRIBED_FEATURES], low, mean, high, strict=False)
     features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in described]
     split = f" {trained:,} rows were trained on, {n - trained:,} were held out." if n > trained else ""
     more = (
-        f"\n<p>… and {count(d - DESCRIBED_FEATURES, 'more feature')}.</p>"
-        if d > DESCRIBED_FEATURES
+        f"\n<p>… and {count(d - MAX_DESCRIBED_FEATURES, 'more feature')}.</p>"
+        if d > MAX_DESCRIBED_FEATURES
         else ""
     )
     return (

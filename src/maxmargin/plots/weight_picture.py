@@ -1,10 +1,12 @@
-"""What is drawn in the space of weights: points in two features, and the w of a run without bias."""
+"""What pictures of w-space share: points in two features, and the w of a run without bias."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,10 +14,34 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError, count
 from maxmargin.core.history import Trace
 from maxmargin.plots.data import Points, not_linear, read_points
-from maxmargin.plots.style import BLACK
+from maxmargin.plots.geometry import find_cone
+from maxmargin.plots.style import BLACK, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+@dataclass(repr=False)
+class WeightPicture:
+    """Points whose lines x·w = 0 are drawn in w-space, and the path of w among them."""
+
+    points: Points
+    path: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
+
+    @classmethod
+    def from_trace(cls, trace: Trace, X: Any, y: Any, **options: Any) -> Self:
+        """Draw the path of a recorded run; ``options`` are those of :meth:`from_points`."""
+        return cls.from_points(X, y, path=trace_path(trace), **options)  # type: ignore[attr-defined, no-any-return]
+
+    @cached_property
+    def normals(self) -> np.ndarray:
+        """y_i x_i: the side of each line where w is right."""
+        return np.asarray(self.points.signs[:, None] * self.points.X)
+
+    @cached_property
+    def cone(self) -> tuple[float, float] | None:
+        """From which angle to which w is right for all points, or None."""
+        return find_cone(self.normals)
 
 
 def read_flat(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
@@ -75,7 +101,7 @@ def weight_names(points: Points) -> tuple[str, ...]:
 
 def set_square(ax: Axes, r: float, names: Sequence[str]) -> None:
     """Show the square of half width r around the origin, with these names of the axes."""
-    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=names[0], ylabel=names[1])
+    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=plain(names[0]), ylabel=plain(names[1]))
     ax.set_aspect("equal", adjustable="box")
 
 
@@ -90,8 +116,8 @@ def _with_bias(given: str) -> InputError:
 # Arrows in the space of weights: the path of w, step by step, and w itself.
 
 LINE_STYLES = ("-", "--")  # of the class +1, and of the other
-ARROW_STEPS = 60  # of a path, up to which each is an arrow
-DRAWN_STEPS = 500  # at most: more would cover the picture
+MAX_ARROWS = 60  # of a path, up to which each is an arrow
+MAX_DRAWN_STEPS = 500  # at most: more would cover the picture
 
 
 def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
@@ -100,7 +126,7 @@ def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
         return None
     ax.plot(*path[0], marker="o", mfc="white", mec=colour, ms=6, ls="", label="start", zorder=5)
     some, label = thin_path(path)
-    if len(path) > ARROW_STEPS:
+    if len(path) > MAX_ARROWS:
         opacity = 0.8 if len(some) == len(path) else 0.4
         (line,) = ax.plot(*some.T, color=colour, lw=0.7, alpha=opacity, label=label, zorder=4)
         return line
@@ -112,9 +138,9 @@ def thin_path(path: np.ndarray) -> tuple[np.ndarray, str]:
     """The weights to draw of a path, with its end, and what the key says: all, or every so many."""
     steps = len(path) - 1
     label = f"path of w, {count(steps, 'step', ',')}"
-    if steps <= DRAWN_STEPS:
+    if steps <= MAX_DRAWN_STEPS:
         return path, label
-    every = -(-steps // DRAWN_STEPS)
+    every = -(-steps // MAX_DRAWN_STEPS)
     return np.vstack([path[:-1:every], path[-1:]]), f"{label},\none in {every} drawn"
 
 
