@@ -28,8 +28,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.kernels.margin import measure, square_in_two
-from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
+from maxmargin.kernels.bounds import (
+    DOWN,
+    ERROR_ROUNDING,
+    UP,
+    U,
+    dual_bound,
+    lengths_of,
+    primal_bound,
+    square_bound,
+)
+from maxmargin.kernels.margin import measure
+from maxmargin.kernels.rows import UNDERFLOW
 from maxmargin.rows import Rows
 
 
@@ -174,9 +184,6 @@ def _gap(proof: Certificate) -> str:
     return f"{proof.relative_gap:.1e}"
 
 
-U = UNIT_ROUNDOFF
-UP, DOWN = 1.0 + 4.0 * U, 1.0 - 4.0 * U  # more than three roundings of a value
-ERROR_ROUNDING = 1.01  # more than all roundings of an error
 WORTHWHILE_GAIN = 1e-12  # of the primal value: rounding in slacks that is worth one more pass
 
 
@@ -283,23 +290,21 @@ def judge(
     edge: float = 1.0,
 ) -> Certificate:
     """Judge a plane by what all blocks contribute."""
-    with np.errstate(over="ignore", invalid="ignore"):  # out of range: no bound, and none is stated
-        dual, v, imbalance = _dual_bound(found.sides, fit_intercept)
-        square = _square_bound(w)
-        length = float(np.linalg.norm(w))
-        away = float(np.linalg.norm(w / edge - v))
+    v = np.empty(len(w))
+    dual, imbalance = dual_bound(found.sides.parts, fit_intercept, v)
+    square, (length, away) = square_bound(w), lengths_of(w, edge, v)
     margin = None
     if hard:
         least = edge - found.shortest - 6.0 * U * (edge + abs(found.shortest))
         inverse = UP * math.sqrt(square) / least if least > 0.0 else math.inf
-        primal = UP * 0.5 * inverse * inverse
+        primal = UP * (UP * 0.5 * inverse * inverse)
         attained = DOWN / inverse if least > 0.0 else _share(least, length)
         margin = attained, UP / math.sqrt(2.0 * dual) if dual > 0.0 else math.inf
     else:
-        primal = _sum(0.5 * square, *found.slack.parts.tolist())
+        primal = primal_bound(square, found.slack.parts)
     return Certificate(
         problem=problem,
-        primal=UP * primal if primal < math.inf else math.inf,
+        primal=primal if primal < math.inf else math.inf,
         dual=dual,
         stationarity=_share(away, length / edge),
         primal_infeasibility=max(found.shortest / edge, 0.0) if hard else 0.0,
@@ -320,48 +325,11 @@ def factor(found: Summary, proof: Certificate) -> float:
     return 1.0 / (1.0 - found.stretch) if gain > WORTHWHILE_GAIN * proof.primal else 1.0
 
 
-def _dual_bound(sides: Twofold, fit_intercept: bool) -> tuple[float, np.ndarray, float]:
-    """The dual value of feasible multipliers, at least; their v; and how far they were from balance."""
-    value, rest, error = sides.parts
-    sums = value[:, -1] + rest[:, -1]
-    difference, lost = _two_sum(value[0], -value[1])
-    below = lost + (rest[0] - rest[1])
-    doubt = error.sum(axis=0) + 3.0 * U * (np.abs(lost) + np.abs(rest).sum(axis=0))
-    excess = float(difference[-1] + below[-1])  # Σ α_i y_i
-    imbalance = _share(abs(excess), float(sums.sum())) if fit_intercept else 0.0
-    parts = [*value[:, -1].tolist(), *rest[:, -1].tolist(), -ERROR_ROUNDING * float(doubt[-1])]
-    if fit_intercept:
-        if not sums.min() > 0.0:
-            return 0.0, np.zeros(len(difference) - 1), imbalance
-        # ρ Σ α_i x_i of the heavier side is ``excess`` times the mean of its rows.
-        means = (value + rest) / sums[:, None]
-        below -= excess * means[0 if excess > 0.0 else 1]
-        error = (error / sums[:, None]).max(axis=0)  # of the means; the last one, of the sums
-        doubt += abs(excess) * error + 4.0 * U * np.abs(below)
-        wrong = float(doubt[-1]) + abs(excess) * (16.0 * U + 2.0 * float(error[-1]))  # of the excess
-        doubt += wrong * np.abs(means).max(axis=0)
-        parts += [-abs(excess), -2.0 * ERROR_ROUNDING * wrong]
-    v = (difference + below)[:-1]
-    reach = UP * ((1.0 + 2.0 * U) * np.abs(v) + ERROR_ROUNDING * doubt[:-1])
-    return max(0.0, DOWN * _sum(*parts, -0.5 * _square_bound(reach))), v, imbalance
-
-
-def _square_bound(x: np.ndarray) -> float:
-    """‖x‖², at least."""
-    square = UP * sum(square_in_two(x)) + UNDERFLOW
-    return square if square < math.inf else math.inf
-
-
 def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a + b, and what it rounds off, exactly."""
     s = a + b
     part = s - a
     return s, (a - (s - part)) + (b - part)
-
-
-def _sum(*parts: float) -> float:
-    """The sum, rounded once; nan where it is out of range."""
-    return math.fsum(parts) if math.isfinite(sum(parts)) else math.nan
 
 
 def _share(part: float, whole: float) -> float:

@@ -24,9 +24,14 @@ def jit(function: F) -> F:
     return _compile(function, fastmath=False)
 
 
+def jit_ieee(function: F) -> F:
+    """Compile a function in which x/0 is infinite or nan, and no error."""
+    return _compile(function, fastmath=False, error_model="numpy")
+
+
 def jit_any_order(function: F) -> F:
-    """Compile a function whose sums may be taken in any order."""
-    return _compile(function, fastmath=ANY_ORDER)
+    """The same for a function whose sums may be taken in any order."""
+    return _compile(function, fastmath=ANY_ORDER, error_model="numpy")
 
 
 def _compile(function: F, **options: Any) -> F:

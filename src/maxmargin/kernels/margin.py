@@ -260,17 +260,6 @@ def measure(
 
 
 @jit
-def square_in_two(x: Any) -> tuple[float, float]:
-    """‖x‖² in two doubles."""
-    total, rest = 0.0, 0.0
-    for v in x:
-        product, off = two_product(v, v)
-        total, lost = two_sum(total, product)
-        rest += lost + off
-    return total, rest
-
-
-@jit
 def residuals(F: Any, shift: Any, y: Any, r: Any, u: Any, scales: Any) -> None:
     """Turn columns x_i·w, x_i·Δw, x_i·e_1, … into 1 − m_i, its change, and the scale of the row.
 

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.kernels.jit import jit, jit_any_order
+from maxmargin.kernels.jit import jit_any_order, jit_ieee
 from maxmargin.kernels.rows import two_product, two_sum
 
 # Places in ``report``.
@@ -83,7 +83,7 @@ class Room(NamedTuple):
     band: Any
 
 
-@jit
+@jit_ieee
 def centre_rows(X: Any, pad: float, out: Any, centre: Any) -> float:
     """Write rows less their mean (with a bias) over a power of two, and return this.
 
@@ -124,7 +124,7 @@ def inner(x: Any, w: Any, d: int) -> float:
     return total
 
 
-@jit
+@jit_ieee
 def values(X: Any, w: Any, b: float, out: Any) -> None:
     """Write x_i·w + b for all rows."""
     n, d = X.shape
@@ -162,7 +162,7 @@ def add_squares(Z: Any, k: int, order: int, H: Any) -> None:
                 h[j] += c * z[j]
 
 
-@jit
+@jit_ieee
 def factorise(H: Any, order: int) -> bool:
     """Cholesky in place, in the lower half; False if H is not positive definite to rounding."""
     for i in range(order):
@@ -211,7 +211,7 @@ def slope(t: float, m: Any, u: Any, a: Any, C: Any, stiff: Any) -> tuple[float, 
     return pull, curvature
 
 
-@jit
+@jit_ieee
 def search(
     m: Any, u: Any, a: Any, C: Any, stiff: Any, constant: float, quadratic: float, descent: float
 ) -> float:
@@ -233,7 +233,7 @@ def search(
     return t
 
 
-@jit
+@jit_ieee
 def by_features(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     """Write the Newton step from the matrix D + Zᵀ Σ Z of order d + 1."""
     X, pad, H, Z = machine.X, machine.pad, room.H, room.Z
@@ -257,7 +257,7 @@ def by_features(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     return True
 
 
-@jit
+@jit_ieee
 def inner_products(machine: Any, band: Any, k: int, H: Any) -> None:
     """Write x_i·x_j of the rows in the band."""
     X, K = machine.X, machine.K
@@ -267,7 +267,7 @@ def inner_products(machine: Any, band: Any, k: int, H: Any) -> None:
             H[r, q] = K[i, band[q]] if K.shape[0] else inner(X[i], X[band[q]], X.shape[1])
 
 
-@jit
+@jit_ieee
 def by_rows(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     """Write the same from X_B X_Bᵀ + Σ⁻¹, where the band holds fewer rows than there are features."""
     X, H, band, g, step = machine.X, room.H, room.band, room.g, room.step
@@ -294,7 +294,7 @@ def by_rows(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     return True
 
 
-@jit
+@jit_ieee
 def exact_residual(x: Any, w: Any, d: int, target: float, b: float) -> float:
     """Return target − x·w − b, summed in two doubles."""
     total, rest = two_sum(target, -b)
@@ -305,7 +305,7 @@ def exact_residual(x: Any, w: Any, d: int, target: float, b: float) -> float:
     return total + rest
 
 
-@jit
+@jit_ieee
 def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
     """Solve the conditions of a band for w, b and its multipliers; False if these leave the bounds."""
     X, y, pad, H, band = machine.X, machine.y, machine.pad, room.H, room.band
@@ -360,7 +360,7 @@ def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
     return True
 
 
-@jit
+@jit_ieee
 def worth(machine: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, float, float]:
     """Return the primal and the dual value, and by how much w is better longer; m and v are given."""
     y, C, pad = machine.y, machine.C, machine.pad
@@ -394,7 +394,7 @@ def worth(machine: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, floa
     return primal, dual, factor
 
 
-@jit
+@jit_ieee
 def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
     """Write the plane between the class means, its multipliers and margins; return how these spread."""
     X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
@@ -433,7 +433,7 @@ def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
     return math.sqrt(spread / n)
 
 
-@jit
+@jit_ieee
 def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
     """Move the margins by the bias that is best for this plane, and return it."""
     y = machine.y
@@ -447,7 +447,7 @@ def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
     return t
 
 
-@jit
+@jit_ieee
 def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any) -> tuple[int, int]:
     """Take Newton steps until the round is solved; return the size of the band, and how many steps."""
     X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
@@ -501,7 +501,7 @@ def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: An
     return k, steps
 
 
-@jit
+@jit_ieee
 def near_rows(m: Any, alpha: Any, C: Any, reach: float, near: Any) -> int:
     """Write which rows are free, within reach of the margin, or on its wrong side; return how many."""
     count = 0
@@ -513,7 +513,7 @@ def near_rows(m: Any, alpha: Any, C: Any, reach: float, near: Any) -> int:
     return count
 
 
-@jit
+@jit_ieee
 def round_of_some(
     machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any, near: Any
 ) -> tuple[int, int]:
@@ -538,7 +538,7 @@ def round_of_some(
     return k, steps
 
 
-@jit
+@jit_ieee
 def balance(y: Any, C: Any, alpha: Any) -> None:
     """Make Σ α_i y_i = 0 where rounding is missing: the largest free multiplier that can takes it."""
     excess, rest = 0.0, 0.0
@@ -556,7 +556,7 @@ def balance(y: Any, C: Any, alpha: Any) -> None:
         alpha[where] -= abs(excess)
 
 
-@jit
+@jit_ieee
 def centre_bias(X: Any, y: Any, C: Any, alpha: Any, w: Any, f: Any) -> None:
     """Move b to the middle of the optimal ones, if no multiplier is between its bounds.
 
@@ -578,7 +578,7 @@ def centre_bias(X: Any, y: Any, C: Any, alpha: Any, w: Any, f: Any) -> None:
         w[d] += 0.5 * (low + high)
 
 
-@jit
+@jit_ieee
 def keep_better(
     machine: Any, plane: Any, m: Any, alpha: Any, v: Any, w: Any, best: Any, report: Any
 ) -> float:
@@ -595,7 +595,7 @@ def keep_better(
     return gap
 
 
-@jit
+@jit_ieee
 def is_hopeless(steps: int, gap: float, tol: float) -> bool:
     """Whether other solvers are quicker from here on."""
     return (steps > EARLY_STEPS and gap > EARLY_GAP) or steps > (
@@ -603,7 +603,7 @@ def is_hopeless(steps: int, gap: float, tol: float) -> bool:
     )
 
 
-@jit
+@jit_ieee
 def small_problem(
     X: Any, K: Any, y: Any, C: Any, pad: float, tol: float, goal: float, w: Any, alpha: Any, report: Any
 ) -> None:
