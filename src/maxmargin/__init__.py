@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # "as" says that a name is public
     from maxmargin.estimators.error_bounds import ErrorBounds as ErrorBounds
     from maxmargin.estimators.error_bounds import error_bounds as error_bounds
     from maxmargin.estimators.hard_margin import HardMarginSVC as HardMarginSVC
+    from maxmargin.estimators.many import ManyFits as ManyFits
+    from maxmargin.estimators.many import fit_many as fit_many
     from maxmargin.estimators.mistake_bound import MistakeBound as MistakeBound
     from maxmargin.estimators.mistake_bound import mistake_bound as mistake_bound
     from maxmargin.estimators.perceptron import Perceptron as Perceptron
@@ -71,6 +73,7 @@ _HOME = {
     "HardMarginSVC": "maxmargin.estimators.hard_margin",
     "History": "maxmargin.core.history",
     "InputError": "maxmargin.core.errors",
+    "ManyFits": "maxmargin.estimators.many",
     "MaxMarginError": "maxmargin.core.errors",
     "MistakeBound": "maxmargin.estimators.mistake_bound",
     "MulticlassVerdict": "maxmargin.certificates.verdict",
@@ -87,6 +90,7 @@ _HOME = {
     "certify": "maxmargin.estimators.certify",
     "checkpoint": "maxmargin.saving.checkpoint",
     "error_bounds": "maxmargin.estimators.error_bounds",
+    "fit_many": "maxmargin.estimators.many",
     "lab": "maxmargin.laboratory.notebook",
     "load": "maxmargin.saving.model_file",
     "mistake_bound": "maxmargin.estimators.mistake_bound",
