@@ -25,8 +25,8 @@ from maxmargin.cli.options import Source
 from maxmargin.cli.output import MAX_LISTED, progress_bar
 from maxmargin.core.errors import InputError, count, some, unwritable
 from maxmargin.core.memory import allowance
-from maxmargin.files.numpy_files import check_matrix, read_header
-from maxmargin.files.open import READERS, open_rows, opened, read_data
+from maxmargin.files.numpy_files import read_matrix_header
+from maxmargin.files.open import READERS, described, open_rows, opened, read_data
 from maxmargin.files.reader import read_options
 from maxmargin.files.tables import TableReader
 from maxmargin.rows import Rows, as_rows
@@ -47,9 +47,9 @@ class Table(NamedTuple):
     X: Any  # a matrix, or rows of a file
     y: np.ndarray
     names: list[str]
-    named: bool  # whether the file names its features
     about: dict[str, Any]
     encoding: dict[str, list[str]]
+    named: bool  # whether the file names its features
 
     @property
     def rows(self) -> Rows:
@@ -92,17 +92,14 @@ def open_table(file: Source, *, label: str | bool | None = None, **known: Any) -
     if _is_large(file):
         with progress_bar(file.path):
             rows = open_rows(file.path, cache_dir=file.cache_dir, **given)
-        about = dict(rows.about)
-        first = about.get("first_index", 0)
-        names = rows.names or about.get("columns") or [str(j + first) for j in range(rows.d)]
-        y = np.empty(0) if rows.labels is None else np.asarray(rows.labels)
-        return Table(rows, y, names, rows.names is not None, about, about.get("encoding") or {})
+        data = described(rows, rows.labels, rows.names, rows.about)
+        return Table(*data, named=rows.names is not None)
     with progress_bar(file.path):
         data = read_data(file.path, **given)
     short = file.path.lower().removesuffix(".gz")
     columnar = short.endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc"))
     named = bool(columnar or data.source.get("header") or data.encoding)
-    return Table(data.X, data.y, data.names, named, data.source, data.encoding)
+    return Table(*data, named=named)
 
 
 def _is_large(file: Source) -> bool:
@@ -411,9 +408,7 @@ def _on_disk(file: Source) -> Iterator[tuple[Source, str]]:
 def _columns_of(file: Source, kind: str) -> tuple[list[str], bool]:
     """Return the names of the columns of a table, and whether the file gives them."""
     if kind == "npy":
-        with Path(file.path).open("rb") as matrix:
-            header = read_header(matrix, file.path)
-        check_matrix(header, file.path)
+        header = read_matrix_header(Path(file.path), file.path)
         return [str(j) for j in range(header.shape[1])], False
 
     def layout(label: bool | None) -> tuple[list[str], bool]:

@@ -21,6 +21,7 @@ MODELS = {  # and what Python calls them
     "soft-margin": "SoftMarginSVC",
 }
 MARGINS = "hard-margin", "soft-margin"
+DRAWN_MODELS_OF = {"C": MARGINS}  # a hard margin that has no solution is drawn as a soft one
 DURATION = re.compile(r"(\d+|\d*\.\d+)\s*(ms|s|m|h|)")
 SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 

@@ -20,7 +20,6 @@ from maxmargin.cli import options
 if TYPE_CHECKING:
     import numpy as np
 
-MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
 UNUSED = {"separability": ("model", "C"), "path": ("C",)}  # options that a picture has no use for
 ENDINGS = ".png", ".svg", ".pdf", ".jpg"
 CS = [10.0**k for k in range(-3, 4)]  # along a path
@@ -105,7 +104,7 @@ def plot(
     shows the error of soft margins against C on held-out rows. Of three or more classes, x-space and
     path show all, and the others one machine, chosen with --machine.
     """
-    options.check_model_options(model, MODELS_OF)
+    options.check_model_options(model, options.DRAWN_MODELS_OF)
     for option in UNUSED.get(kind, ()):
         if options.is_given(option):
             raise click.UsageError(f"--kind {kind} has no use for --{option}. Leave it out.")

@@ -17,7 +17,6 @@ from maxmargin.cli import options
 if TYPE_CHECKING:
     import numpy as np
 
-MODELS_OF = {"C": options.MARGINS}  # a hard margin that has no solution is drawn as a soft one
 MAX_MACHINES = 20  # whose certificates are written out
 ENCODED = "Columns of text are encoded, and the proofs are about the features made of them."
 OTHER_SHARE = (
@@ -52,7 +51,7 @@ def report(
 
     The page is one HTML file that asks for nothing from outside. Its path is printed.
     """
-    options.check_model_options(model, MODELS_OF)
+    options.check_model_options(model, options.DRAWN_MODELS_OF)
     from maxmargin.plots.report.writing import write_report
 
     cli.inputs.check_target(out, "--out")
@@ -90,7 +89,7 @@ def _recipe(model: str) -> str:
     """Return the command that makes the page again."""
     context = click.get_current_context()
     words = ["maxmargin", "report"]
-    unused = [option for option, models in MODELS_OF.items() if model not in models]
+    unused = [option for option, models in options.DRAWN_MODELS_OF.items() if model not in models]
     unused += ["share"] if context.params["validate"] is not None else []
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))

@@ -103,6 +103,20 @@ def check_matrix(header: Header, shown: object) -> None:
         raise InputError(f"{shown}: must hold rows. Got none. Name another file.")
 
 
+def read_matrix_header(path: Path, shown: object) -> Header:
+    """Read the beginning of a .npy file that holds a matrix of numbers, all of it."""
+    with path.open("rb") as file:
+        header = read_header(file, shown)
+    size = path.stat().st_size - header.offset
+    if header.dtype.hasobject or size < header.nbytes:
+        raise InputError(
+            f"{shown}: must hold {header.nbytes:,} bytes of numbers. Got {size:,} instead: it is cut "
+            "off, or holds Python objects. Save it again as numbers."
+        )
+    check_matrix(header, shown)
+    return header
+
+
 LEAVE_OUT = Remedy("leave the row out"), Remedy("fill it in"), Remedy("subtract an offset")
 
 
@@ -131,10 +145,7 @@ def as_features(
 
 def map_npy(path: Path, options: ReadOptions, shown: object) -> FileRows | None:
     """Map a matrix that has the form of rows already; None if it does not."""
-    with path.open("rb") as file:
-        header = read_header(file, shown)
-    _check_length(path, header, shown)
-    check_matrix(header, shown)
+    header = read_matrix_header(path, shown)
     native = header.dtype in (np.float64, np.float32) and header.dtype.isnative
     ready = native and not header.by_columns and header.offset % header.dtype.itemsize == 0
     whole = options.label is False and not options.columns and not options.drop
@@ -145,24 +156,12 @@ def map_npy(path: Path, options: ReadOptions, shown: object) -> FileRows | None:
     )
 
 
-def _check_length(path: Path, header: Header, shown: object) -> None:
-    size = path.stat().st_size - header.offset
-    if header.dtype.hasobject or size < header.nbytes:
-        raise InputError(
-            f"{shown}: must hold {header.nbytes:,} bytes of numbers. Got {size:,} instead: it is cut "
-            "off, or holds Python objects. Save it again as numbers."
-        )
-
-
 class NpyReader(Reader):
     """Read a matrix of any numbers in any order, its label in a column."""
 
     def blocks(self) -> Iterator[Any]:
         """Yield dense blocks."""
-        with self.path.open("rb") as file:
-            header = read_header(file, self.shown)
-        _check_length(self.path, header, self.shown)
-        check_matrix(header, self.shown)
+        header = read_matrix_header(self.path, self.shown)
         layout = choose(self.shown, list(map(str, range(header.shape[1]))), False, self.options)
         self.about |= layout.source()
         order = "F" if header.by_columns else "C"

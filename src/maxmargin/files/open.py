@@ -356,11 +356,17 @@ def read_data(path: str | os.PathLike[str], *, kind: str | None = None, **option
     y = reader.labels.array()
     if y is not None:
         check_length(y, X.shape[0], shown)
-    about = dict(reader.about)
-    categories = about.pop("encoding", {})
-    first = about.get("first_index", 0)
-    names = reader.names or about.get("columns") or [str(j + first) for j in range(X.shape[1])]
-    return Data(X, np.empty(0) if y is None else y, list(names), about, categories)
+    return described(X, y, reader.names, reader.about)
+
+
+def described(
+    X: Any, labels: np.ndarray | None, names: Sequence[str] | None, about: Mapping[str, Any]
+) -> Data:
+    """Return rows and what is known of them; features without names are called by their numbers."""
+    source = dict(about)
+    categories, first = source.pop("encoding", None) or {}, source.get("first_index", 0)
+    names = names or source.get("columns") or [str(j + first) for j in range(X.shape[1])]
+    return Data(X, np.empty(0) if labels is None else labels, list(names), source, categories)
 
 
 def collect(reader: Reader) -> Any:

@@ -69,7 +69,7 @@ def _table(lines: Lines) -> list[tuple[int, list[str]]]:
     """Rows of cells, each with its line number; all of the same length."""
     table: list[tuple[int, list[str]]] = []
     mark = ""
-    while (line := lines.next()) is not None:
+    for line in lines:
         mark = mark or next((m for m in ("\t", ";", ",") if m in line), ",")
         try:
             cells = [cell.strip() for cell in next(csv.reader([line], delimiter=mark, strict=True))]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -140,7 +140,7 @@ def _weights(lines: Lines, total: int, columns: int) -> np.ndarray:
     if total * columns > MAX_WEIGHTS:
         lines.fail(f"a model may have {MAX_WEIGHTS} weights at most. Got {total} × {columns} instead.")
     rows: list[list[float]] = []
-    while (line := lines.next()) is not None:
+    for line in lines:
         words = line.split()
         if len(words) != columns or len(rows) == total:
             wanted = f"{total} lines of {columns}"
@@ -272,7 +272,7 @@ def _vectors(lines: Lines, total: int, k: int) -> tuple[np.ndarray, sparse.csr_a
     data: list[float] = []
     columns: list[int] = []
     ends = [0]
-    while (line := lines.next()) is not None:
+    for line in lines:
         words = line.split()
         if len(coefficients) == total or len(words) < k - 1:
             lines.fail(
@@ -323,20 +323,18 @@ def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:
 
 
 class Lines:
-    """The lines of a text that are not empty, with their numbers."""
+    """The lines of a text that are not empty; ``number`` is that of the one read last."""
 
     def __init__(self, text: str, path: str | os.PathLike[str]) -> None:
-        self.path = path
-        self._lines = text.splitlines()
-        self.number = 0
+        self.path, self.number = path, 0
+        self._left = enumerate(text.splitlines(), 1)
 
-    def next(self) -> str | None:
-        """Return the next line, without blanks around it; None at the end."""
-        while self.number < len(self._lines):
-            self.number += 1
-            if line := self._lines[self.number - 1].strip():
-                return line
-        return None
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines that are left."""
+        for number, line in self._left:
+            self.number = number
+            if line := line.strip():
+                yield line
 
     def fail(self, message: str) -> NoReturn:
         """Refuse the line read last."""
@@ -345,13 +343,15 @@ class Lines:
     def head(self, end: str, what: str, needed: Sequence[str], allowed: Sequence[str]) -> dict[str, str]:
         """Return the keys and values before the line ``end``: all that are needed, each once."""
         head: dict[str, str] = {}
-        while (line := self.next()) != end:
-            if line is None:
-                self.fail(f"a {what} has a line {end!r} before its numbers. Got the end instead.")
+        for line in self:
+            if line == end:
+                break
             key, _, value = line.partition(" ")
             if key not in allowed or key in head:
                 self.fail(f"a {what} has {', '.join(needed)} and {end}. Got {line[:40]!r} instead.")
             head[key] = value.strip()
+        else:
+            self.fail(f"a {what} has a line {end!r} before its numbers. Got the end instead.")
         for key in needed:
             if key not in head:
                 self.fail(f"a {what} has {', '.join(needed)}. Got no {key} instead.")
