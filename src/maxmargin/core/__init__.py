@@ -1,4 +1,4 @@
-"""What every layer agrees on: conventions, errors, histories and traces.
+"""What every layer agrees on: conventions, errors, histories and traces, values as JSON.
 
 Conventions
 -----------
