@@ -148,7 +148,7 @@ LINES = (
         ),
     ),
     Line(
-        "perceptron, dense 500,000 × 100, a cyclic epoch",
+        "perceptron, dense 500,000 × 100, 2 % mistakes, a cyclic epoch",
         "one `X @ w`",
         "perceptron",
         (("dense 500,000×100, a cyclic epoch", "one X @ w"),),

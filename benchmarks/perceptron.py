@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import sklearn.linear_model
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import maxmargin as mm
-from benchmarks.timing import Row, at_least, at_most, best_of
+from benchmarks.timing import Row, at_least, at_most, best_of, truth
 
 
 def fit(make: Any, X: Any, y: Any, **params: Any) -> object:
@@ -22,11 +24,14 @@ def fit(make: Any, X: Any, y: Any, **params: Any) -> object:
 
 
 def epochs(X: Any, y: Any, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    """Return fits of 1 and 6 epochs, from whose difference the time of an epoch follows."""
+    """Return fits of 3 and 8 epochs, from whose difference the time of an epoch follows.
+
+    By the third epoch it is known whether a sketch of the rows pays, and it is made.
+    """
     sk = {"tol": None, **theirs}
     return {
         f"{who}{n}": partial(fit, make, X, y, max_iter=n, **params)
-        for n in (1, 6)
+        for n in (3, 8)
         for who, make, params in (
             ("ours", mm.Perceptron, ours),
             ("sklearn", sklearn.linear_model.Perceptron, sk),
@@ -35,7 +40,7 @@ def epochs(X: Any, y: Any, ours: dict[str, Any], theirs: dict[str, Any]) -> dict
 
 
 def per_epoch(times: dict[str, float], who: str) -> float:
-    return (times[f"{who}6"] - times[f"{who}1"]) / 5
+    return (times[f"{who}8"] - times[f"{who}3"]) / 5
 
 
 def dense(rng: np.random.Generator) -> Iterator[Row]:
@@ -49,8 +54,21 @@ def dense(rng: np.random.Generator) -> Iterator[Row]:
     work = "dense 500,000×100, a cyclic epoch"
     yield at_most(work, ours, "one X @ w", times["X @ w"], 1.3)
     yield at_least(work, ours, "scikit-learn", sk, 2.5)
-    work = "the same, a whole fit of 6 epochs"
-    yield at_least(work, times["ours6"], "scikit-learn", times["sklearn6"], 1)
+    work = "the same, a whole fit of 8 epochs"
+    yield at_least(work, times["ours8"], "scikit-learn", times["sklearn8"], 1)
+
+
+def noisy(rng: np.random.Generator) -> Iterator[Row]:
+    """Many mistakes: a third of the labels are wrong."""
+    n, d = 300_000, 100
+    X = rng.standard_normal((n, d))
+    y = (X @ rng.standard_normal(d) > 0) ^ (rng.random(n) < 1 / 3)
+    w = rng.standard_normal(d)
+    times = best_of({"X @ w": lambda: X @ w, **epochs(X, y, {}, {"shuffle": False})}, rounds=6)
+    ours, sk = per_epoch(times, "ours"), per_epoch(times, "sklearn")
+    work = "dense 300,000×100, a third of the labels wrong, a cyclic epoch"
+    yield at_most(work, ours, "one X @ w", times["X @ w"], 2)
+    yield at_least(work, ours, "scikit-learn", sk, 1.8)
 
 
 def csr(rng: np.random.Generator) -> Iterator[Row]:
@@ -78,16 +96,82 @@ def one_vs_rest(rng: np.random.Generator) -> Iterator[Row]:
     yield at_least("one-vs-rest 60,000×784, 10 classes, an epoch", ours, "scikit-learn", sk, 2.5)
 
 
-def small() -> Iterator[Row]:
+def standard(X: Any) -> Any:
+    return StandardScaler().fit_transform(X)
+
+
+def small_sets() -> Iterator[tuple[str, Any, Any]]:
     X, y = load_iris(return_X_y=True)
-    times = best_of(
-        {
-            "ours": partial(fit, mm.Perceptron, X, y),
-            "sklearn": partial(fit, sklearn.linear_model.Perceptron, X, y),
-        },
-        rounds=50,
-    )
-    yield at_most("fit on iris, again", times["ours"], "scikit-learn", times["sklearn"], 2)
+    yield "iris, 3 classes", standard(X), y
+    yield "iris, 100×4", standard(X[50:]), y[50:]
+    for name, load in (
+        ("wine", load_wine),
+        ("breast cancer", load_breast_cancer),
+        ("digits", load_digits),
+    ):
+        X, y = load(return_X_y=True)
+        yield name, standard(X), y
+    made = mm.datasets.make_overlapping(5_000, 20, distance=2.0)
+    yield "5,000×20", standard(made[0]), made[1]
+
+
+def small() -> Iterator[Row]:
+    """Fits of most people's size: the perceptron for as many epochs, and the pocket."""
+    for name, X, y in small_sets():
+        n = mm.Perceptron().fit(X, y).n_iter_
+        times = best_of(
+            {
+                "ours": partial(fit, mm.Perceptron, X, y),
+                "sklearn": partial(
+                    fit, sklearn.linear_model.Perceptron, X, y, max_iter=n, tol=None, shuffle=False
+                ),
+                "pocket": partial(fit, mm.PocketPerceptron, X, y, random_state=0),
+            },
+            rounds=7,
+        )
+        work = f"{name}, a fit of {n} epochs"
+        yield at_most(work, times["ours"], "scikit-learn", times["sklearn"], 1)
+        work = f"{name}, a pocket of 10,000 updates"
+        yield at_most(work, times["pocket"], "one Perceptron()", times["ours"], 20)
+    X, y = load_breast_cancer(return_X_y=True)
+    for name, rows, labels in (("breast cancer", X, y), ("digit 1", *digit(1))):
+        wrong = mm.PocketPerceptron(random_state=0).fit(rows, labels).best_error_ * len(labels)
+        yield truth(
+            f"{name}: errors of the pocket, where there is a plane without", wrong, "0", wrong == 0
+        )
+
+
+def digit(k: int) -> tuple[Any, Any]:
+    X, y = load_digits(return_X_y=True)
+    return X, y == k
+
+
+def predictions(rng: np.random.Generator) -> Iterator[Row]:
+    n, d = 1_000_000, 20
+    X, y = rng.standard_normal((n, d)), rng.integers(2, size=n)
+    S = sparse.random(200_000, 5_000, 0.01, format="csr", rng=rng)
+    kinds = rng.integers(10, size=200_000)
+    for work, rows, labels, several in (
+        ("predict 1,000,000×20", X, y, 1),
+        ("predict 200,000×5,000, sparse, 10 classes", S, kinds, 1),
+        ("predict one row, 1,000 times", X[:1], y, 1_000),
+    ):
+        few = slice(0, 2_000)
+        train = S[few] if sparse.issparse(rows) else X[few]
+        models = {
+            "ours": mm.Perceptron(max_iter=2).fit(train, labels[few]),
+            "LinearSVC": LinearSVC(max_iter=20).fit(train, labels[few]),
+        }
+
+        def run(model: Any, rows: Any = rows, several: int = several) -> None:
+            for _ in range(several):
+                model.predict(rows)
+
+        times = best_of({who: partial(run, model) for who, model in models.items()}, rounds=7)
+        yield at_most(work, times["ours"], "LinearSVC", times["LinearSVC"], 1)
+
+
+def processes() -> Iterator[Row]:
     script = "from sklearn.datasets import load_iris; {}; Perceptron().fit(*load_iris(return_X_y=True))"
 
     def process(imports: str) -> None:
@@ -109,6 +193,9 @@ def rows() -> Iterator[Row]:
     """Measure everything, one line at a time."""
     rng = np.random.default_rng(0)
     yield from small()
+    yield from processes()
     yield from dense(rng)
+    yield from noisy(rng)
     yield from csr(rng)
     yield from one_vs_rest(rng)
+    yield from predictions(rng)

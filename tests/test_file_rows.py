@@ -268,6 +268,7 @@ margins = mm.HardMarginSVC(), mm.SoftMarginSVC(C=0.01)
 models = *margins, mm.Perceptron(max_iter=3), mm.BatchPerceptron(max_iter=3)
 for model in (mm.SoftMarginSVC(), *models[2:]):
     model.fit(*small)
+mm.Perceptron(max_iter=3).fit(*small, X_val=small[0], y_val=small[1])  # epoch by epoch, as on many rows
 mm.separability(*small)
 mm.HardMarginSVC().fit(small[0][1:3], [0, 1])
 limit = int(sys.argv[2])

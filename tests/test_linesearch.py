@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from maxmargin.kernels.line_search import fewest_errors
 from maxmargin.solvers.perceptron.batch import breaks, lowest
-from maxmargin.solvers.perceptron.pocket import fewest_errors
 
 small = st.integers(-6, 6)
 cases = st.lists(st.tuples(small, small, st.integers(1, 4)), min_size=1, max_size=12)

@@ -170,3 +170,28 @@ def test_the_pocket_of_partial_fit_knows_its_error_on_the_rows_of_the_call():
     wrong = np.where(Y[50:] == 2, 1, -1) * model.decision_function(X[50:]) <= 0
     assert model.best_error_ == np.mean(wrong)
     assert np.isnan(model.learn_one(X[50], 1).best_error_)
+
+
+@pytest.mark.parametrize("order", ["cyclic", "shuffled"])
+@pytest.mark.parametrize("p", OVERLAPPING, ids=lambda p: p.name)
+def test_a_larger_budget_is_never_worse(p, order):
+    fits = [mm.PocketPerceptron(most, order, random_state=3) for most in (1, 4, 16, 64, 256)]
+    errors = [model.fit(p.X, p.y).best_error_ for model in fits]
+    assert errors == sorted(errors, reverse=True)
+
+
+@pytest.mark.parametrize("record", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"class_weight": {1: 3.0}}, {"normalize": True}], ids=str)
+def test_many_epochs_in_one_call_keep_the_same_pockets(settings, record, monkeypatch):
+    def told(model):
+        lines = [line._replace(seconds=0.0, norm=0.0) for line in model.history_]
+        found = model.best_update_, model.best_error_, model.n_mistakes_, model.stop_reason_
+        return z_of(model), *found, repr(lines)
+
+    for p in OVERLAPPING:
+        params = {"max_updates": 300, "polish": False, **settings}
+        together = mm.PocketPerceptron(**params).fit(p.X, p.y)
+        with monkeypatch.context() as patch:
+            patch.setattr("maxmargin.solvers.perceptron.online.MAX_EPOCHS_AT_ONCE", 1)
+            alone = mm.PocketPerceptron(**params, record=record).fit(p.X, p.y)
+        assert told(together) == told(alone)

@@ -101,3 +101,15 @@ def test_all_warnings_go_the_same_way():
         if re.search(r"^[^>\n]*\bwarnings\.warn\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     assert found == ["core/errors.py"]
+
+
+@pytest.mark.parametrize("labels", [np.sort(Y), np.sort(KINDS)], ids=["two", "three"])
+def test_rows_sorted_by_label_are_better_shuffled(labels):
+    shuffled = "The labels come in long runs, so the last class counts most. Visit .*order='shuffled'"
+    with pytest.warns(mm.BudgetWarning, match=shuffled) as caught:
+        mm.Perceptron(max_iter=5).fit(X, labels)
+    assert_here(caught, mm.BudgetWarning)
+    for order, rows in (("shuffled", np.arange(300)), ("cyclic", rng.permutation(300))):
+        with pytest.warns(mm.BudgetWarning) as caught:
+            mm.Perceptron(max_iter=5, order=order, random_state=0).fit(X[rows], labels[rows])
+        assert "long runs" not in str(caught[0].message)

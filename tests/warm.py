@@ -29,6 +29,7 @@ def main():
             ):
                 model.fit(rows, noisy).predict(rows)
                 model.fit(rows, three).score(rows, three)
+            mm.Perceptron(max_iter=2).fit(rows, noisy, X_val=rows, y_val=noisy)  # epoch by epoch
             mm.HardMarginSVC().fit(rows, apart)
             for labels in (apart, noisy):
                 mm.separability(rows, labels).proof.verify(rows, labels)

@@ -10,7 +10,7 @@ or pass. Without a checkpoint nothing is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -93,8 +93,11 @@ class History(Sequence[Epoch]):
             self._epochs = [b._replace(mistakes=a.mistakes + b.mistakes) for a, b in pairs] + odd
         self._epochs.append(epoch)
 
-    def extend(self, epochs: Iterable[Epoch]) -> None:
+    def extend(self, epochs: Sequence[Epoch]) -> None:
         """Add some epochs."""
+        if len(self._epochs) + len(epochs) <= MAX_LINES:
+            self._epochs += epochs
+            return
         for epoch in epochs:
             self.append(epoch)
 

@@ -21,7 +21,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from maxmargin.core.errors import BudgetWarning, InputError, warn
+from maxmargin.core.errors import BudgetWarning, InputError, Message, Remedy, warn
 from maxmargin.core.history import Epoch, History, Trace
 from maxmargin.core.parameters import (
     LARGEST,
@@ -68,6 +68,7 @@ from maxmargin.solvers.problem import (
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
 MIN_ROOM = 8  # features that weights have room for; then twice as many as there are
+LONG_RUNS = 10  # times as long as in a random order
 NAN = float("nan")
 ONLINE = StopReason(
     "online", "Learning as examples arrive: each was seen once, and no stopping rule applies."
@@ -189,7 +190,12 @@ class OnlineClassifier(LinearClassifier):
         data = read_training(self, X, y, classes=self.classes_ if going_on else None)
         self._fit_data(data, (X, y), (coef_init, intercept_init), (X_val, y_val))
         if "max_epochs" in self.stop_reason_.rule.split(" + "):
-            warn(str(self.stop_reason_), BudgetWarning)
+            told = Message.of(self.stop_reason_.sentence)
+            if getattr(self, "order", "") == "cyclic" and data.here and in_runs(data.here.codes):
+                order = Remedy("visit the rows in another order each epoch", "order", "shuffled")
+                text = f"{told.facts} The labels come in long runs, so the last class counts most."
+                told = Message(text, order, *told.remedies)
+            warn(str(told), BudgetWarning)
         return self
 
     def _fit_data(
@@ -510,6 +516,14 @@ class OnlineClassifier(LinearClassifier):
         order = np.argsort(columns)
         ends = np.array([0, len(columns)], dtype=np.int64)
         return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
+
+
+def in_runs(codes: np.ndarray) -> bool:
+    """Whether rows of a class come in runs ten times as long as they would be in a random order."""
+    codes = codes[codes >= 0]
+    shares = np.bincount(codes) / len(codes)
+    expected = len(codes) * (1.0 - shares @ shares)
+    return bool(LONG_RUNS * (1 + np.count_nonzero(np.diff(codes))) < expected)
 
 
 def vector(x: Any) -> np.ndarray:

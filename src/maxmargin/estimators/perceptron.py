@@ -46,7 +46,10 @@ class Perceptron(OnlineClassifier):
         η, the step. From a zero start with δ = 0 it scales the weights and changes no decision.
     order : "cyclic", "shuffled" or "random", default "cyclic"
         Rows 1…n again and again; a new order each epoch (on large data blocks of 16 rows are shuffled,
-        and the rows within them); or n draws with replacement per epoch.
+        and the rows within them); or n draws with replacement per epoch. The default is the lecture's
+        order, whose epochs can be followed and repeated. Do not leave it where the rows are sorted by
+        label: an epoch then ends with a long run of one class, and the last weights favour it. A
+        warning says so if the budget of epochs ends on such rows.
     fit_intercept : bool, default True
         Learn b by padding every row with a 1.
     normalize : bool, default False

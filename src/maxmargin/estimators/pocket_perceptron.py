@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,8 +17,8 @@ from maxmargin.solvers.perceptron.pocket import (
     Carried,
     learn_rows,
     lower_bound,
+    pocket_passes,
     pocket_perceptron,
-    searches,
 )
 from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
@@ -191,9 +190,8 @@ class PocketPerceptron(OnlineClassifier):
             start = np.zeros((len(machines), problem.training.rows.d + 1))
         stop, settings, limit = self._stopping_rule(), self._settings(), self.max_witnesses
         solutions = []
-        for search in searches(problem.training, machines, start, settings):
-            part = replace(problem, training=search.examples)
-            solutions += pocket_perceptron(part, search, stop, rng, observer, self.polish)
+        for passes in pocket_passes(problem.training, machines, start, settings):
+            solutions += pocket_perceptron(problem, passes, stop, rng, observer, self.polish)
         for machine, solution in zip(machines, solutions, strict=True):
             if limit and solution.best_error > 0:
                 asked = problem.training, machine, solution.z, solution.best_error

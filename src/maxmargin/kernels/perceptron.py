@@ -62,12 +62,24 @@ class Memory(NamedTuple):
     clock: np.ndarray
 
 
+class Pocket(NamedTuple):
+    """The weights of one machine with the fewest errors so far; nothing where there is no pocket."""
+
+    z: np.ndarray
+    errors: np.ndarray  # [Σ c_i over its errors]
+    found_at: np.ndarray  # [the update that found it]
+    weight: np.ndarray  # c_i
+    ranking: np.ndarray  # the rows, those with the smallest y f(x_i) first
+    ranked_at: np.ndarray  # [the update that found the weights they are ranked by]
+
+
 class Lines(NamedTuple):
     """What is written down of each epoch."""
 
     mistakes: np.ndarray
-    errors: np.ndarray  # rows that the weights to predict with get wrong, or nothing
-    norm: np.ndarray  # their ‖w‖
+    errors: np.ndarray  # of the weights to predict with, or nothing
+    running: np.ndarray  # errors of the weights at hand, where there is a pocket
+    norm: np.ndarray  # ‖w‖ of the weights to predict with
 
 
 SINGLE_LIMIT = 1e37  # a single-precision sum beyond this may have overflowed
@@ -163,6 +175,71 @@ def repeated(z: Any, earlier: Any, clock: Any) -> int:
     return 0
 
 
+ROWS_BETWEEN = 16  # before a count asks whether it has reached its limit: branches cost as much as rows
+FEWER = 1.0 - 1e-12  # less of the errors than rounding of their sum can account for
+
+
+@jit
+def count_weight(
+    rows: Any, labels: Labels, positive: int, z: Any, pad: float, pocket: Pocket, limit: float
+) -> float:
+    """Return Σ c_i over the rows with y f(x_i) ≤ 0, or a part of it that is ``limit`` or more.
+
+    The rows that the pocket gets wrong, or nearly so, come first: others soon reach the limit there.
+    """
+    w, bias, n = z[:-1], pad * z[-1], pocket.ranking.shape[0]
+    total = 0.0
+    for start in range(0, n, ROWS_BETWEEN):
+        for t in range(start, min(start + ROWS_BETWEEN, n)):
+            i = pocket.ranking[t]
+            product, error = dot(rows, i, w)
+            f = product + bias
+            if abs(f) <= error + 4e-16 * abs(bias):
+                f = dot_in_order(rows, i, w) + bias
+            y = 1.0 if labels.codes[i] == positive else -1.0
+            total += pocket.weight[i] * (y * f <= 0.0)
+        if total >= limit:
+            break
+    return total
+
+
+@jit
+def rank(rows: Any, labels: Labels, positive: int, pad: float, pocket: Pocket) -> None:
+    """Rank the rows by y f(x_i) of the weights in the pocket."""
+    margins = np.empty(pocket.ranking.shape[0])
+    decide_one(rows, np.arange(margins.shape[0]), pocket.z, pad, margins)
+    for i in range(margins.shape[0]):
+        if labels.codes[i] != positive:
+            margins[i] = -margins[i]
+    pocket.ranking[:] = np.argsort(margins)
+    pocket.ranked_at[0] = pocket.found_at[0]
+
+
+@jit
+def pocket_steps(
+    rows: Any, labels: Labels, positive: int, order: Any, machine: Memory, rule: Rule, pocket: Pocket
+) -> None:
+    """Visit rows as ``steps`` does; after every update weights with fewer errors go into the pocket."""
+    count, first = machine.counts, 0
+    while first < order.shape[0] and count[LEFT] > 0:
+        if pocket.ranked_at[0] != pocket.found_at[0]:
+            rank(rows, labels, positive, rule.pad, pocket)
+        left, seen = count[LEFT], count[SEEN]
+        count[LEFT] = 1
+        rest = order[first:]
+        steps(rows, labels, positive, rest, machine.z, machine.u, count, rule, rule.rates[0])
+        first += count[SEEN] - seen
+        made = 1 - count[LEFT]
+        count[LEFT] = left - made
+        if made:
+            limit = pocket.errors[0] * FEWER
+            errors = count_weight(rows, labels, positive, machine.z, rule.pad, pocket, limit)
+            if errors < limit:
+                pocket.z[:] = machine.z
+                pocket.errors[0] = errors
+                pocket.found_at[0] = count[MADE]
+
+
 @jit
 def epochs(
     rows: Any,
@@ -171,13 +248,14 @@ def epochs(
     orders: Any,
     machine: Memory,
     rule: Rule,
-    rates: Any,
     repeats: bool,
+    pocket: Pocket,
     lines: Lines,
 ) -> tuple[int, int]:
     """Run as many epochs as there are lines; write down each, and return how many there were.
 
-    They end early after one without a mistake, and when no updates are left. If epoch ``repeats`` epoch,
+    They end early after one without a mistake, with a pocket without errors, and when no updates are
+    left. If epoch ``repeats`` epoch,
     they end as well when the weights are what they were; the second number says how many epochs ago.
     """
     z, u, count = machine.z, machine.u, machine.counts
@@ -185,13 +263,21 @@ def epochs(
     for e in range(lines.mistakes.shape[0]):
         made = count[MADE]
         order = orders[e % orders.shape[0]]
-        steps(rows, labels, positive, order, z, u, count, rule, rates)
+        predictor = z
+        if pocket.z.shape[0] > 0:
+            pocket_steps(rows, labels, positive, order, machine, rule, pocket)
+            predictor = pocket.z
+            lines.errors[e] = pocket.errors[0]
+            lines.running[e] = count_weight(rows, labels, positive, z, rule.pad, pocket, np.inf)
+        else:
+            steps(rows, labels, positive, order, z, u, count, rule, rule.rates[0])
+            if u.shape[0] > 0:
+                predictor = z - u / count[SEEN]
+            if lines.errors.shape[0] > 0:
+                lines.errors[e] = wrong(rows, labels.codes, positive, order, predictor, rule.pad, f)
         lines.mistakes[e] = count[MADE] - made
-        predictor = z - u / count[SEEN] if u.shape[0] > 0 else z
         lines.norm[e] = np.sqrt(np.sum(predictor[:-1] ** 2))
-        if lines.errors.shape[0] > 0:
-            lines.errors[e] = wrong(rows, labels.codes, positive, order, predictor, rule.pad, f)
-        if lines.mistakes[e] == 0:
+        if lines.mistakes[e] == 0 or (pocket.z.shape[0] > 0 and pocket.errors[0] == 0.0):
             return e + 1, 0
         period = repeated(z, machine.earlier, machine.clock) if repeats else 0
         if period > 0 or count[LEFT] <= 0:

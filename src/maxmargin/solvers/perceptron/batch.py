@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.history import Update
+from maxmargin.kernels.perceptron import repeated
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.epochs import Run, norm
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
@@ -73,7 +74,7 @@ def batch_perceptron(
                 training_error=float(risk.wrong[j]) / int(risk.sizes[j]),
                 validation_error=valid[j],
                 # Only with a fixed step is the next z a function of this one, and repetition a proof.
-                period=0 if isinstance(step, str) else run.period(k, Z[k], int(wrong[j])),
+                period=0 if isinstance(step, str) else repeated(Z[k], run.earlier[k], run.clock[k]),
                 verdict=log.verdict,
             )
             log.close_epoch(progress, norm(Z[k]), asked=asked, risk=float(risk.risk[j]))

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History, Trace, Update, next_stage
-from maxmargin.kernels.perceptron import repeated
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.problem import Examples, Problem, Solution
 from maxmargin.stopping import Progress, StoppingRule, StopReason, remembered, remind
@@ -121,10 +120,6 @@ class Run:
     def active(self) -> list[int]:
         """The machines that have no reason to stop yet."""
         return [k for k, log in enumerate(self.logs) if log.reason is None]
-
-    def period(self, k: int, z: np.ndarray, mistakes: int) -> int:
-        """Return after how many epochs the weights of machine k are the same again, or 0."""
-        return repeated(z, self.earlier[k], self.clock[k]) if mistakes else 0
 
     def keep(self, ended: bool = False) -> None:
         """Let the checkpoint know of an epoch, or of the end."""

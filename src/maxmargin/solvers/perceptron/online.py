@@ -17,13 +17,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from maxmargin.core.history import Epoch, Trace
 from maxmargin.kernels.perceptron import (
+    FEWER,
     LEFT,
     MADE,
     READ,
@@ -31,8 +31,10 @@ from maxmargin.kernels.perceptron import (
     Labels,
     Lines,
     Memory,
+    Pocket,
     Rule,
     epochs,
+    repeated,
     sweep,
 )
 from maxmargin.rows import Csr, Dense
@@ -53,6 +55,7 @@ from maxmargin.stopping import Progress, StoppingRule
 ORDERS = ("cyclic", "shuffled", "random")
 UNLIMITED = 1 << 62
 MAX_EPOCHS_AT_ONCE = 1024
+NO_POCKET = Pocket(*(np.empty(0, kind) for kind in (float, float, int, float, int, int)))
 STOPPED = -1  # updates left to a machine that has stopped: kernels pass it by
 
 OnUpdate = Callable[[int, int, np.ndarray], None]  # told of step, row and weights after an update
@@ -132,16 +135,37 @@ class State:
 
     def predictor(self, k: int) -> np.ndarray:
         """Return those of machine k; an average is taken over all its steps."""
+        if self.pocket is not None:
+            return np.asarray(self.pocket[k])
         if not self.U.shape[1] or not self.counts[k, SEEN]:
             return np.asarray(self.Z[k])
         return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
 
 
+class Pockets:
+    """The best weights of each machine so far, their errors, and the update that found them."""
+
+    def __init__(self, Z: np.ndarray, errors: Sequence[float], totals: Sequence[float]) -> None:
+        self.Z, self.errors, self.totals = Z.copy(), np.array(errors), np.array(totals)
+        self.found_at = np.zeros(len(Z), dtype=np.int64)
+        self.running = self.errors.copy()  # errors of the running weights
+
+    def take(self, k: int, z: np.ndarray, errors: float, update: int | None = None) -> None:
+        """Take weights if they make fewer errors; equal ones never replace the pocket."""
+        if errors < FEWER * self.errors[k]:
+            self.Z[k], self.errors[k] = z, errors
+            if update is not None:
+                self.found_at[k] = update
+
+
 class Passes(ABC):
     """Epochs of some machines over their rows, which may be here or in partitions."""
 
-    def __init__(self, machines: Sequence[Machine], settings: Settings) -> None:
-        self.machines, self.settings = list(machines), settings
+    pockets: Pockets | None = None
+    names: np.ndarray | None = None  # what to call the rows, if not 0, 1, 2, …
+
+    def __init__(self, examples: Any, machines: Sequence[Machine], settings: Settings) -> None:
+        self.examples, self.machines, self.settings = examples, list(machines), settings
 
     @abstractmethod
     def epoch(
@@ -161,6 +185,69 @@ class Passes(ABC):
         """Run machine k for as many epochs as there are lines; see ``kernels.perceptron.epochs``."""
         raise NotImplementedError
 
+    def errors(self, which: list[int], state: State) -> list[float]:
+        """E_in of the weights to predict with, of some machines."""
+        if self.pockets is not None:
+            return [float(self.pockets.errors[k] / self.pockets.totals[k]) for k in which]
+        machines = [self.machines[k] for k in which]
+        found: np.ndarray = self.examples.errors_of(machines, state.predictors()[which])
+        return list(found.tolist())
+
+    def clean(
+        self, which: list[int], state: State, mistakes: Mapping[int, int], whole: bool
+    ) -> list[bool]:
+        """Whether machines are done: with rows that are all correct, or a pocket without errors.
+
+        Looked up where not every row was looked at.
+        """
+        if self.pockets is not None:
+            return [bool(self.pockets.errors[k] == 0) for k in which]
+        left, chance = state.counts[:, LEFT].tolist(), self.settings.order == "random"
+        clean = {k: whole and mistakes[k] == 0 and left[k] != 0 for k in which}
+        doubt = [k for k in which if left[k] == 0 or (clean[k] and chance)]
+        if doubt:
+            some = [self.machines[k] for k in doubt]
+            found = self.examples.beyond(some, state.Z[doubt], self.settings.threshold)
+            clean.update(zip(doubt, found, strict=True))
+        return list(clean.values())
+
+
+def learn(
+    problem: Problem[Any],
+    passes: Passes,
+    state: State,
+    stop: StoppingRule,
+    rng: np.random.Generator,
+    observer: Observer,
+    **more: np.ndarray,
+) -> Run:
+    """Run machines together until each has a reason to stop.
+
+    On large data they visit the rows together, so that each row is loaded once for all of them; every
+    machine makes the updates it would make alone. On small data many epochs are one compiled call, as
+    long as nobody has to know of each of them.
+    """
+    record = passes.settings.record
+    arrays = {"Z": state.Z, "U": state.U, "counts": state.counts, **more}
+    run = Run(problem, passes.machines, stop, state.Z, rng, record, **arrays)
+    recorder = None
+    if run.logs[0].trace is not None:
+        recorder = Recorder(passes.examples, passes.machines[0], run.logs[0].trace, passes.names)
+    track = problem.track_error or stop.reads_training_error() or passes.pockets is not None
+    followed = recorder is not None or observer is not nobody or problem.validation is not None
+    while run.active:
+        epochs = 1 if followed else passes.at_once(run.epoch, stop.unasked(run.epoch))
+        if epochs > 1:
+            _run_ahead(problem, passes, run, state, epochs, rng, track)
+        else:
+            _run_epoch(problem, passes, run, state, rng, observer, recorder, track)
+        late = [k for k, log in enumerate(run.logs) if log.unmeasured]
+        if late:
+            for k, error in zip(late, passes.errors(late, state), strict=True):
+                run.logs[k].history.amend(training_error=error)
+        run.keep(ended=not run.active)
+    return run
+
 
 def online_perceptron(
     problem: Problem[Any],
@@ -170,30 +257,8 @@ def online_perceptron(
     rng: np.random.Generator,
     observer: Observer,
 ) -> list[Solution]:
-    """Run machines together until each has a reason to stop.
-
-    On large data they visit the rows together, so that each row is loaded once for all of them; every
-    machine makes the updates it would make alone. On small data many epochs are one compiled call, as
-    long as nobody has to know of each of them.
-    """
-    settings = passes.settings
-    arrays = {"Z": state.Z, "U": state.U, "counts": state.counts}
-    run = Run(problem, passes.machines, stop, state.Z, rng, settings.record, **arrays)
-    recorder = None
-    if run.logs[0].trace is not None:
-        recorder = Recorder(problem.training, passes.machines[0], run.logs[0].trace)
-    followed = recorder is not None or observer is not nobody or problem.validation is not None
-    while run.active:
-        epochs = 1 if followed else passes.at_once(run.epoch, stop.unasked(run.epoch))
-        if epochs > 1:
-            _run_ahead(problem, passes, run, state, epochs, stop, rng)
-        else:
-            _run_epoch(problem, passes, run, state, stop, rng, observer, recorder)
-        late = [k for k, log in enumerate(run.logs) if log.unmeasured]
-        if late:
-            for k, error in zip(late, _training_errors(problem, passes, state, late), strict=True):
-                run.logs[k].history.amend(training_error=error)
-        run.keep(ended=not run.active)
+    """Learn until each machine has a reason to stop."""
+    run = learn(problem, passes, state, stop, rng, observer)
     return [
         log.solution(
             state.predictor(k).copy(),
@@ -211,28 +276,26 @@ def _run_epoch(
     passes: Passes,
     run: Run,
     state: State,
-    stop: StoppingRule,
     rng: np.random.Generator,
     observer: Observer,
     recorder: Recorder | None,
+    track: bool,
 ) -> None:
     """Visit all rows once with all machines, and ask the rules of those that are active."""
-    active, settings = run.active, passes.settings
+    active, settings, pockets = run.active, passes.settings, passes.pockets
     before, made = state.Z.copy(), state.counts[:, MADE].copy()
     whole = passes.epoch(state, rng, run.deadline, recorder.record if recorder else None)
     if recorder is not None:
         recorder.write()
     run.epoch += 1
-    mistakes = (state.counts[:, MADE] - made).tolist()
-    asked = observer(run.epoch, sum(mistakes), state.predictors)
-    errors: list[float | None] = [None] * len(active)
-    if problem.track_error or stop.reads_training_error():
-        errors = _training_errors(problem, passes, state, active)
-    clean = _clean(problem, passes, state, active, mistakes, whole)
+    mistakes = dict(enumerate((state.counts[:, MADE] - made).tolist()))
+    asked = observer(run.epoch, sum(mistakes.values()), state.predictors)
+    errors = passes.errors(active, state) if track else [math.nan] * len(active)
+    clean = passes.clean(active, state, mistakes, whole)
     machines = [passes.machines[k] for k in active]
     valid = problem.validation_errors(machines, lambda: state.predictors()[active])
-    repeats = settings.order == "cyclic"
     for j, k in enumerate(active):
+        cycling = settings.order == "cyclic" and mistakes[k] > 0
         progress = Progress(
             epoch=run.epoch,
             updates=int(state.counts[k, MADE]),
@@ -243,11 +306,14 @@ def _run_epoch(
             before=before[k],
             training_error=0.0 if clean[j] and not settings.average else errors[j],
             validation_error=valid[j],
-            period=run.period(k, state.Z[k], mistakes[k]) if repeats else 0,
+            period=repeated(state.Z[k], run.earlier[k], run.clock[k]) if cycling else 0,
             threshold=settings.threshold,
+            pocket=pockets is not None,
             verdict=run.logs[k].verdict,
         )
-        run.logs[k].close_epoch(progress, norm(state.predictor(k)), asked=asked)
+        running = math.nan if pockets is None else float(pockets.running[k] / pockets.totals[k])
+        length = norm(state.predictor(k))
+        run.logs[k].close_epoch(progress, length, asked=asked, running_error=running)
         if run.logs[k].reason is not None:
             state.counts[k, LEFT] = STOPPED
 
@@ -258,76 +324,50 @@ def _run_ahead(
     run: Run,
     state: State,
     epochs: int,
-    stop: StoppingRule,
     rng: np.random.Generator,
+    track: bool,
 ) -> None:
     """Run each active machine for some epochs, until a rule can fire, and then ask its rules."""
-    settings, first = passes.settings, run.epoch
+    settings, first, pockets = passes.settings, run.epoch, passes.pockets
     orders = visiting_orders(settings.order, passes.machines[0].members, epochs, rng)
-    track = problem.track_error or stop.reads_training_error()
     run.epoch += epochs
     for k in run.active:
-        log, rows, before = run.logs[k], len(passes.machines[k].members), state.Z[k].copy()
-        lines = Lines(np.empty(epochs, np.int64), np.empty(epochs if track else 0), np.empty(epochs))
+        log, before = run.logs[k], state.Z[k].copy()
+        total = orders.shape[1] if pockets is None else pockets.totals[k]
+        columns = [np.full(epochs if kept else 0, math.nan) for kept in (track, True, True)]
+        lines = Lines(np.empty(epochs, np.int64), *columns)
         memory = Memory(state.Z[k], state.U[k], state.counts[k], run.earlier[k], run.clock[k])
         began = time.perf_counter()
         passed, period = passes.ahead(k, orders, memory, lines)
         ended = time.perf_counter()
-        mistakes, norms = (column[:passed].tolist() for column in (lines.mistakes, lines.norm))
-        errors = (lines.errors[:passed] / rows).tolist() if track else [math.nan] * passed
         # Nobody reads the clock within a compiled call: its time is shared out evenly.
-        seconds = np.linspace(began, ended, passed + 1)[1:] - problem.began
-        numbers, nothing = range(first + 1, first + passed + 1), repeat(math.nan)
-        lived = zip(numbers, mistakes, errors, nothing, norms, seconds.tolist(), strict=False)
+        seconds = (np.linspace(began, ended, passed + 1)[1:] - problem.began).tolist()
+        numbers, nothing = range(first + 1, first + passed + 1), [math.nan] * passed
+        mistakes, norms = lines.mistakes[:passed].tolist(), lines.norm[:passed].tolist()
+        errors = (lines.errors[:passed] / total).tolist() if track else nothing
+        running = (lines.running[:passed] / total).tolist()
+        if pockets is not None:
+            pockets.running[k] = lines.running[passed - 1]
+        lived = zip(numbers, mistakes, errors, nothing, norms, seconds, nothing, running, strict=True)
         log.history.extend([Epoch(*line) for line in lived][:-1])
-        (clean,) = _clean(problem, passes, state, [k], {k: mistakes[-1]}, True)
-        measured = errors[-1] if track else None
+        (clean,) = passes.clean([k], state, {k: mistakes[-1]}, True)
         progress = Progress(
             epoch=first + passed,
             updates=int(state.counts[k, MADE]),
             mistakes=mistakes[-1],
             all_correct=clean,
-            seconds=float(seconds[-1]),
+            seconds=seconds[-1],
             weights=state.Z[k],
             before=before,
-            training_error=0.0 if clean and not settings.average else measured,
+            training_error=0.0 if clean and not settings.average else errors[-1],
             period=period,
             threshold=settings.threshold,
+            pocket=pockets is not None,
             verdict=log.verdict,
         )
-        log.close_epoch(progress, norms[-1])
+        log.close_epoch(progress, norms[-1], running_error=running[-1])
         if log.reason is not None:
             state.counts[k, LEFT] = STOPPED
-
-
-def _training_errors(
-    problem: Problem[Any], passes: Passes, state: State, which: list[int]
-) -> list[float | None]:
-    """E_in of some machines."""
-    machines = [passes.machines[k] for k in which]
-    found: list[float | None] = problem.training.errors_of(machines, state.predictors()[which]).tolist()
-    return found
-
-
-def _clean(
-    problem: Problem[Any],
-    passes: Passes,
-    state: State,
-    active: list[int],
-    mistakes: Mapping[int, int] | Sequence[int],
-    whole: bool,
-) -> list[bool]:
-    """Whether all rows of each machine are correct; looked up where not every row was looked at."""
-    left, chance = state.counts[:, LEFT].tolist(), passes.settings.order == "random"
-    clean = [whole and mistakes[k] == 0 and left[k] != 0 for k in active]
-    doubt = [j for j, k in enumerate(active) if left[k] == 0 or (clean[j] and chance)]
-    if doubt:
-        which = [active[j] for j in doubt]
-        some = [passes.machines[k] for k in which]
-        found = problem.training.beyond(some, state.Z[which], passes.settings.threshold)
-        for j, answer in zip(doubt, found, strict=True):
-            clean[j] = answer
-    return clean
 
 
 # Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and
@@ -369,6 +409,8 @@ MAX_SKETCHED_SHARE = 0.05
 class LocalPasses(Passes):
     """Machines on the same rows, which are here; ``sketch`` them where it pays for many epochs."""
 
+    examples: Examples
+
     def __init__(
         self,
         examples: Examples,
@@ -376,8 +418,8 @@ class LocalPasses(Passes):
         settings: Settings,
         sketch: bool = False,
     ) -> None:
-        super().__init__(machines, settings)
-        self.examples, self.rows = examples, examples.rows
+        super().__init__(examples, machines, settings)
+        self.rows = examples.rows
         self.arrays = self.rows.arrays if self.rows.resident else None
         self.may_sketch, self.sketched = sketch and self.rows.resident, False
         self.positives = np.array([m.positive for m in machines], dtype=np.int64)
@@ -385,6 +427,8 @@ class LocalPasses(Passes):
         self.rule = Rule(settings.threshold, examples.pad, rates)
         self.tile = self.rows.block_length(TILE_ENTRIES) if len(machines) > 1 else UNLIMITED
         self.piece = self.rows.block_length()
+        self.epoch_rows = self.rows.n * len(machines)  # looked at in an epoch
+        self.updates_at_once = UNLIMITED
 
     def at_once(self, epoch: int, epochs: float) -> int:
         """Return how many epochs make a piece of some 20 ms; one where draws leave rows out."""
@@ -392,13 +436,18 @@ class LocalPasses(Passes):
             return 1
         if self.settings.order == "shuffled":  # orders are drawn, perhaps in vain
             epochs = min(epochs, epoch + 1)
-        return int(min(epochs, MAX_EPOCHS_AT_ONCE, self.piece // (self.rows.n * len(self.machines))))
+        return int(min(epochs, MAX_EPOCHS_AT_ONCE, self.piece // self.epoch_rows))
 
     def ahead(self, k: int, orders: np.ndarray, memory: Memory, lines: Lines) -> tuple[int, int]:
         """Run machine k for as many epochs as there are lines; see ``kernels.perceptron.epochs``."""
-        rule, repeats = self.rule, self.settings.order == "cyclic"
-        told = self.examples.labels, self.machines[k].positive
-        return epochs(self.arrays, *told, orders, memory, rule, rule.rates[k], repeats, lines)
+        rule = self.rule._replace(rates=self.rule.rates[k : k + 1])
+        labels, positive = self.examples.labels, self.machines[k].positive
+        repeats, pocket = self.settings.order == "cyclic", self.kept(k)
+        return epochs(self.arrays, labels, positive, orders, memory, rule, repeats, pocket, lines)
+
+    def kept(self, k: int) -> Pocket:
+        """The pocket of machine k, if it has one."""
+        return NO_POCKET
 
     def epoch(
         self,
@@ -414,8 +463,8 @@ class LocalPasses(Passes):
             piece = order[start : start + self.piece]
             whole = [(np.s_[:], self.arrays, piece, 0)] if self.arrays is not None else None
             for _, arrays, local, first in whole or self.rows.stretches(piece):
-                if on_update is None:
-                    self._sweep(state, arrays, local, first)
+                if on_update is None and self.updates_at_once == UNLIMITED:
+                    self.visit(state, arrays, local, first)
                 else:
                     self._update_by_update(state, arrays, local, first, deadline, on_update)
             in_time = time.perf_counter() < deadline
@@ -438,7 +487,8 @@ class LocalPasses(Passes):
         elif share > MAX_SKETCHED_SHARE and self.sketched:
             self.may_sketch, self.sketched, self.arrays = False, False, self.rows.arrays
 
-    def _sweep(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
+    def visit(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
+        """Look at some rows with all machines; the first row of the arrays has the number ``first``."""
         labels = Labels(*(column[first:] for column in self.examples.labels))
         learned = state.Z, state.U, state.counts
         sweep(arrays, labels, self.positives, order, *learned, self.rule, self.tile)
@@ -450,19 +500,19 @@ class LocalPasses(Passes):
         local: np.ndarray,
         first: int,
         deadline: float,
-        on_update: OnUpdate,
+        on_update: OnUpdate | None,
     ) -> None:
-        """Look at some rows with the only machine, and tell of every update."""
-        count = state.counts[0]
+        """Look at some rows with the only machine, and tell of every update, or stop after a few."""
+        count, several = state.counts[0], 1 if on_update is not None else self.updates_at_once
         left = int(count[LEFT])
         while len(local) and left > 0 and time.perf_counter() < deadline:
             seen = int(count[SEEN])
-            count[LEFT] = 1
-            self._sweep(state, arrays, local, first)
+            given = count[LEFT] = min(left, several)
+            self.visit(state, arrays, local, first)
             step = int(count[SEEN])
             row, local = first + int(local[step - seen - 1]), local[step - seen :]
-            if count[LEFT] == 0:
-                left -= 1
+            left -= given - int(count[LEFT])
+            if on_update is not None and count[LEFT] == 0:
                 on_update(step, row, state.Z[0])
         count[LEFT] = left
 

@@ -57,8 +57,8 @@ class PartitionPasses(Passes):
     def __init__(
         self, examples: RemoteExamples, machines: Sequence[Machine], settings: Settings
     ) -> None:
-        super().__init__(light(machines), settings)
-        self.examples, self.rows = examples, examples.rows
+        super().__init__(examples, light(machines), settings)
+        self.rows = examples.rows
 
     def turns(self, going: np.ndarray, rng: np.random.Generator) -> tuple[list[int], list[Visit]]:
         """Return the partitions in turn, and what each has to know to advance some of the machines."""

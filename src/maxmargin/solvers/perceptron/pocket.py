@@ -1,22 +1,20 @@
 """The pocket algorithm (Gallant 1990): run the perceptron, keep the weights with the fewest errors.
 
-Textbook: after every update count the errors E_in of the new weights, one pass over the data each time.
-Here candidates are gathered and judged 64 at a time by one matrix product, in which most are thrown out:
-a lower bound on their errors (rows that are wrong by more than rounding) already reaches the pocket's.
-The few that remain are counted exactly, in order, so every improvement is found, at the same update as
-if each had been counted at once.
+After every update the errors E_in of the new weights are counted. The count is abandoned as soon as it
+reaches the pocket's; the rows that the pocket gets wrong, or nearly so, are looked at first, so that
+most counts end early. (Rows that do not fit in memory are read once for 64 counts.)
 
 At the end the pocket is polished. A plane without errors is looked for first: if there is one, the point
-of the convex hull of the rows a_i nearest to the origin is soon on it. Otherwise fifty steps of exact
-descent on the perceptron risk are tried, then lines are searched for the fewest errors until that brings
-little.
+of the convex hull of the rows a_i nearest to the origin is soon on it. Otherwise lines are searched for
+the fewest errors, from a few starting points: minima of the squared hinge, which is then cut off ever
+closer to the plane, so that more and more hopeless rows are left out. Nothing of this depends on the
+pocket, so that a larger budget of updates never makes the result worse.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,92 +24,66 @@ import numpy as np
 from maxmargin.core import memory
 from maxmargin.core.history import Trace
 from maxmargin.core.parameters import LARGEST, Deadline
-from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, inverse_lengths
+from maxmargin.kernels.line_search import search_lines
+from maxmargin.kernels.perceptron import MADE, SEEN, Memory, Pocket, pocket_steps
+from maxmargin.rows import Csr, Dense
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
-from maxmargin.solvers.perceptron.epochs import Recorder, Run, norm
+from maxmargin.solvers.perceptron.epochs import Recorder
 from maxmargin.solvers.perceptron.nearest_point import separating_plane
-from maxmargin.solvers.perceptron.online import STOPPED, LocalPasses, Settings, State
-from maxmargin.solvers.problem import Examples, Observer, Problem, RemoteExamples, Solution, Trained
-from maxmargin.stopping import Progress, StoppingRule
+from maxmargin.solvers.perceptron.online import (
+    LocalPasses,
+    OnUpdate,
+    Passes,
+    Pockets,
+    Settings,
+    State,
+    learn,
+)
+from maxmargin.solvers.problem import (
+    Examples,
+    Observer,
+    Problem,
+    RemoteExamples,
+    Solution,
+    Trained,
+)
+from maxmargin.stopping import StoppingRule
 
 CANDIDATES_AT_ONCE = 64
 
 
-class Pockets:
-    """The best weights of each machine so far, their errors, and the update that found them."""
+class PocketPasses(Passes):
+    """Epochs in which the best weights on the way go into pockets."""
 
-    def __init__(self, Z: np.ndarray, errors: Sequence[float], totals: Sequence[float]) -> None:
-        self.Z, self.errors, self.totals = Z.copy(), np.array(errors), np.array(totals)
-        self.found_at = np.zeros(len(Z), dtype=np.int64)
+    pockets: Pockets
 
-    def error(self, k: int) -> float:
-        """E_in of the pocket of machine k."""
-        return float(self.errors[k] / self.totals[k])
-
-    def take(self, k: int, z: np.ndarray, errors: float, update: int | None = None) -> None:
-        """Take weights if they make fewer errors; equal ones never replace the pocket."""
-        if errors < self.errors[k]:
-            self.Z[k], self.errors[k] = z, errors
-            if update is not None:
-                self.found_at[k] = update
-
-
-class Search(ABC):
-    """Perceptrons that look for weights for their pockets, on rows that may be here or in partitions."""
-
-    examples: Any  # the rows
-
-    def __init__(self, machines: Sequence[Machine], settings: Settings, pockets: Pockets) -> None:
-        self.machines, self.settings, self.pockets = list(machines), settings, pockets
-        self.start = pockets.Z.copy()
-
-    @abstractmethod
-    def epoch(
-        self, state: State, rng: np.random.Generator, deadline: float, recorder: Recorder | None
-    ) -> None:
-        """Visit all rows once, and put the best weights on the way into the pockets."""
-
-    @abstractmethod
-    def running_error(self, k: int, state: State) -> float:
-        """E_in of the weights that machine k has reached."""
-
-    @abstractmethod
     def polish(self, rng: np.random.Generator, deadline: float) -> None:
-        """Look for weights with fewer errors near those in the pockets."""
+        """Look for weights with fewer errors than those in the pockets."""
+        raise NotImplementedError
 
 
 def pocket_perceptron(
     problem: Problem[Any],
-    search: Search,
+    passes: PocketPasses,
     stop: StoppingRule,
     rng: np.random.Generator,
     observer: Observer,
     polishing: bool,
 ) -> list[Solution]:
     """Run machines until a rule fires for each (one of them should be a budget of updates)."""
-    pockets, machines, start = search.pockets, search.machines, search.start
-    state = State.begin(start, average=False, max_updates=stop.max_updates())
-    unpolished, polished = np.zeros(len(start)), np.zeros(1, dtype=np.int64)
-    best = {"best": pockets.Z, "errors": pockets.errors, "found_at": pockets.found_at}
-    changing = {"Z": state.Z, "counts": state.counts, **best}
-    changing |= {"unpolished": unpolished, "polished": polished}
-    run = Run(problem, machines, stop, start, rng, search.settings.record, **changing)
-    recorder = None
-    if run.logs[0].trace is not None:
-        recorder = Recorder(problem.training, machines[0], run.logs[0].trace, machines[0].members)
-    while run.active:
-        before, made = state.Z.copy(), state.counts[:, MADE].copy()
-        search.epoch(state, rng, run.deadline, recorder)
-        run.epoch += 1
-        mistakes = (state.counts[:, MADE] - made).tolist()
-        asked = observer(run.epoch, sum(mistakes), pockets.Z.copy)
-        _close_epoch(problem, search, run, state, before, mistakes, asked)
-        run.keep()
+    pockets = passes.pockets
+    state = State.begin(pockets.Z, average=False, max_updates=stop.max_updates())
+    state.pocket = pockets.Z
+    seed = rng.spawn(1)[0].integers(2**62, size=1)  # of the polish, whatever orders were drawn
+    unpolished, polished = np.zeros(len(pockets.Z)), np.zeros(1, dtype=np.int64)
+    kept = {"best": pockets.Z, "errors": pockets.errors, "found_at": pockets.found_at, "seed": seed}
+    kept |= {"running": pockets.running, "unpolished": unpolished, "polished": polished}
+    run = learn(problem, passes, state, stop, rng, observer, **kept)
     if not polished[0]:
         unpolished[:] = pockets.errors / pockets.totals
         if polishing:
-            search.polish(rng, run.deadline)
+            passes.polish(np.random.default_rng(int(seed[0])), run.deadline)
         polished[0] = 1
         run.keep(ended=True)
     return [
@@ -121,155 +93,110 @@ def pocket_perceptron(
             mistakes=int(state.counts[k, MADE]),
             steps=int(state.counts[k, SEEN]),
             best_update=int(pockets.found_at[k]),
-            best_error=pockets.error(k),
+            best_error=float(pockets.errors[k] / pockets.totals[k]),
             unpolished_error=float(unpolished[k]),
         )
         for k, log in enumerate(run.logs)
     ]
 
 
-def _close_epoch(
-    problem: Problem[Any],
-    search: Search,
-    run: Run,
-    state: State,
-    before: np.ndarray,
-    mistakes: list[int],
-    asked: bool,
-) -> None:
-    """Ask the rules, and stop the machines that have a reason."""
-    active, pockets = run.active, search.pockets
-    machines = [search.machines[k] for k in active]
-    valid = problem.validation_errors(machines, lambda: pockets.Z[active])
-    for j, k in enumerate(active):
-        progress = Progress(
-            epoch=run.epoch,
-            updates=int(state.counts[k, MADE]),
-            mistakes=mistakes[k],
-            all_correct=bool(pockets.errors[k] == 0),
-            seconds=time.perf_counter() - problem.began,
-            weights=state.Z[k],
-            before=before[k],
-            training_error=pockets.error(k),
-            validation_error=valid[j],
-            period=run.period(k, state.Z[k], mistakes[k]) if search.settings.order == "cyclic" else 0,
-            pocket=True,
-            verdict=run.logs[k].verdict,
-        )
-        now = search.running_error(k, state)
-        run.logs[k].close_epoch(progress, norm(pockets.Z[k]), asked=asked, running_error=now)
-        if run.logs[k].reason is not None:
-            state.counts[k, LEFT] = STOPPED
+class LocalPocket(PocketPasses, LocalPasses):
+    """One machine on rows that are here, which are all its own: every update is judged."""
 
-
-class Pocket:
-    """The pocket of one machine on rows that are here, and the candidates still to be judged."""
-
-    def __init__(self, examples: Examples, machine: Machine, z: np.ndarray) -> None:
-        self.examples = examples
-        self.machine = machine
-        self.signs = machine.signs(examples.codes)
-        self.everything = np.arange(examples.rows.n)
-        self.lengths = np.empty(examples.rows.n)
-        for where, block in examples.rows.blocks():
-            inverse_lengths(block.arrays, examples.pad, self.lengths[where])
-        self.lengths = 1.0 / self.lengths
+    def __init__(self, examples: Examples, machine: Machine, z: np.ndarray, settings: Settings) -> None:
+        n = examples.rows.n
+        super().__init__(examples, [replace(machine, members=np.arange(n))], settings)
+        self.names, self.signs = machine.members, machine.signs(examples.codes)
         self.weights = machine.class_weight[examples.codes]
-        self.best = Pockets(z[None], [self.count(z)], [float(self.weights.sum())])
+        if len(examples.weight):
+            self.weights = self.weights * examples.weight
+        self.pockets = Pockets(z[None], [self.count(z)], [float(self.weights.sum())])
+        pockets = self.pockets.Z[0], self.pockets.errors, self.pockets.found_at
+        self.pocket = Pocket(*pockets, self.weights, np.arange(n), np.array([-1]))
+        self.epoch_rows = n * (1 + n // 16)  # updates after each of which some rows are counted
+        if self.arrays is not None:
+            self.updates_at_once = self.piece // n + 1
         self._waiting: list[tuple[int, np.ndarray]] = []
 
     @property
     def z(self) -> np.ndarray:
         """The weights in the pocket."""
-        return np.asarray(self.best.Z[0])
+        return np.asarray(self.pockets.Z[0])
 
     @property
-    def errors(self) -> float:
-        """Their errors, each with its class weight."""
-        return float(self.best.errors[0])
+    def least(self) -> float:
+        """Their errors, each with its weight."""
+        return float(self.pockets.errors[0])
 
     def count(self, z: np.ndarray) -> float:
-        """Rows with y·f(x) ≤ 0, judged by the sum in order, each with its class weight."""
-        m = self.signs * self.examples.decisions(z[None], self.everything)[0]
-        return float(self.weights @ (m <= 0))
-
-    def offer(self, update: int, z: np.ndarray) -> None:
-        """Put weights in line for the pocket."""
-        self._waiting.append((update, z.copy()))
-        if len(self._waiting) == CANDIDATES_AT_ONCE:
-            self.judge()
+        """Rows with y·f(x) ≤ 0, judged by the sum in order, each with its weight."""
+        return float(self.weights @ (self.signs * self.examples.decisions(z[None])[0] <= 0))
 
     def compare(self, z: np.ndarray) -> None:
-        """Take weights into the pocket at once if they make fewer errors."""
-        self.best.take(0, z, self.count(z))
+        """Take weights into the pocket if they make fewer errors."""
+        self.pockets.take(0, z, self.count(z))
 
-    def judge(self) -> None:
-        """Judge the candidates in line; the earliest of equal ones wins."""
-        if not self._waiting:
+    def kept(self, k: int) -> Pocket:
+        """The pocket of the machine."""
+        return self.pocket
+
+    def visit(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
+        """Look at some rows, and judge the weights after every update where all rows are at hand."""
+        if self.arrays is None:
+            super().visit(state, arrays, order, first)
             return
-        Z = np.array([z for _, z in self._waiting])
-        for k in np.flatnonzero(self._surely_wrong(Z) < self.errors):
-            self.best.take(0, Z[k], self.count(Z[k]), self._waiting[k][0])
-        self._waiting.clear()
-
-    def _surely_wrong(self, Z: np.ndarray) -> np.ndarray:
-        """Return a lower bound on each candidate's errors; exact enough once it reaches ours."""
-        alive = np.arange(len(Z))
-        wrong = np.zeros(len(Z))
-        rounding = 4e-16 * (self.examples.rows.d + 4)
-        W, b = np.ascontiguousarray(Z[:, :-1].T), self.examples.pad * Z[:, -1]
-        size = np.linalg.norm(Z, axis=1)
-        for where, block in self.examples.rows.blocks(1 << 20):
-            F = block.times(np.ascontiguousarray(W[:, alive])) + b[alive]
-            doubt = rounding * np.outer(self.lengths[where], size[alive])  # of padded vectors
-            wrong[alive] += self.weights[where] @ (self.signs[where, None] * F < -doubt)
-            alive = alive[wrong[alive] < self.errors]
-            if not len(alive):
-                break
-        return wrong
-
-
-class LocalSearch(Search):
-    """One machine on rows that are here, which are all its own: every update is judged."""
-
-    def __init__(
-        self, examples: Examples, machine: Machine, start: np.ndarray, settings: Settings
-    ) -> None:
-        self.examples, self.pocket = examples, Pocket(examples, machine, start)
-        super().__init__([machine], settings, self.pocket.best)
-        everything = replace(machine, members=self.pocket.everything)
-        self.passes = LocalPasses(examples, [everything], settings)
+        nothing = np.empty(0), np.empty(0, dtype=np.int64)
+        machine = Memory(state.Z[0], state.U[0], state.counts[0], *nothing)
+        positive, labels = self.machines[0].positive, self.examples.labels
+        pocket_steps(arrays, labels, positive, order, machine, self.rule, self.pocket)
 
     def epoch(
-        self, state: State, rng: np.random.Generator, deadline: float, recorder: Recorder | None
-    ) -> None:
+        self,
+        state: State,
+        rng: np.random.Generator,
+        deadline: float = math.inf,
+        on_update: OnUpdate | None = None,
+    ) -> bool:
         """Visit all rows once, and put the best weights on the way into the pocket."""
-        made = state.counts[0, MADE].copy()
-        _visit(self.passes, self.pocket, state, rng, deadline, recorder)
-        if state.counts[0, MADE] == made:  # nothing new will come from these weights
-            self.pocket.compare(state.Z[0])
 
-    def running_error(self, k: int, state: State) -> float:
-        """E_in of the weights that the machine has reached."""
-        return self.pocket.count(state.Z[k]) / float(self.pockets.totals[k])
+        def offer(step: int, row: int, z: np.ndarray) -> None:
+            self._waiting.append((int(state.counts[0, MADE]), z.copy()))
+            if len(self._waiting) == CANDIDATES_AT_ONCE:
+                self._judge()
+            if on_update is not None:
+                on_update(step, row, z)
+
+        in_time = super().epoch(state, rng, deadline, offer if self.arrays is None else on_update)
+        self._judge()
+        self.pockets.running[0] = self.count(state.Z[0])
+        return in_time
+
+    def _judge(self) -> None:
+        """Judge the weights in line; the earliest of equal ones wins."""
+        if self._waiting:
+            F = self.examples.decisions(np.array([z for _, z in self._waiting]))
+            errors = ((self.signs * F <= 0) @ self.weights).tolist()
+            for (update, z), wrong in zip(self._waiting, errors, strict=True):
+                self.pockets.take(0, z, wrong, update)
+            self._waiting.clear()
 
     def polish(self, rng: np.random.Generator, deadline: float) -> None:
-        """Look for weights with fewer errors near those in the pocket."""
-        polish(self.pocket, rng, deadline)
+        """Look for weights with fewer errors than those in the pocket."""
+        polish(self, rng, deadline)
 
 
-def searches(
+def pocket_passes(
     training: Trained, machines: Sequence[Machine], start: np.ndarray, settings: Settings
-) -> list[Search]:
-    """Return the searches of machines: one for each, or one for all whose rows are in partitions."""
+) -> list[PocketPasses]:
+    """Return the epochs of machines: of each alone, or of all together whose rows are in partitions."""
     if isinstance(training, Examples):
         mine = training.restricted(machines[0].members)
-        return [LocalSearch(mine, m, z, settings) for m, z in zip(machines, start, strict=True)]
+        return [LocalPocket(mine, m, z, settings) for m, z in zip(machines, start, strict=True)]
     # Imported on use: it polishes as this module does.
-    from maxmargin.solvers.perceptron.pocket_partitions import PartitionSearch
+    from maxmargin.solvers.perceptron.pocket_partitions import PartitionPocket
 
     assert isinstance(training, RemoteExamples)
-    return [PartitionSearch(training, machines, start, settings)]
+    return [PartitionPocket(training, machines, start, settings)]
 
 
 def lower_bound(
@@ -299,155 +226,167 @@ def lower_bound(
     return min(least / total, error)
 
 
-def _visit(
-    passes: LocalPasses,
-    pocket: Pocket | None,
-    state: State,
-    rng: np.random.Generator,
-    deadline: float,
-    recorder: Recorder | None,
-) -> None:
-    """Run an epoch of one machine, whose weights after every update are candidates for the pocket."""
-
-    def on_update(step: int, row: int, z: np.ndarray) -> None:
-        if pocket is not None:
-            pocket.offer(int(state.counts[0, MADE]), z)
-        if recorder is not None:
-            recorder.record(step, row, z)
-
-    passes.epoch(state, rng, deadline, on_update)
-    if pocket is not None:
-        pocket.judge()
-    if recorder is not None:
-        recorder.write()
-
-
 @dataclass(frozen=True)
 class PolishSettings:
-    """How long the polish goes on."""
+    """How long the polish goes on, and where it begins."""
 
     # Passes in which the point of the hull nearest to the origin tells whether a plane separates the
     # rows: 38 to 165 on digits and breast cancer, 6 to 157 on overlapping classes of 4 to 50 features.
     plane_rounds: int = 200
-    descent_steps: int = 50  # of exact descent on the risk, before lines are searched
-    directions: int = 32  # per round of searches along lines
-    line_rounds: int = 100
-    idle_rounds: int = 20  # rounds on end without an improvement worth the name
+    prices: tuple[float, ...] = (100.0, 0.1)  # C of the squared hinge, in units of standardised features
+    cuts: tuple[float, ...] = (-3.0, -2.0, -1.0, -0.5)  # margins below which rows are left out, in turn
+    newton_steps: int = 4  # for each of them, and twice as many before the first
+    newton_width: int = 512  # features up to which steps are solved for; above, the risk is descended
+    newton_entries: int = 1 << 22  # numbers of the rows that starting points are found on
+    descent_steps: int = 50
+    starts: int = 4  # from which lines are searched, the best ones
+    first_rounds: int = 4  # from each of them; then only from the best
+    rounds: int = 40
+    idle_rounds: int = 6  # rounds on end without an improvement worth the name
     worthwhile: float = 0.998  # … which leaves at most this share of the errors
-    breakpoints: int = 4096  # looked at along a direction, the nearest ones
+    directions: int = 32  # per round
+    breakpoints: int = 256  # looked at along a direction, the nearest ones
 
 
 POLISH = PolishSettings()
 
 
-def polish(pocket: Pocket, rng: np.random.Generator, deadline: float = math.inf) -> None:
-    """Improve the pocket: look for a plane without errors; descend on the risk; search lines."""
-    if pocket.errors > 0:
-        end = Deadline(deadline)
-        plane = separating_plane(pocket.examples, pocket.machine, POLISH.plane_rounds, end)
-        if plane is not None:
-            pocket.compare(plane)
-    risk, z = Risk(pocket.examples, [pocket.machine]), pocket.z[None].copy()
-    bundles = Bundles(*z.shape)
-    for _ in range(POLISH.descent_steps):
-        if pocket.errors == 0 or time.perf_counter() > deadline:
-            break
-        risk.look(z)
-        z = risk.step(z, "exact", bundles, [0])
-        pocket.compare(z[0])
-    _search_lines(pocket, rng, deadline)
-
-
-def _search_lines(pocket: Pocket, rng: np.random.Generator, deadline: float) -> None:
-    """Walk along coordinate and random directions to wherever the errors are fewest."""
-    ex, z = pocket.examples, pocket.z.copy()
-    per_unit = _per_unit(ex, rng)
-    waited, goal = 0, pocket.errors
-    for turn in range(POLISH.line_rounds):
-        if pocket.errors == 0 or waited == POLISH.idle_rounds:
-            return
-        m = pocket.signs * ex.ordered_values(z[None])[0]
-        V = np.ascontiguousarray(_directions(turn, per_unit, rng).T)
-        errors = float(pocket.weights @ (m <= 0))
-        several = len(V)  # directions whose margins fit at once
-        if 4 * ex.rows.n * several > memory.MIN_COPY_ENTRIES:
-            several = max(1, memory.room() // (4 * ex.rows.n))
-        for start in range(0, len(V), several):
-            part = V[start : start + several]
-            Q = pocket.signs * ex.ordered_values(part)  # how fast margins grow along each direction
-            for v, q in zip(part, Q, strict=True):
-                if time.perf_counter() > deadline:
-                    return
-                t, fewer = fewest_errors(m, q, pocket.weights, POLISH.breakpoints)
-                with np.errstate(over="ignore", invalid="ignore"):
-                    there, then = z + t * v, m + t * q
-                if not np.max(np.abs(there)) <= LARGEST or not np.all(np.isfinite(then)):
-                    continue
-                if fewer <= errors and t != 0:  # moving along a plateau often opens the way down
-                    z, m, errors = there, then, fewer
+def polish(pocket: LocalPocket, rng: np.random.Generator, deadline: float = math.inf) -> None:
+    """Improve the pocket: look for a plane without errors; then search lines from several starts."""
+    if pocket.least == 0:
+        return
+    end = Deadline(deadline)
+    plane = separating_plane(pocket.examples, pocket.machines[0], POLISH.plane_rounds, end)
+    if plane is not None:
+        pocket.compare(plane)
+    if pocket.least == 0 or end.over:
+        return
+    search = LineSearch(pocket, rng, deadline)
+    found = [(pocket.count(z), z) for z in _starts(pocket, search, end)]
+    best = sorted(found, key=_errors)[: POLISH.starts]
+    best = [search.run(*one, POLISH.first_rounds, POLISH.first_rounds) for one in best]
+    if best:
+        _, z = search.run(*min(best, key=_errors), POLISH.rounds, POLISH.idle_rounds)
         pocket.compare(z)
-        waited += 1
-        if pocket.errors < POLISH.worthwhile * goal:
-            goal, waited = pocket.errors, 0
 
 
-def _per_unit(ex: Examples, rng: np.random.Generator) -> np.ndarray:
-    """1 / (typical size of a feature), from a sample of rows; 0 for the bias if it is not learned."""
-    size = min(ex.rows.n, 256, (1 << 22) // ex.rows.d + 1)
-    sample = np.abs(ex.rows.take(np.sort(rng.choice(ex.rows.n, size, replace=False)))).mean(axis=0)
-    typical = np.where(sample > 1e-290, sample, 1.0)
-    return np.append(1.0 / typical, ex.pad)
+def _errors(one: tuple[float, np.ndarray]) -> float:
+    return one[0]
 
 
-def _directions(turn: int, per_unit: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Some directions as columns: coordinate axes and random ones in turn."""
-    if turn % 2:
-        return per_unit[:, None] * rng.standard_normal((len(per_unit), POLISH.directions))
-    axes = rng.permutation(np.flatnonzero(per_unit))[: POLISH.directions]
-    V = np.zeros((len(per_unit), len(axes)))
-    V[axes, np.arange(len(axes))] = 1.0
-    return V
+def _starts(pocket: LocalPocket, search: LineSearch, end: Deadline) -> list[np.ndarray]:
+    """Weights from which to search."""
+    ex, z = pocket.examples, np.zeros(pocket.examples.rows.d + 1)
+    found: list[np.ndarray] = []
+    if ex.rows.d > POLISH.newton_width:
+        risk, bundles = Risk(ex, pocket.machines), Bundles(1, len(z))
+        Z = risk.first_rows()
+        for _ in range(POLISH.descent_steps):
+            if end.over:
+                break
+            risk.look(Z)
+            Z = risk.step(Z, "exact", bundles, [0])
+        return [Z[0]]
+    which = search.sample(POLISH.newton_entries)
+    padded = np.column_stack([ex.rows.take(which), np.full(len(which), ex.pad)])
+    A, c = pocket.signs[which, None] * (padded @ search.unit), pocket.weights[which]
+    for C in POLISH.prices:
+        z = _squared_hinge(A, c, C, -np.inf, np.zeros(len(z)), 2 * POLISH.newton_steps)
+        found.append(search.unit @ z)
+        for cut in POLISH.cuts:
+            if end.over:
+                return found
+            z = _squared_hinge(A, c, C, cut, z, POLISH.newton_steps)
+            found.append(search.unit @ z)
+    return [z for z in found if np.all(np.abs(z) <= LARGEST)]
 
 
-def fewest_errors(
-    m: np.ndarray, q: np.ndarray, c: np.ndarray, nearest: int | None = None
-) -> tuple[float, float]:
-    """Return the t, of either sign, with the least Σ c_i over rows m_i + t q_i ≤ 0, and that sum.
+def _squared_hinge(
+    A: np.ndarray, c: np.ndarray, C: float, cut: float, z: np.ndarray, steps: int
+) -> np.ndarray:
+    """Newton steps for ½‖w‖² + ½C Σ c_i (1 − a_i·z)² over the rows that now have cut < a_i·z < 1."""
+    penalty = np.append(np.ones(len(z) - 1), 1e-9)
+    for _ in range(steps):
+        m = A @ z
+        near = (m > cut) & (m < 1.0)
+        B, before = A[near] * (C * c[near, None]), z
+        z = np.linalg.solve(B.T @ A[near] + np.diag(penalty), B.sum(axis=0))
+        if np.array_equal(z, before):
+            break
+    return z
 
-    Among the best intervals between breakpoints the widest is taken, and its middle. With ``nearest``
-    only that many breakpoints around t = 0 are looked at, which saves sorting them all.
+
+class LineSearch:
+    """Moves along coordinate and random directions to wherever the errors are fewest.
+
+    Features are standardised on the way, as far as a few rows tell: ``unit`` maps weights of
+    standardised features to weights of the features as they are.
     """
-    moving = np.flatnonzero(q)
-    with np.errstate(over="ignore"):
-        t = -m[moving] / q[moving]
-    near = np.isfinite(t)  # a breakpoint beyond all numbers is none
-    moving, t = moving[near], t[near]
-    reach = np.inf
-    if nearest is not None and nearest < len(t):
-        near = np.argpartition(np.abs(t), nearest)
-        reach = abs(float(t[near[nearest]]))  # the first breakpoint that is left out
-        moving, t = moving[near[:nearest]], t[near[:nearest]]
-    rising = q[moving] > 0
-    now_wrong = m[moving] <= 0
-    # Errors left of all breakpoints that are looked at: there the rising rows are wrong.
-    here = c[moving]
-    leftmost = float(c @ (m <= 0)) - float(here @ now_wrong) + float(here @ rising)
-    order = np.argsort(t)
-    errors = leftmost + np.concatenate([[0.0], np.cumsum(np.where(rising, -here, here)[order])])
-    t = np.concatenate([[-reach], t[order], [reach]])
-    width = np.diff(t)
-    errors[width <= 0] = np.inf  # no room between equal breakpoints
-    best = float(errors.min())
-    candidates = np.flatnonzero(errors == best)
-    i = int(candidates[np.argmax(width[candidates])])
-    low, high = float(t[i]), float(t[i + 1])
-    if low == -np.inf and high == np.inf:
-        return 0.0, best
-    if low == -np.inf:
-        return high - max(1.0, abs(high)), best
-    if high == np.inf:
-        return low + max(1.0, abs(low)), best
-    return (low + high) / 2.0, best
+
+    def __init__(self, pocket: LocalPocket, rng: np.random.Generator, deadline: float) -> None:
+        self.pocket, self.rng, self.deadline = pocket, rng, deadline
+        ex = pocket.examples
+        some = ex.rows.take(self.sample(1 << 18))
+        reach = np.maximum(np.abs(some).max(axis=0), 1e-290)
+        mean = np.mean(some / reach, axis=0) * ex.pad
+        spread = np.sqrt(np.mean((some / reach - mean) ** 2, axis=0))
+        self.per_unit = np.append(np.where(spread > 1e-8, 1.0 / np.maximum(spread, 1e-8), 1.0), ex.pad)
+        self.per_unit[:-1] /= reach
+        self.shift = -mean * reach * self.per_unit[:-1]
+
+    @property
+    def unit(self) -> np.ndarray:
+        """The weights that one unit of each standardised weight stands for, as columns."""
+        unit = np.diag(self.per_unit)
+        unit[-1, :-1] = self.shift
+        return unit
+
+    def sample(self, entries: int) -> np.ndarray:
+        """Some rows, in order."""
+        n, size = self.pocket.examples.rows.n, entries // self.pocket.examples.rows.d + 64
+        return np.arange(n) if size >= n else np.sort(self.rng.choice(n, size, replace=False))
+
+    def run(self, errors: float, z: np.ndarray, rounds: int, idle: int) -> tuple[float, np.ndarray]:
+        """Search from z until that brings little; return the fewest errors and their weights."""
+        pocket, ex = self.pocket, self.pocket.examples
+        best, z, goal, waited = (errors, z), z.copy(), errors, 0
+        for turn in range(rounds):
+            if best[0] == 0 or waited == idle:
+                break
+            V = self._directions(turn)
+            several = len(V)  # directions whose margins fit at once
+            if 4 * ex.rows.n * several > memory.MIN_COPY_ENTRIES:
+                several = max(1, memory.room() // (4 * ex.rows.n))
+            m = pocket.signs * ex.ordered_values(z[None])[0]
+            for start in range(0, len(V), several):
+                if time.perf_counter() > self.deadline:
+                    return best
+                part = V[start : start + several]
+                Q = pocket.signs * ex.ordered_values(part)  # how fast margins grow along each direction
+                search_lines(m, Q, part, pocket.weights, POLISH.breakpoints, z)
+            if not np.max(np.abs(z)) <= LARGEST:
+                break
+            errors = pocket.count(z)
+            if errors < best[0]:
+                best = errors, z.copy()
+            waited += 1
+            if best[0] < POLISH.worthwhile * goal:
+                goal, waited = best[0], 0
+        return best
+
+    def _directions(self, turn: int) -> np.ndarray:
+        """Some directions as rows: coordinate axes and random ones in turn."""
+        width, many = len(self.per_unit), POLISH.directions
+        if turn % 2:
+            V = self.rng.standard_normal((many, width))
+        else:
+            axes = self.rng.permutation(np.flatnonzero(self.per_unit))[:many]
+            V = np.zeros((len(axes), width))
+            V[np.arange(len(axes)), axes] = 1.0
+        bias = V[:, :-1] @ self.shift
+        V *= self.per_unit
+        V[:, -1] += bias
+        return V
 
 
 # Rows that arrive: the errors of weights on rows that are gone cannot be counted. Rows that come
@@ -479,15 +418,19 @@ def learn_rows(
 ) -> float:
     """Pass once over the machine's rows; return the pocket's error on them, nan if there is only one."""
     state, mine = carried.state, examples.restricted(machine.members)
-    pocket = Pocket(mine, machine, carried.pocket) if mine.rows.n > 1 else None
-    passes = LocalPasses(mine, [replace(machine, members=np.arange(mine.rows.n))], settings)
+    judged = mine.rows.n > 1
+    alone = replace(machine, members=np.arange(mine.rows.n))
+    passes = LocalPocket(mine, machine, carried.pocket, settings) if judged else None
     recorder = None
     if carried.trace is not None:
         recorder = Recorder(mine, machine, carried.trace, machine.members)
     earlier, made = state.Z[0].copy(), state.counts[0, MADE].copy()
-    _visit(passes, pocket, state, rng, math.inf, recorder)
-    if pocket is None:
+    on_update = None if recorder is None else recorder.record
+    (passes or LocalPasses(mine, [alone], settings)).epoch(state, rng, on_update=on_update)
+    if recorder is not None:
+        recorder.write()
+    if passes is None:
         carried.count_run(earlier, mistake=bool(state.counts[0, MADE] > made))
         return math.nan
-    carried.pocket[:] = pocket.z
-    return pocket.best.error(0)
+    carried.pocket[:] = passes.z
+    return float(passes.pockets.errors[0] / passes.pockets.totals[0])

@@ -15,6 +15,7 @@ more round counts the errors of what they find on all rows.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,10 +24,9 @@ import numpy as np
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.survey import sample
 from maxmargin.rows.training_data import Machine, Part
-from maxmargin.solvers.perceptron.epochs import Recorder
-from maxmargin.solvers.perceptron.online import LocalPasses, Settings, State
+from maxmargin.solvers.perceptron.online import LocalPasses, OnUpdate, Pockets, Settings, State
 from maxmargin.solvers.perceptron.online_partitions import Sequential, Visit
-from maxmargin.solvers.perceptron.pocket import Pocket, Pockets, Search, polish
+from maxmargin.solvers.perceptron.pocket import LocalPocket, PocketPasses, polish
 from maxmargin.solvers.problem import Examples, RemoteExamples, seen
 
 CANDIDATES = 64  # per epoch, beside the weights at its end
@@ -76,7 +76,7 @@ class Trail:
         return [*(number for number, _ in noted), self.update], np.array([*(w for _, w in noted), z])
 
 
-class PartitionSearch(Search):
+class PartitionPocket(PocketPasses, Sequential):
     """Machines that are handed from partition to partition and note candidates on their way."""
 
     def __init__(
@@ -86,20 +86,21 @@ class PartitionSearch(Search):
         start: np.ndarray,
         settings: Settings,
     ) -> None:
+        super().__init__(examples, machines, settings)
         errors = [float(error[0]) for error in examples.weights(machines, list(start[:, None]))]
-        pockets = Pockets(start, errors, examples.totals(machines))
-        super().__init__(machines, settings, pockets)
-        self.examples, self.passes = examples, Sequential(examples, machines, settings)
-        self._running = np.array([pockets.error(k) for k in range(len(start))])
+        self.pockets = Pockets(start, errors, examples.totals(machines))
 
     def epoch(
-        self, state: State, rng: np.random.Generator, deadline: float, recorder: Recorder | None
-    ) -> None:
+        self,
+        state: State,
+        rng: np.random.Generator,
+        deadline: float = math.inf,
+        on_update: OnUpdate | None = None,
+    ) -> bool:
         """Visit all rows once, and put the best of the candidates into the pockets: one more round."""
         going = state.going()
         carried = state.part(going), [Trail() for _ in going]
-        turns = self.passes.turns(going, rng)
-        (part, trails), _ = self.passes.along(_pursued, carried, turns, deadline)
+        (part, trails), in_time = self.along(_pursued, carried, self.turns(going, rng), deadline)
         state.put(going, part)
         found = [trail.candidates(z) for trail, z in zip(trails, part.Z, strict=True)]
         machines = [self.machines[k] for k in going]
@@ -107,11 +108,8 @@ class PartitionSearch(Search):
         for k, (updates, Z), wrong in zip(going.tolist(), found, errors, strict=True):
             for update, z, error in zip(updates, Z, wrong.tolist(), strict=True):
                 self.pockets.take(k, z, error, update)
-            self._running[k] = wrong[-1] / self.pockets.totals[k]
-
-    def running_error(self, k: int, state: State) -> float:
-        """E_in of the weights that machine k has reached."""
-        return float(self._running[k])
+            self.pockets.running[k] = wrong[-1]
+        return in_time
 
     def polish(self, rng: np.random.Generator, deadline: float) -> None:
         """Improve pockets on a sample; what is better on all rows, too, is taken: one round."""
@@ -120,7 +118,7 @@ class PartitionSearch(Search):
         (some, stands_for), found = drawn(self.examples), []
         for machine, z in zip(self.machines, self.pockets.Z, strict=True):
             mine = replace(machine.on(some.codes), class_weight=machine.class_weight * stands_for)
-            pocket = Pocket(some.restricted(mine.members), mine, z)
+            pocket = LocalPocket(some.restricted(mine.members), mine, z, self.settings)
             polish(pocket, rng, deadline)
             found.append(pocket.z)
         errors = self.examples.weights(self.machines, [z[None] for z in found])
