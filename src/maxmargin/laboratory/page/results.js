@@ -244,6 +244,8 @@ function legendOf(legend, lines) {
   }));
 }
 
+const ROUNDING = 1e-9; // of the primal value: gaps that are all smaller have no course to draw
+
 /** Margin, values, the KKT table and the multipliers. @param {HTMLElement} root @param {any} actions */
 function createMachine(root, actions) {
   const list = pairs([
@@ -290,7 +292,7 @@ function createMachine(root, actions) {
     body.replaceChildren(...supportRows(machine, actions));
     highlight(body, scene.hover);
     const gaps = (machine.progress || []).map((/** @type {number[]} */ p) => p[1] - p[2]);
-    canvas.hidden = gaps.length < 2;
+    canvas.hidden = gaps.length < 2 || !gaps.some((/** @type {number} */ gap) => gap > ROUNDING * machine.primal);
     if (!canvas.hidden) spark.draw({ lines: [{ name: "gap", values: gaps, colour: "--accent" }], at: null, log: true, label: "gap against passes" });
     drawn = machine;
     return undefined;

@@ -191,12 +191,9 @@ function drawLegend({ c, colours }, { state }, frame) {
   const right = frame.left + frame.width - 8;
   c.font = FONT;
   const names = state.labels.map((/** @type {string} */ n) => (n.length > 16 ? `${n.slice(0, 15)}…` : n));
-  const widest = (/** @type {string[]} */ texts) => Math.max(...texts.map((text) => c.measureText(text).width));
-  const wide = widest(names);
-  const held = state.points.some((/** @type {number[]} */ p) => p[3]) ? ["hollow: validation"] : [];
-  const ground = Math.max(wide + 22, held.length && widest(held) + 6);
+  const wide = Math.max(...names.map((/** @type {string} */ n) => c.measureText(n).width));
   c.fillStyle = faint(colours.card, 0.7);
-  c.fillRect(right - ground, frame.top + 4, ground + 6, 17 * (names.length + held.length) + 5);
+  c.fillRect(right - wide - 22, frame.top + 4, wide + 28, 17 * names.length + 5);
   names.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
     const y = frame.top + 15 + 17 * i;
     label(c, name, [right - wide, y], colours.quiet, colours.card, "left");
@@ -205,7 +202,7 @@ function drawLegend({ c, colours }, { state }, frame) {
     c.fillStyle = colours.classes[i];
     c.fill();
   });
-  if (held.length) label(c, held[0], [right, frame.top + 15 + 17 * names.length], colours.quiet, colours.card, "right");
+  if (state.points.some((/** @type {number[]} */ p) => p[3])) label(c, "hollow: validation", [right, frame.top + 15 + 17 * names.length], colours.quiet, colours.card, "right");
 }
 
 /** The picture in words, for those who do not see it. @param {Scene} scene */
