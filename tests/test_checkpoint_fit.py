@@ -25,7 +25,7 @@ from maxmargin.saving import checkpoint as fit
 from maxmargin.saving import to_dict
 from maxmargin.saving.checkpoint import checkpoint
 from maxmargin.saving.sealed import read_sealed, write_sealed
-from maxmargin.solvers.margin import hard_margin, questions, soft_margin, solve
+from maxmargin.solvers.margin import hard_margin, questions, soft_margin
 from maxmargin.solvers.perceptron import online
 from thorough import THOROUGH
 
@@ -57,7 +57,7 @@ MARGINS = {
     "soft, pairs": lambda: (mm.SoftMarginSVC(multi_class="ovo"), X, y),
     "soft, wide": lambda: (mm.SoftMarginSVC(C=0.05), WIDE, WIDE[:, 0] + WIDE[:, 1] ** 2 > 1),
     "soft, in n coordinates": lambda: (mm.SoftMarginSVC(C=0.05), WIDE[:60], WIDE[:60, 0] > 0),
-    "hard, in n coordinates": lambda: (mm.HardMarginSVC(), WIDE[:60], WIDE[:60, 0] > 0),
+    "hard, fewer rows than features": lambda: (mm.HardMarginSVC(), WIDE[:60], WIDE[:60, 0] > 0),
     "chosen C": lambda: (mm.SoftMarginSVCCV(Cs=[0.1, 10.0], cv=2), X, y),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
@@ -198,19 +198,6 @@ def test_a_margin_machine_does_not_begin_anew(name, many_passes, tmp_path, monke
     resumed = checkpoint(clone(model), path, every=1000.0).fit(rows, labels)
     assert 0 < len(many_passes) < whole
     assert resumed.n_passes_ > len(many_passes) + 2
-
-
-def test_rows_that_n_coordinates_do_not_solve_are_solved_as_they_are(monkeypatch):
-    model, rows, labels = MARGINS["hard, in n coordinates"]()
-    expected, outside, asked = clone(model).fit(rows, labels), solve._outside, []
-
-    def doubted(frame, task, point, combined):
-        asked.append(combined)
-        return replace(outside(frame, task, point, combined), doubtful=combined)
-
-    monkeypatch.setattr(solve, "_outside", doubted)
-    assert_same_optimum(model.fit(rows, labels), expected)
-    assert asked == [True, False]
 
 
 def test_folds_side_by_side_are_not_kept(many_passes, tmp_path, monkeypatch):

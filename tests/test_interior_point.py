@@ -10,9 +10,9 @@ from sklearn.svm import SVC
 
 import maxmargin as mm
 from maxmargin.rows import DenseRows
-from maxmargin.solvers.margin.augmented_lagrangian import Reduced
 from maxmargin.solvers.margin.coordinates import Frame, find_scaling
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point
+from maxmargin.solvers.margin.reduced_problem import Reduced
 from planes import exact
 
 

@@ -14,6 +14,7 @@ from maxmargin.core.errors import BudgetWarning, InputError
 from maxmargin.estimators import margin_machine
 from maxmargin.estimators.progress import Watch
 from maxmargin.rows import PartedRows, as_rows
+from maxmargin.solvers.margin import solve
 from maxmargin.solvers.margin.solve import choose_solver
 from maxmargin.solvers.margin.tasks import THREAD
 from texts import text
@@ -47,10 +48,25 @@ def rows_of(n, d, is_sparse):
         (2_000, 1_000, False, False, "newton"),  # interior points
     ],
 )
-def test_the_solver_is_chosen_by_shape(n, d, is_sparse, is_hard, word):
-    rows = rows_of(n, d, is_sparse)
-    assert choose_solver(rows, is_hard) == word
-    assert choose_solver(rows, is_hard, "descent") == "descent"
+def test_the_solver_is_chosen_by_shape(n, d, is_sparse, is_hard, word, monkeypatch):
+    monkeypatch.setattr(solve, "mean_bound", lambda rows, C: 10.0)
+    rows, C = rows_of(n, d, is_sparse), None if is_hard else np.ones(n)
+    assert choose_solver(rows, C) == word
+    assert choose_solver(rows, C, "descent") == "descent"
+
+
+def test_small_bounds_are_for_descent(monkeypatch):
+    """Unless the data is small, or a sample is quicker; a fit looks at C and at the length of rows."""
+    X = np.random.default_rng(0).standard_normal((9_000, 30))
+    assert solve.mean_bound(as_rows(X), np.full(9_000, 0.1)) == pytest.approx(3.0, rel=0.1)
+    y = X[:, 0] + np.random.default_rng(1).standard_normal(9_000) > 0
+    solvers = {scale: mm.SoftMarginSVC(C=0.01).fit(scale * X, y).solver_ for scale in (0.1, 1.0, 100.0)}
+    assert solvers.pop(100.0) == "newton"
+    assert set(solvers.values()) <= {"mixed", "descent"}
+    monkeypatch.setattr(solve, "mean_bound", lambda rows, C: 1.0)
+    shapes = {(20_000, 50): "mixed", (2_000, 1_000): "mixed", (5_000, 50): "newton"}
+    for (n, d), word in {**shapes, (200_000, 50): "newton", (20_000, 200): "mixed"}.items():
+        assert choose_solver(rows_of(n, d, False), np.ones(n)) == word
 
 
 def test_what_was_done_is_told():

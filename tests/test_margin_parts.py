@@ -1,7 +1,5 @@
 """The parts of the margin machines by themselves: kernels, directions, frames, rows, callbacks."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,7 +10,9 @@ from maxmargin.kernels.margin import clip_multipliers, descend, hinge_slope, slo
 from maxmargin.rows import as_rows
 from maxmargin.solvers.margin import augmented_lagrangian, small
 from maxmargin.solvers.margin.coordinates import Frame, Products, find_scaling
-from maxmargin.solvers.margin.tasks import balanced
+from maxmargin.solvers.margin.kkt_finish import finish
+from maxmargin.solvers.margin.reduced_problem import Reduced
+from maxmargin.solvers.margin.tasks import MarginPoint, balanced, dual_value
 
 
 def data(n=40, d=6, seed=0):
@@ -69,9 +69,9 @@ def test_three_ways_to_the_same_direction(k, pad, monkeypatch):
     wanted = np.linalg.solve(H, -np.append(gw, gb))
     for way in (augmented_lagrangian._primal, augmented_lagrangian._gram):
         np.testing.assert_allclose(np.append(*way(frame, band, sigma, gw, gb)), wanted, rtol=1e-8)
-    few = replace(augmented_lagrangian.SETTINGS, max_order=1)
-    monkeypatch.setattr(augmented_lagrangian, "SETTINGS", few)
-    got = np.append(*augmented_lagrangian.direction(frame, band, sigma, gw, gb))
+    monkeypatch.setattr(augmented_lagrangian, "MAX_ORDER", 1)
+    problem = Reduced(frame, np.ones(frame.n), np.zeros(6))
+    got = np.append(*augmented_lagrangian.direction(problem, band, sigma, gw, gb))
     assert np.linalg.norm(H @ got - H @ wanted) <= 1e-2 * np.linalg.norm(np.append(gw, gb))
 
 
@@ -210,3 +210,92 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.set_params(C=2.0).fit(X[:, :3], y)
     assert vars(model) == before | {"C": 2.0}
+
+
+# --- the last digits -------------------------------------------------------------------------------
+
+
+def worth_by_plain_code(problem, point):
+    """Primal and dual value of a soft margin on the rows at hand."""
+    A, y = problem.frame.take(np.arange(problem.frame.n)), problem.frame.bias
+    slack = np.maximum(0.0, 1.0 - A @ point.w - y * point.b)
+    linear = problem.v0 @ point.w + problem.s0 * point.b
+    v = problem.v0 + point.alpha @ A
+    primal = 0.5 * point.w @ point.w - linear + problem.C @ slack + problem.fixed
+    return primal, point.alpha.sum() + problem.fixed - 0.5 * v @ v
+
+
+@pytest.mark.parametrize("pad", [1.0, 0.0])
+def test_a_point_is_worth_what_plain_code_says(pad):
+    X, y = data()
+    frame, rng = frame_of(X, y, pad), np.random.default_rng(11)
+    balance = 0.2 * pad
+    problem = Reduced(frame, np.full(40, 0.7), rng.standard_normal(6), balance, 3.0)
+    alpha = 0.7 * rng.random(40)
+    v = problem.v0 + frame.weighted_sum(alpha)
+    w, b = rng.standard_normal(6), 0.1 * pad
+    point = problem.worth(w, b, frame.margins(w, b), alpha.copy(), v)
+    assert np.all((point.alpha >= 0.0) & (point.alpha <= alpha))
+    assert abs(point.alpha @ frame.bias + balance) <= 1e-14 * point.alpha.sum()
+    primal, dual = worth_by_plain_code(problem, point)
+    assert point.primal == pytest.approx(primal, rel=1e-12)
+    assert point.dual == pytest.approx(dual, rel=1e-12)
+    np.testing.assert_allclose(point.v, problem.v0 + frame.weighted_sum(point.alpha), atol=1e-12)
+
+
+@pytest.mark.parametrize("pad", [1.0, 0.0])
+@pytest.mark.parametrize(("n", "d"), [(40, 6), (12, 30)])
+@pytest.mark.parametrize("units", [0, 5])
+def test_the_band_is_solved_to_the_last_digit(n, d, pad, units):
+    """From multipliers near the optimum, in features of any units; rows left out are felt."""
+    X, y = data(n, d)
+    X = X * 10.0 ** np.random.default_rng(12).integers(-units, units + 1, size=d)
+    frame, C = frame_of(X, y, pad), 200.0
+    problem = Reduced(frame, np.full(n, C), np.zeros(d))
+    near = augmented_lagrangian.minimise(
+        problem, MarginPoint(np.zeros(d), 0.0, np.zeros(n), np.zeros(d), 0.25), 1e-12
+    )
+    band = np.flatnonzero((near.alpha > 0.0) & (near.alpha < C))
+    assert len(band)
+    off = near.alpha.copy()
+    off[band] = np.clip(off[band] * (1.0 + 1e-6), 0.0, C)
+    start = MarginPoint(near.w * (1.0 + 1e-6), near.b, off, frame.weighted_sum(off))
+    point = finish(problem, band, start)
+    assert point is not None
+    m = frame.margins(point.w, point.b)
+    np.testing.assert_allclose(m[band], 1.0, rtol=0, atol=1e-12)
+    assert np.linalg.norm(point.w - frame.weighted_sum(point.alpha)) <= 1e-12 * np.linalg.norm(point.w)
+    assert point.gap <= 1e-13
+    primal, dual = worth_by_plain_code(problem, point)
+    assert (point.primal, point.dual) == pytest.approx((primal, dual), rel=1e-12)
+
+
+def test_rows_that_depend_on_others_keep_their_multipliers():
+    X, y = data(20, 3)
+    X, y = np.vstack([X, X]), np.append(y, y)
+    frame = frame_of(X, y)
+    problem = Reduced(frame, np.full(40, 2.0), np.zeros(3))
+    zero = MarginPoint(np.zeros(3), 0.0, np.zeros(40), np.zeros(3), 0.25)
+    near = augmented_lagrangian.minimise(problem, zero, 1e-4)
+    band = np.flatnonzero((near.alpha > 0.0) & (near.alpha < 2.0))
+    assert len(band) % 2 == 0
+    point = finish(problem, band, near)
+    assert point is not None and point.gap <= 1e-13
+    assert np.count_nonzero(point.alpha[band] == near.alpha[band]) >= len(band) // 2
+
+
+def test_a_matrix_that_rounding_made_indefinite_is_solved_with_a_ridge():
+    rng = np.random.default_rng(13)
+    B = rng.standard_normal((30, 5)) * 10.0 ** np.arange(-2, 3)
+    M = B @ B.T  # of rank 5: its smallest eigenvalues are rounding, some of them negative
+    right = M @ rng.standard_normal(30)
+    x = augmented_lagrangian._solve(M.copy(), right)
+    assert np.linalg.norm(M @ x - right) <= 1e-5 * np.linalg.norm(right)
+
+
+def test_multipliers_out_of_range_are_worth_nothing():
+    assert dual_value(2.0, 1.0, 0.0) == 1.5 and dual_value(2.0, 1.0, 0.0, hard=True) == 2.0
+    for total, square, excess in ((1e300, 1e-300, 0.0), (1.0, np.inf, 0.0), (1.0, 1.0, 1e-3)):
+        assert dual_value(total, square, excess, hard=True) == -np.inf
+    assert dual_value(np.nan, 1.0, 0.0) == dual_value(1.0, 1.0, np.nan) == -np.inf
+    assert dual_value(1.0, 0.0, 0.0, hard=True) == np.inf  # these cancel

@@ -11,8 +11,10 @@ import maxmargin as mm
 from maxmargin.core import memory
 from maxmargin.rows import DenseRows, PartedRows, as_rows
 from maxmargin.solvers.margin import soft_margin as softmargin
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, _Run
+from maxmargin.solvers.margin.augmented_lagrangian import _Run
 from maxmargin.solvers.margin.coordinates import Frame, Scaling
+from maxmargin.solvers.margin.reduced_problem import Reduced
+from maxmargin.solvers.margin.tasks import MarginPoint
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
@@ -49,7 +51,7 @@ def test_rounding_in_the_balance_does_not_end_a_round() -> None:
     scaling = Scaling(np.zeros(1), 1.0)
     frame = Frame(DenseRows(np.ones((2, 1))), y, 1.0, scaling, ready=True)
     problem = Reduced(frame, np.ones(2), np.zeros(1), s0=1e-15)
-    run = _Run(problem, Iterate(np.array([10.0]), 0.0, np.array([0.5, 0.5]), 1.0))
+    run = _Run(problem, MarginPoint(np.array([10.0]), 0.0, np.array([0.5, 0.5]), sigma=1.0))
     assert not len(run.inside)
     run.round(math.inf)
     assert run.w[0] == pytest.approx(1.0, abs=0.5)

@@ -34,7 +34,6 @@ from maxmargin.solvers.margin.tasks import (
     Pass,
     Plane,
     Solved,
-    Start,
     Task,
     Way,
     ignore,
@@ -147,12 +146,12 @@ class Before(NamedTuple):
     machines: Mapping[Hashable, MarginMachine] = {}
     growth: float = 1.0  # of C since then
 
-    def start(self, label: Hashable, rows: Rows, members: np.ndarray) -> Start | None:
+    def start(self, label: Hashable, rows: Rows, members: np.ndarray) -> MarginPoint | None:
         """Where a machine begins on rows that are here, if it was fitted to as many."""
         old = self.machines.get(label)
         if old is None or old.n_rows != rows.n or len(old.coef_) != rows.d:
             return None
-        return Start(old.coef_, old.intercept_, old.dual_[members] * self.growth)
+        return MarginPoint(old.coef_, old.intercept_, old.dual_[members] * self.growth)
 
     def plane(self, label: Hashable, d: int) -> Plane | None:
         """Where a machine begins on rows in partitions."""
@@ -236,7 +235,7 @@ def solve_group(
         weight = None if weight is None else weight[members]
     stages = current_stages.get()
     kept = None if stages is None else KeptGroup(stages.stage(), rows, len(group), deadline)
-    starts: list[Start | None] = [None] * len(group)
+    starts: list[MarginPoint | None] = [None] * len(group)
     if kept is not None:
         starts, deadline = kept.points, kept.deadline
     tasks = []
@@ -253,7 +252,7 @@ def solve_group(
                 return False
             note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
             Z = np.empty((0, rows.d + 1))
-            if len(group) == 1 and len(point.w):
+            if len(group) == 1:
                 Z = np.append(point.w, point.b)[None]
             return report("pass", point.passes, note, lambda: Z)
 
@@ -278,7 +277,7 @@ class KeptGroup:
 
     def __init__(self, stage: Stage, rows: Rows, machines: int, deadline: float) -> None:
         self.stage, self.deadline = stage, deadline
-        self.points: list[Start | None] = [None] * machines
+        self.points: list[MarginPoint | None] = [None] * machines
         self.rows, self.ended = rows, False
         found = self.stage.resume(self._state)
         if found is None:
@@ -286,18 +285,17 @@ class KeptGroup:
         self.deadline, self.ended = time.perf_counter() + found["left"], found["ended"]
         for k, one in enumerate(found["machines"]):
             if one["known"]:
-                w = one["w"] if one["plane"] else np.empty(0)
-                self.points[k] = Start(w, one["b"], one["alpha"], one["passes"])
+                self.points[k] = MarginPoint(one["w"], one["b"], one["alpha"], passes=one["passes"])
 
     def keep(self, machine: int, point: MarginPoint) -> None:
         """Note a point in the user's coordinates, and write all of them down if it is time."""
-        self.points[machine] = Start(point.w, point.b, point.alpha, point.passes)
+        self.points[machine] = point
         self.stage.keep(self._state)
 
     def finish(self, solved: Sequence[Solved]) -> None:
         """Note the results."""
         if not self.ended:
-            self.points = [Start(one.w, one.b, one.alpha, one.passes) for one in solved]
+            self.points = [MarginPoint(one.w, one.b, one.alpha, passes=one.passes) for one in solved]
             self.ended = True
             self.stage.keep(self._state, ended=True)
 
@@ -305,13 +303,11 @@ class KeptGroup:
         left = self.deadline - time.perf_counter()
         return {"machines": list(map(self._entries, self.points)), "left": left, "ended": self.ended}
 
-    def _entries(self, point: Start | None) -> dict[str, Any]:
-        """A point, or zeros in its place; also in place of w where there is no plane yet."""
-        known, plane = point is not None, point is not None and len(point.w) > 0
-        p = point or Start(np.empty(0), 0.0, np.zeros(self.rows.n), 0)
-        w = p.w if plane else np.zeros(self.rows.d)
-        given = {"w": w, "b": float(p.b), "alpha": p.alpha, "passes": int(p.passes)}
-        return {"known": known, "plane": plane, **given}
+    def _entries(self, point: MarginPoint | None) -> dict[str, Any]:
+        """A point, or zeros in its place."""
+        p = point or MarginPoint(np.zeros(self.rows.d), 0.0, np.zeros(self.rows.n))
+        given = {"w": p.w, "b": float(p.b), "alpha": p.alpha, "passes": int(p.passes)}
+        return {"known": point is not None, **given}
 
 
 def _found(

@@ -40,8 +40,8 @@ class SoftMarginSVC(MarginClassifier):
         for few features and any number of rows. *descent*: dual coordinate descent on all rows, then an
         active set, for sparse rows with thousands of features, where it needs a few vectors of memory
         and no matrix, and for dense rows with more features than rows. *mixed*: descent first, then
-        Newton steps. "auto" chooses by the shape of X. If descent stalls, Newton steps follow;
-        ``solver_`` tells what was done.
+        Newton steps. "auto" chooses by the shape of X and the size of C. If descent stalls, Newton
+        steps follow; ``solver_`` tells what was done.
     n_jobs : int, optional
         Machines that run side by side in threads, where there are more than two classes; None means 1,
         −1 all cores. The result does not depend on it.

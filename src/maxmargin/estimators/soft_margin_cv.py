@@ -57,7 +57,8 @@ class SoftMarginSVCCV(MarginClassifier):
     solver : "auto", "newton", "mixed" or "descent", default "auto"
         How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
         for few features. *descent*: dual coordinate descent, for sparse rows with thousands of features.
-        *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X.
+        *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X and
+        the size of C.
     n_jobs : int, optional
         Folds that run side by side, in threads; then machines of the final fit. None means 1, −1 all
         cores.

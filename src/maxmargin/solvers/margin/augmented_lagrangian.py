@@ -20,18 +20,11 @@ is the free support the next round ends at the optimum. For support vector machi
 A round need not be solved exactly: it ends when the Newton decrement is small against Σ (α_i − a_i)²/σ_i
 (Rockafellar's criterion B).
 
-The problem on the rows at hand, and a point of it: weights and multipliers.
-
-One Newton direction of the method of multipliers: three ways to the same vector.
-
-With B the band and Z the rows (a_i, y_i) of it, the direction solves
-
-    (D + Zᵀ Σ Z) (Δw, Δb) = −g,      D = diag(1, …, 1, 0),      Σ = diag(σ_i).
-
-*Primal*, for more rows than features: Cholesky of this matrix of order d + 1. *Gram*, for fewer: with
-u = Σ Z (Δw, Δb) it becomes Δw = −g_w − Aᵀu, (A Aᵀ + Σ⁻¹) u = −A g_w + y Δb and y·u = −g_b; but if the
-features differ much in scale, the small ones would drown in A Aᵀ. *Conjugate gradients*, where both are
-too large to be factorised.
+A Newton step on the band B solves (D + Zᵀ Σ Z) (Δw, Δb) = −g with Σ = diag(σ_i) and the rows Z of
+(a_i, y_i). *Primal*, for more rows than features: Cholesky of this matrix of order d + 1. *Gram*, for
+fewer: with u = Σ Z (Δw, Δb) it becomes Δw = −g_w − Aᵀu, (A Aᵀ + Σ⁻¹) u = −A g_w + y Δb and y·u = −g_b;
+but where features differ much in scale, the small ones drown in A Aᵀ, and a hard margin would feel it.
+*Conjugate gradients*, where both are too large to be factorised.
 """
 
 from __future__ import annotations
@@ -46,19 +39,18 @@ from scipy.linalg.lapack import dposv
 from scipy.sparse.linalg import LinearOperator, cg
 
 from maxmargin.kernels.margin import clip_multipliers, slope
-from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import SETTINGS as COORDINATES
 from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError, inner_products
-from maxmargin.solvers.margin.kkt_finish import Reached, finish
-from maxmargin.solvers.margin.tasks import (
-    as_good_a_bound,
-    as_good_a_plane,
-    balanced,
-    one_thread,
-    relative_gap,
-    scaled_up,
-    to_scale,
+from maxmargin.solvers.margin.kkt_finish import finish
+from maxmargin.solvers.margin.reduced_problem import (
+    FIRST_RIDGE,
+    MAX_ORDER,
+    MAX_RIDGE,
+    Reduced,
+    cholesky,
+    normal_matrix,
 )
+from maxmargin.solvers.margin.tasks import MarginPoint, one_thread
 
 
 @dataclass(frozen=True)
@@ -69,125 +61,40 @@ class Settings:
     max_stiffness: float = 1e12  # of a soft margin, against 1/‖a_i‖²
     max_rounds: int = 60
     max_steps_in_round: int = 60
-    early_steps: int = 40  # where steps are limited: so many, unless the gap is then less than
-    early_gap: float = 0.1
     inexactness: float = 0.1  # Rockafellar's criterion: decrement ≤ this · Σ (α_i − a_i)²/σ_i
     max_imbalance: float = 1e-11  # |Σ α_i y_i| against Σ α_i at which a point counts as balanced
-    small_imbalance: float = 1e-6  # the same, at which a correction costs little
-    meeting_distance: float = 1e-10  # |v_j| against Σα max|a_ij| below which two hulls may meet
-    rounding_decrement: float = 1e-17  # against ‖w‖²: lost in rounding
+    rounding_decrement: float = 1e-17  # against ‖w‖² or Σ α_i: lost in rounding
     gap_to_finish: float = 0.5  # from which on the band may be the free support
     max_stalled_rounds: int = 4  # without a better gap
-    small_entries: int = 1 << 16  # of data that is cheap enough for more of them:
-    stalled_rounds_if_small: int = 25
     one_thread_entries: int = 1 << 24  # that one thread handles as fast as two, which wait
     min_product_features: int = 200  # from which on inner products are kept from step to step
-    max_order: int = 4_000  # of a matrix that is factorised: 128 MB, half a second
 
 
 SETTINGS = Settings()
 
 
-def is_affordable(rows: Frame | Rows) -> bool:
-    """Whether the matrix of a Newton step, or of interior points, is small enough to be factorised."""
-    return min(rows.n, rows.d) <= SETTINGS.max_order
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """The problem on the rows at hand."""
-
-    frame: Frame
-    C: np.ndarray
-    v0: np.ndarray
-    s0: float = 0.0
-    fixed: float = 0.0  # Σ α_j of the rows left out
-    unit: np.ndarray | None = None  # stiffness of the rows against σ, if it is not C_i
-
-    @property
-    def hard(self) -> bool:
-        """Whether the constraints must hold."""
-        return bool(np.isinf(self.C[0]))
-
-
-@dataclass
-class Iterate:
-    """A point: weights, multipliers, and what follows from them."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    sigma: float
-    primal: float = math.inf
-    dual: float = -math.inf
-    meets: bool = False  # the hulls of the two classes meet to rounding: no plane separates
-    steps: int = 0
-    reads: int = 0  # products with all rows of the problem
-
-    @property
-    def gap(self) -> float:
-        """The relative gap; what rounding puts below zero is none."""
-        return relative_gap(self.primal, min(self.dual, self.primal))
-
-    def joined(self, other: Iterate) -> Iterate:
-        """Return the better plane and the better multipliers; ``other`` wins where they tie."""
-        plane = other if as_good_a_plane(other.primal, self.primal) else self
-        bound = other if other.meets or as_good_a_bound(other.dual, self.dual) else self
-        return replace(
-            other, w=plane.w, b=plane.b, primal=plane.primal, alpha=bound.alpha, dual=bound.dual
-        )
-
-
 def direction(
-    frame: Frame,
-    band: np.ndarray,
-    sigma: np.ndarray,
-    gw: np.ndarray,
-    gb: float,
-    least_squares: bool = True,
+    problem: Reduced, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
-    """Return (Δw, Δb) for a band that is not empty.
-
-    Where rounding makes the matrix indefinite, the step is one of least squares, which takes long for a
-    large one, or a ``LinAlgError`` says so.
-    """
-    if min(len(band), frame.d) > SETTINGS.max_order:
+    """Return (Δw, Δb) for a band that is not empty."""
+    frame = problem.frame
+    if min(len(band), frame.d) > MAX_ORDER:
         return _conjugate_gradients(frame, band, sigma, gw, gb)
-    squares_lose = frame.scaling.uneven and frame.d <= SETTINGS.max_order
-    if len(band) <= frame.d and not (least_squares and squares_lose):
-        return _gram(frame, band, sigma, gw, gb, least_squares)
-    return _primal(frame, band, sigma, gw, gb, least_squares)
+    squares_lose = problem.hard and frame.scaling.uneven and frame.d <= MAX_ORDER
+    if len(band) <= frame.d and not squares_lose:
+        return _gram(frame, band, sigma, gw, gb)
+    return _primal(frame, band, sigma, gw, gb)
 
 
 def _primal(
-    frame: Frame,
-    band: np.ndarray,
-    sigma: np.ndarray,
-    gw: np.ndarray,
-    gb: float,
-    least_squares: bool = True,
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
-    d = frame.d
-    H = np.zeros((d + 1, d + 1))
-    for start in range(0, len(band), frame.chunk):
-        part = band[start : start + frame.chunk]
-        Z = frame.with_bias(part)
-        Z *= np.sqrt(sigma[start : start + frame.chunk])[:, None]
-        H += Z.T @ Z
-    H.flat[: d * (d + 1) : d + 2] += 1.0
-    if not frame.pad:
-        H[d, d] = 1.0
-    step = _solve(H, np.concatenate([-gw, [-gb]]), least_squares)
-    return step[:d], float(step[d])
+    step = _solve(normal_matrix(frame, band, sigma), np.append(-gw, -gb))
+    return step[:-1], float(step[-1])
 
 
 def _gram(
-    frame: Frame,
-    band: np.ndarray,
-    sigma: np.ndarray,
-    gw: np.ndarray,
-    gb: float,
-    least_squares: bool = True,
+    frame: Frame, band: np.ndarray, sigma: np.ndarray, gw: np.ndarray, gb: float
 ) -> tuple[np.ndarray, float]:
     y = frame.bias[band]
     if len(band) * frame.d > COORDINATES.max_densified_entries:  # sparse rows, never made dense
@@ -200,27 +107,25 @@ def _gram(
         K = frame.products.among(band, A) if kept else A @ A.T
         along, back = A @ gw, partial(np.matmul, A.T)
     K.flat[:: len(K) + 1] += 1.0 / sigma
-    P = _solve(K, np.column_stack([along, y]), least_squares)
+    P = _solve(K, np.column_stack([along, y]))
     db = float((y @ P[:, 0] - gb) / (y @ P[:, 1])) if frame.pad else 0.0
     return -gw + back(P[:, 0] - P[:, 1] * db), db
 
 
-def _solve(M: np.ndarray, rhs: np.ndarray, least_squares: bool) -> np.ndarray:
-    """Solve with a positive definite matrix; if rounding made it indefinite, in the least-squares sense.
-
-    Cholesky does not mind features of very different scale; for least squares the diagonal is made 1.
-    """
+def _solve(M: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a positive definite matrix; if rounding made it indefinite, with a ridge."""
     diagonal = M.diagonal().copy()
-    _, x, failed = dposv(M.T, rhs, overwrite_a=1)  # in place: the transpose is in LAPACK's order
+    _, x, failed = dposv(M.T, right, overwrite_a=1)  # in place: the transpose is in LAPACK's order
     if not failed:
         return np.asarray(x)
-    if not least_squares:
+    upper = np.triu(M, 1)  # what LAPACK has left
+    M, ridge, solve = upper + upper.T, FIRST_RIDGE, None
+    while solve is None and ridge <= MAX_RIDGE:
+        M.flat[:: len(M) + 1] = diagonal
+        solve, ridge = cholesky(M.copy(), ridge), 10.0 * ridge
+    if solve is None:
         raise np.linalg.LinAlgError
-    M = np.triu(M, 1)  # what LAPACK has left
-    M = M + M.T + np.diag(diagonal)
-    D = 1.0 / np.sqrt(np.maximum(np.diag(M), 1e-300))
-    rows = D if rhs.ndim == 1 else D[:, None]
-    return np.asarray(np.linalg.lstsq(M * D * D[:, None], rhs * rows, rcond=1e-14)[0] * rows)
+    return solve(right)
 
 
 def _conjugate_gradients(
@@ -242,57 +147,47 @@ def _conjugate_gradients(
 
 def minimise(
     problem: Reduced,
-    start: Iterate,
+    start: MarginPoint,
     tol: float,
     deadline: float = math.inf,
-    meet: float = SETTINGS.meeting_distance,
     max_steps: int | None = None,
-) -> Iterate:
+) -> MarginPoint:
     """Go on from ``start`` until the relative gap is at most ``tol``, or rounding ends the progress.
 
-    A hard margin also ends when the hulls of the two classes are nearer than ``meet`` in proportion.
-    With ``max_steps`` it ends after so many Newton steps, or earlier if it does not get anywhere.
+    A hard margin also ends when the hulls of the two classes meet. With ``max_steps`` it ends after so
+    many Newton steps.
     """
     hard, size, waited = problem.hard, problem.frame.n * problem.frame.d, 0
-    patience = SETTINGS.max_stalled_rounds
-    if size <= SETTINGS.small_entries:
-        patience = SETTINGS.stalled_rounds_if_small
     with one_thread(size <= SETTINGS.one_thread_entries):
-        run = _Run(problem, start, meet, max_steps)
+        run = _Run(problem, start, max_steps)
         best = start
         for _ in range(SETTINGS.max_rounds):
             if run.steps >= run.most_steps:
-                break
-            if run.steps > run.early and not best.gap < SETTINGS.early_gap:
                 break
             try:
                 run.round(deadline)
             except np.linalg.LinAlgError:  # a matrix of numbers too large: what was found before stands
                 break
-            now = run.iterate()
+            now = run.point()
             if tol < now.gap and (hard or now.gap < SETTINGS.gap_to_finish):
-                now = run.finished(now)
+                run.reads += 2
+                finished = finish(problem, run.inside, MarginPoint(run.w, run.b, run.alpha, run.v))
+                if finished is not None and finished.gap < now.gap:
+                    now = finished
             before, best = best, best.joined(now)
             better = best.gap < 0.7 * before.gap or (hard and best.dual > 1.1 * before.dual)
             waited = 0 if better or math.isinf(best.gap) else waited + 1
             late = time.perf_counter() > deadline
-            if best.meets or best.gap <= tol or waited == patience or late:
+            if best.meets or best.gap <= tol or waited == SETTINGS.max_stalled_rounds or late:
                 break
             run.tighten()
-    return replace(best, sigma=run.sigma, steps=run.steps, reads=run.reads)
+    return replace(best, sigma=run.sigma, steps=run.steps, passes=run.reads)
 
 
 class _Run:
     """The variables of the method of multipliers."""
 
-    def __init__(
-        self,
-        problem: Reduced,
-        start: Iterate,
-        meet: float = SETTINGS.meeting_distance,
-        max_steps: int | None = None,
-    ) -> None:
-        self.meet = meet
+    def __init__(self, problem: Reduced, start: MarginPoint, max_steps: int | None = None) -> None:
         self.problem, self.frame = problem, problem.frame
         self.unit = np.ones(self.frame.n) if problem.hard else problem.C
         if problem.unit is not None:
@@ -300,8 +195,6 @@ class _Run:
         self.alpha = np.empty(self.frame.n)
         self.band = np.empty(self.frame.n, dtype=np.int64)
         self.most_steps = max_steps or SETTINGS.max_rounds * SETTINGS.max_steps_in_round
-        self.early = SETTINGS.early_steps if max_steps else self.most_steps
-        self.least_squares = max_steps is None  # instead of giving up, where there is nothing else
         self.stiffest = math.inf if problem.hard else SETTINGS.max_stiffness / self.frame.mean_square
         self.w, self.b, self.sigma = start.w, start.b, start.sigma
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
@@ -349,14 +242,15 @@ class _Run:
             move = self.alpha - self.centre
             length = float(move @ (move / np.maximum(self.stiff, 1e-300)))
             enough = decrement <= SETTINGS.inexactness * length
-            rounding = decrement <= SETTINGS.rounding_decrement * float(self.w @ self.w)
+            value = max(float(self.w @ self.w), float(self.alpha.sum()))
+            rounding = decrement <= SETTINGS.rounding_decrement * value
             if (enough and self._balanced()) or rounding or time.perf_counter() > deadline:
                 break
         self._pull(afresh=True)
 
-    def _balanced(self, share: float = SETTINGS.max_imbalance) -> bool:
+    def _balanced(self) -> bool:
         """Whether Σ α_i y_i = 0, up to a share of Σ α_i that a later correction takes away."""
-        level = share * (float(self.alpha.sum()) + self.problem.fixed)
+        level = SETTINGS.max_imbalance * (float(self.alpha.sum()) + self.problem.fixed)
         return not self.frame.pad or abs(self.s) <= level
 
     def _step(self) -> float:
@@ -364,7 +258,7 @@ class _Run:
         gw, gb = self.w - self.v, -self.s * self.frame.pad
         if len(self.inside):
             sigma, some = self.stiff[self.inside], self.inside
-            dw, db = direction(self.frame, some, sigma, gw, gb, least_squares=self.least_squares)
+            dw, db = direction(self.problem, some, sigma, gw, gb)
         elif not (self._balanced() or abs(self.s) <= SETTINGS.max_imbalance * self.centre.sum()):
             dw, db = np.zeros_like(gw), -gb  # what is missing in the balance is more than rounding
         else:
@@ -401,47 +295,6 @@ class _Run:
                 t = 0.5 * (low + high) if high < math.inf else 4.0 * low
         return t
 
-    def finished(self, now: Iterate) -> Iterate:
-        """The point with the conditions of the band solved exactly, if that is better."""
-        p = self.problem
-        state = Reached(self.w, self.b, self.alpha, self.v, self.s)
-        solved = finish(self.frame, self.inside, p.C, state, self.least_squares)
-        if solved is None:
-            return now
-        kept = self.w, self.b, self.alpha, self.m, self.v, self.s
-        self.w, self.b, self.alpha = solved
-        self.m = self.frame.margins(self.w, self.b)
-        self.v = p.v0 + self.frame.weighted_sum(self.alpha)
-        self.reads += 2
-        self.s = p.s0 + float(self.alpha @ self.frame.bias)
-        then = self.iterate()
-        self.w, self.b, self.alpha, self.m, self.v, self.s = kept
-        return then if then.gap < now.gap else now
-
-    def iterate(self) -> Iterate:
-        """The point reached, with its gap; a hard margin is brought to scale."""
-        p = self.problem
-        w, b, v = self.w, self.b, self.v
-        alpha = self.alpha.copy()
-        if self.frame.pad and self.s != 0.0:
-            alpha = balanced(alpha, self.frame.bias, p.C, p.s0)
-            some = np.flatnonzero(alpha != self.alpha)
-            v = v + self.frame.weighted_sum_of(some, alpha[some] - self.alpha[some])
-        length, total = float(v @ v), float(alpha.sum()) + p.fixed
-        if not p.hard:
-            primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, self.m, p.C)
-            w, b, primal = t * w, t * b, primal + p.fixed
-            dual = total - 0.5 * length if self._balanced(SETTINGS.small_imbalance) else -math.inf
-            return Iterate(w, b, alpha, self.sigma, primal, dual)
-        least = float(self.m.min())
-        primal = math.inf
-        if least > 0.0:  # the plane separates: the nearest rows are brought to margin 1
-            w, b = w / least, b / least
-            primal = 0.5 * float(w @ w)
-        dual = 0.5 * total * total / length if length > 0.0 else math.inf
-        if total <= 0.0 or not self._balanced(SETTINGS.small_imbalance):
-            dual = -math.inf
-        meets = total > 0.0 and bool(np.all(np.abs(v) <= self.meet * total * self.frame.reach))
-        if length > 0.0:
-            alpha = to_scale(alpha, total / length, self.frame.scaling.uneven)
-        return Iterate(w, b, alpha, self.sigma, primal, dual, meets)
+    def point(self) -> MarginPoint:
+        """The point reached, with its gap."""
+        return self.problem.worth(self.w, self.b, self.m, self.alpha.copy(), self.v)

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -166,26 +165,6 @@ class Descent:
         self.wake()
 
 
-class Approach(NamedTuple):
-    """The best point, and whether there is nothing more to do (or no time)."""
-
-    point: MarginPoint
-    done: bool
-
-
-@dataclass
-class Search:
-    """Where the descent is."""
-
-    best: MarginPoint
-    epochs: int = 0  # since it last began
-    look: int = SETTINGS.first_look  # passes at which to look again
-    factor: float = 1.0  # gap against estimate, at the last look
-    patience: int = 0
-    history: list[float] = field(default_factory=list)
-    earlier: np.ndarray | None = None  # the multipliers at the last look, if no plane was found
-
-
 def large_margin(
     dual_problem: DualProblem,
     tol: float,
@@ -193,88 +172,89 @@ def large_margin(
     start: MarginPoint | None = None,
     exact: bool = True,
     once: bool = False,
-) -> Approach:
-    """Solve one machine on rows in memory; unless ``exact``, end where descent becomes slow.
+) -> tuple[MarginPoint, bool]:
+    """Return the best point of one machine, and whether that is the end (of the gap, or the budget).
 
-    With ``once`` the active set is tried once: another solver is quicker than more descent.
+    Unless ``exact``, descent ends where it becomes slow. With ``once`` the active set is tried once:
+    another solver is quicker than more descent.
     """
-    descent = Descent(dual_problem)
-    zero = np.zeros(dual_problem.d)
-    search = Search(MarginPoint(zero, 0.0, np.zeros(dual_problem.n), zero))
+    descent, zero = Descent(dual_problem), np.zeros(dual_problem.d)
+    best, patience = MarginPoint(zero, 0.0, np.zeros(dual_problem.n), zero), 0
     if start is not None:
         dual_problem.visits += dual_problem.n * start.passes
-        search.look = start.passes + SETTINGS.first_look
         descent.start(start.alpha, start.v, start.b)
-    else:
+    look = dual_problem.passes + SETTINGS.first_look
+    if start is None:
         descent.begin(budget.is_up)
     while True:
-        done = _descend(descent, search, tol, budget, once)
+        best, done = _descend(descent, best, look, patience, tol, budget, once)
         if done:
-            return Approach(search.best, True)
-        if not exact or (once and search.best.gap >= SETTINGS.lost_gap):
-            point = search.best.joined(dual_problem.measure(descent.w, descent.alpha)[0])
-            if not exact or point.gap >= SETTINGS.lost_gap:
-                return Approach(point, False)
-        before = search.best.gap
-        again = search.patience > 0
-        search.best, done = settle(
-            dual_problem, descent.alpha, descent.w, search.best, tol, budget, again
-        )
-        if done:
-            return Approach(search.best, True)
-        if once or (again and not search.best.gap < SETTINGS.worthwhile * before):
-            return Approach(search.best, False)
-        descent.start(search.best.alpha, search.best.v, descent.bias)
-        search.epochs, search.factor, search.history = 0, 1.0, []
-        search.look = dual_problem.passes + SETTINGS.first_look
-        search.patience = 2 * (search.patience or SETTINGS.patience)
+            return best, True
+        if not exact or (once and best.gap >= SETTINGS.lost_gap):
+            best = best.joined(dual_problem.measure(descent.w, descent.alpha)[0])
+            if not exact or best.gap >= SETTINGS.lost_gap:
+                return best, False
+        before, again = best.gap, patience > 0
+        best, done = settle(dual_problem, descent.alpha, descent.w, best, tol, budget, again)
+        if done or once or (again and not best.gap < SETTINGS.worthwhile * before):
+            return best, done
+        descent.start(best.alpha, best.v, descent.bias)
+        look = dual_problem.passes + SETTINGS.first_look
+        patience = 2 * (patience or SETTINGS.patience)
 
 
-def _descend(descent: Descent, search: Search, tol: float, budget: Budget, once: bool) -> bool:
-    """Epoch after epoch until tol is reached (True), or it is time for something else."""
-    dual_problem, history = descent.dual_problem, search.history
+def _descend(
+    descent: Descent,
+    best: MarginPoint,
+    look: int,
+    patience: int,
+    tol: float,
+    budget: Budget,
+    once: bool,
+) -> tuple[MarginPoint, bool]:
+    """Epoch after epoch until tol is reached (True), or it is time for something else.
+
+    All rows are measured after ``look`` passes, if not before.
+    """
+    dual_problem, history = descent.dual_problem, list[float]()
+    factor = 1.0  # gap against estimate, at the last look
+    earlier: np.ndarray | None = None  # the multipliers at the last look, if no plane was found
     while True:
         budget.go_on()
         descent.epoch()
-        search.epochs += 1
         history.append(descent.estimate)
-        soon = search.factor * history[-1] <= tol
-        if soon or dual_problem.passes >= search.look or budget.is_up(dual_problem.passes):
+        soon = factor * history[-1] <= tol
+        if soon or dual_problem.passes >= look or budget.is_up(dual_problem.passes):
             point, _ = dual_problem.measure(descent.w, descent.alpha)
-            search.best = search.best.joined(point)
-            if search.best.gap <= tol or budget.ended(search.best):
-                return True
-            if dual_problem.hard and search.best.primal == math.inf and _grows(descent, search):
-                return True
-            search.factor = search.best.gap / history[-1] if history[-1] > 0.0 else math.inf
-            if search.factor > SETTINGS.wrong_estimate:
+            best = best.joined(point)
+            if best.gap <= tol or budget.ended(best):
+                return best, True
+            if dual_problem.hard and best.primal == math.inf:
+                weights = _cancelling(descent, earlier)
+                if weights is not None:
+                    zero = np.zeros(dual_problem.d)
+                    return MarginPoint(zero, 0.0, weights, zero, passes=point.passes, meets=True), True
+                earlier = descent.alpha.copy()
+            factor = best.gap / history[-1] if history[-1] > 0.0 else math.inf
+            if factor > SETTINGS.wrong_estimate:
                 # The point is far from where the epochs think it is.
                 descent.wake(None if dual_problem.hard else point.b)
-                search.factor = 1.0
-            search.look = max(SETTINGS.look_factor * dual_problem.passes, search.look)
-        if dual_problem.hard and search.best.primal == math.inf:
-            if search.epochs >= SETTINGS.hopeless_epochs:
-                return False
-        elif search.epochs >= search.patience and _is_slow(descent, history, tol):
-            return False
-        if once and search.epochs >= SETTINGS.lost_epochs and search.best.gap >= SETTINGS.lost_gap:
-            return False
+                factor = 1.0
+            look = max(SETTINGS.look_factor * dual_problem.passes, look)
+        if dual_problem.hard and best.primal == math.inf:
+            if len(history) >= SETTINGS.hopeless_epochs:
+                return best, False
+        elif len(history) >= patience and _is_slow(descent, history, tol):
+            return best, False
+        if once and len(history) >= SETTINGS.lost_epochs and best.gap >= SETTINGS.lost_gap:
+            return best, False
 
 
-def _grows(descent: Descent, search: Search) -> bool:
-    """Whether the multipliers grow on rows that cancel; if so, their weights are the result."""
-    if search.earlier is None:
-        weights = opposite_twins(descent.dual_problem)
-    else:
-        weights = growing_rows(descent.dual_problem, descent.alpha - search.earlier)
-    if weights is not None:
-        zero = np.zeros(descent.dual_problem.d)
-        search.best = MarginPoint(
-            zero, 0.0, weights, zero, passes=descent.dual_problem.passes, meets=True
-        )
-        return True
-    search.earlier = descent.alpha.copy()
-    return False
+def _cancelling(descent: Descent, earlier: np.ndarray | None) -> np.ndarray | None:
+    """Weights of rows that cancel, if the multipliers grow on such; at the first look of twins."""
+    if earlier is None:
+        return opposite_twins(descent.dual_problem)
+    return growing_rows(descent.dual_problem, descent.alpha - earlier)
 
 
 def _is_slow(descent: Descent, history: list[float], tol: float) -> bool:
@@ -287,9 +267,7 @@ def _is_slow(descent: Descent, history: list[float], tol: float) -> bool:
         return not any(last)  # all rows at rest: the bias may be on its way
     rate = (history[-1] / history[-1 - back]) ** (1.0 / back)
     epochs = math.log(tol / history[-1]) / math.log(rate) if rate < 1.0 else math.inf
-    if (
-        epochs * (descent.left + SETTINGS.epoch_overhead)
-        <= SETTINGS.soon_passes * descent.dual_problem.n
-    ):
+    visits = epochs * (descent.left + SETTINGS.epoch_overhead)
+    if visits <= SETTINGS.soon_passes * descent.dual_problem.n:
         return False
     return len(history) >= SETTINGS.patience or descent.restless <= SETTINGS.steady_share

@@ -4,13 +4,6 @@ a_i = y_i (x_i − c)/s with a centre c and a power of two s. Moving the origin 
 scaling by s changes w by 1/s and C by s², so nothing is lost; but sums no longer cancel, and products
 stay within the range of doubles. In these coordinates the margin of row i is m_i = a_i·w + y_i b.
 
-More features than rows: work in n coordinates instead of d.
-
-The optimal w is a combination of the rows, so nothing but their inner products matters. With the Gram
-matrix K = X Xᵀ = L Lᵀ (pivoted Cholesky) the rows of L have the same inner products as those of X, and a
-machine on L is the machine on X, in n coordinates. K is computed once, for all machines. L has half the
-digits of X in its weakest directions, so what is found is finished, and checked, on X itself.
-
 Inner products of the rows that have been in the band, kept from step to step.
 
 From one Newton step to the next the band changes by a few rows. With hundreds of features, forming A Aᵀ
@@ -22,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from maxmargin.core.memory import room
 from maxmargin.core.parameters import LARGEST, SMALLEST
@@ -47,9 +39,6 @@ class Settings:
     max_densified_entries: int = 1 << 24  # of sparse rows that are made dense
     rows_at_a_time: int = 4_096
     vectors_kept: int = 12  # numbers per row beside the rows: margins, multipliers, …
-    max_gram_rows: int = 4_000  # beyond, the matrix no longer pays
-    gram_rounding: float = 1e-13  # pivots of K below this share of the largest entry are zero
-    gram_precision: float = 1e-6  # of L in its weakest directions, relative
     max_doubled_entries: int = 1 << 18  # of ready rows that are kept with the column of the bias, too
     entries_centred_at_a_time: int = 1 << 20  # of X
 
@@ -123,9 +112,6 @@ class Products(Growing):
         self.add(which, A @ self._rows[:new].T)
 
 
-ROW_ROUNDING = 1e-13  # relative precision of rows, and of sums of them
-
-
 class NotFiniteError(ArithmeticError):
     """A row holds nan or an infinity, or a number so large that its products do."""
 
@@ -173,7 +159,6 @@ class Frame:
         pad: float,
         scaling: Scaling,
         ready: bool = False,
-        blur: float = ROW_ROUNDING,
         shared: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.rows = rows
@@ -181,7 +166,6 @@ class Frame:
         self.bias = y * pad
         self.pad = pad
         self.scaling = scaling
-        self.blur = blur  # relative precision of the rows, and of sums of them
         self.ready = ready  # the rows are signed, centred and scaled already
         self.n, self.d = rows.n, rows.d
         self.shared = {} if shared is None else shared  # what machines on the same rows compute once
@@ -282,48 +266,18 @@ class Frame:
             part = slice(start, start + self.chunk)
             A[part] = self.take(which[part])
         _check(A)
-        return Frame(DenseRows(A), y, pad, self.scaling, ready=True, blur=self.blur)
+        return Frame(DenseRows(A), y, pad, self.scaling, ready=True)
 
 
-class Frames(Sequence[Frame]):
-    """The same rows for several machines; the scaling is set when the first frame is asked for."""
-
-    def __init__(self, rows: Rows, labels: Sequence[np.ndarray], pad: float) -> None:
-        self._rows, self._labels, self._pad = rows, labels, pad
-        self._shared: dict[str, np.ndarray] = {}
-
-    @cached_property
-    def scaling(self) -> Scaling:
-        """One for all."""
-        return find_scaling(self._rows, self._pad)
-
-    def __len__(self) -> int:
-        return len(self._labels)
-
-    def __getitem__(self, k: Any) -> Any:
-        return Frame(self._rows, self._labels[k], self._pad, self.scaling, shared=self._shared)
+def frames_of(rows: Rows, labels: Sequence[np.ndarray], pad: float) -> list[Frame]:
+    """The same rows for several machines, in the same coordinates."""
+    scaling, shared = find_scaling(rows, pad), dict[str, np.ndarray]()
+    return [Frame(rows, y, pad, scaling, shared=shared) for y in labels]
 
 
 def _check(values: np.ndarray) -> None:
     if not np.isfinite(values.sum()):
         raise NotFiniteError
-
-
-def worth_gram(frame: Frame) -> bool:
-    """Whether there are so many more features than rows that their Gram matrix is the better data."""
-    return 2 <= frame.n <= SETTINGS.max_gram_rows and 2 * frame.n < frame.d and not frame.scaling.uneven
-
-
-def gram_frames(frames: Sequence[Frame]) -> list[Frame]:
-    """Return the frames of the same machines in n coordinates."""
-    K = inner_products(frames[0])
-    L, order, rank, _ = dpstrf(K, tol=SETTINGS.gram_rounding * float(np.max(np.diag(K))), lower=1)
-    L = np.tril(L)[:, : max(rank, 1)]
-    back = np.empty_like(L)
-    back[order - 1] = L
-    rows = DenseRows(np.ascontiguousarray(back))
-    scaling = Scaling(np.zeros(rows.d), 1.0)
-    return [Frame(rows, f.y, f.pad, scaling, blur=SETTINGS.gram_precision) for f in frames]
 
 
 def inner_products(frame: Frame) -> np.ndarray:

@@ -15,7 +15,7 @@ from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.margin import add_rows, lengths
 from maxmargin.rows import Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
-from maxmargin.solvers.margin.tasks import MarginPoint, balanced
+from maxmargin.solvers.margin.tasks import MarginPoint, balanced, dual_value
 
 
 def square_lengths(rows: Rows) -> np.ndarray:
@@ -33,7 +33,6 @@ class Settings:
     """What bounds the work; see each field."""
 
     far_outside: float = 10.0  # multipliers so many times larger than their bounds let them be
-    max_imbalance: float = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 
 
 SETTINGS = Settings()
@@ -83,7 +82,9 @@ class DualProblem:
         if not self.hard and (slack := half + float(self.C @ np.maximum(1.0 - m, 0.0))) <= primal:
             primal, scale = slack, 1.0
         alpha, v, dual = self._feasible(w, x)
-        return MarginPoint(w * scale, b * scale, alpha, v, 0.0, self.passes, primal, dual), f
+        return MarginPoint(
+            w * scale, b * scale, alpha, v, passes=self.passes, primal=primal, dual=dual
+        ), f
 
     def moved(self, w: np.ndarray, x: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return Σ α_i y_i x_i from w = Σ x_i y_i x_i."""
@@ -101,12 +102,8 @@ class DualProblem:
         if self.pad:
             alpha = balanced(alpha, self.y, self.C)
         v = self.moved(w, x, alpha)
-        total, length = float(alpha.sum()), float(v @ v)
-        if self.pad and abs(float(alpha @ self.y)) > SETTINGS.max_imbalance * total:
-            return alpha, v, -math.inf
-        if self.hard:
-            return alpha, v, 0.5 * total * (total / length) if length > 0.0 else -math.inf
-        return alpha, v, total - 0.5 * length
+        excess = float(alpha @ self.y) * self.pad
+        return alpha, v, dual_value(float(alpha.sum()), float(v @ v), excess, self.hard)
 
     def _bias(self, f: np.ndarray) -> float:
         """The b that is best for this w: the middle of the gap, or a weighted quantile of y_i − f_i."""

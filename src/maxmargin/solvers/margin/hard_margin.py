@@ -25,10 +25,10 @@ import numpy as np
 
 from maxmargin.rows.base import draw
 from maxmargin.rows.training_data import InMemory, Part, matrix_of
-from maxmargin.solvers.margin.augmented_lagrangian import SETTINGS as LAGRANGIAN
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
-from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
+from maxmargin.solvers.margin.augmented_lagrangian import minimise
+from maxmargin.solvers.margin.coordinates import Frame, Scaling
 from maxmargin.solvers.margin.questions import Asking, Pool, Question, Sent, View, gathered, run_rounds
+from maxmargin.solvers.margin.reduced_problem import MEETING_DISTANCE, Reduced
 from maxmargin.solvers.margin.tasks import SMALL_ENTRIES, TIGHT_GAP, Budget, MarginPoint, Plane
 from maxmargin.solvers.margin.witness import meeting_weights
 
@@ -62,7 +62,6 @@ class Start(NamedTuple):
     whole: bool = False  # the pool holds all rows
     point: MarginPoint | None = None  # None: at zero; its multipliers are those of the pool
     passes: int = 0
-    blur: float = ROW_ROUNDING
 
 
 def hard_margins(
@@ -96,16 +95,16 @@ def hard_margin(
 ) -> Asking[MarginPoint]:
     """Solve one machine; the pool is solved to the gap ``final`` in the end."""
     pool, zero, size = start.pool, np.zeros(start.pool.rows.d), start.pool.rows.n
-    work = pool.frame(start.pad, start.scaling, start.blur)
+    work = pool.frame(start.pad, start.scaling)
     point, passes, close = _begin(start, work), start.passes, start.whole
-    meet = LAGRANGIAN.meeting_distance
+    meet = MEETING_DISTANCE
     best = MarginPoint(zero, 0.0, pool.multipliers(np.zeros(size), parts), passes=passes)
     astray = start.point is not None  # a start may lead astray
     while True:
         budget.go_on()
-        problem = Reduced(work, np.full(work.n, math.inf), zero)
+        problem = Reduced(work, np.full(work.n, math.inf), zero, meet=meet)
         goal = final if close else SETTINGS.rough_gap
-        point = minimise(problem, point, goal, budget.deadline, meet)
+        point = minimise(problem, point, goal, budget.deadline)
         if point.meets:
             weights = _witness(work, point.alpha)
             if weights is not None:
@@ -141,21 +140,22 @@ def hard_margin(
             del work
             pool = pool.joined(fresh)
             del fresh
-            work = pool.frame(start.pad, start.scaling, start.blur)
+            work = pool.frame(start.pad, start.scaling)
         mean = float(point.alpha.sum()) / max(int(np.count_nonzero(point.alpha)), 1)
         known = np.concatenate([point.alpha, np.zeros(work.n - len(point.alpha))])
-        point = Iterate(point.w, point.b, known, SETTINGS.joining_stiffness * mean)
+        point = MarginPoint(point.w, point.b, known, sigma=SETTINGS.joining_stiffness * mean)
 
 
-def _begin(start: Start, work: Frame) -> Iterate:
+def _begin(start: Start, work: Frame) -> MarginPoint:
     """A point on the pool: where a warm start says, or zero."""
-    A = work.take(np.arange(min(work.n, 1_000)))
-    sigma = 1.0 / (float(np.mean(np.einsum("ij,ij->i", A, A))) or 1.0)
+    sigma = 1.0 / work.mean_square
     if start.point is None:
-        return Iterate(np.zeros(work.d), 0.0, np.zeros(work.n), sigma)
+        return MarginPoint(np.zeros(work.d), 0.0, np.zeros(work.n), sigma=sigma)
     alpha = start.point.alpha
     mean = float(alpha.sum()) / max(int(np.count_nonzero(alpha)), 1)
-    return Iterate(start.point.w, start.point.b, alpha, SETTINGS.joining_stiffness * mean or sigma)
+    return MarginPoint(
+        start.point.w, start.point.b, alpha, sigma=SETTINGS.joining_stiffness * mean or sigma
+    )
 
 
 def _witness(work: Frame, alpha: np.ndarray) -> np.ndarray | None:
@@ -223,7 +223,7 @@ def _start(frame: Frame, start: MarginPoint | None) -> Start:
     bounds, part = np.broadcast_to(math.inf, len(which)), np.zeros(len(which), np.int64)
     pool = Pool(rows, frame.y[which], bounds, part, which)
     passes = int(whole) + (0 if start is None else start.passes)
-    return Start(pool, frame.pad, frame.scaling, whole, start, passes, frame.blur)
+    return Start(pool, frame.pad, frame.scaling, whole, start, passes)
 
 
 def _first_pool(frame: Frame, size: int) -> np.ndarray:

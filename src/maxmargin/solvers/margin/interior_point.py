@@ -27,12 +27,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced
 from maxmargin.solvers.margin.coordinates import Frame, inner_products
-from maxmargin.solvers.margin.kkt_finish import Reached, finish
-from maxmargin.solvers.margin.tasks import balanced, excess_of, one_thread, scaled_up
+from maxmargin.solvers.margin.kkt_finish import finish
+from maxmargin.solvers.margin.reduced_problem import (
+    FIRST_RIDGE,
+    MAX_RIDGE,
+    Reduced,
+    cholesky,
+    normal_matrix,
+)
+from maxmargin.solvers.margin.tasks import MarginPoint, excess_of, one_thread, scaled_up
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,6 @@ class Settings:
     least_gain: float = 0.02  # of the length of a step, without which there is no further one
     likely_multiple: float = 1e7  # of the multipliers of the class means, to begin with
     min_excess: float = 1e8  # of C above these: below it α = C/2 takes no more than twenty steps
-    first_ridge: float = 1e-15  # added to the diagonal, as a share of it, if there is no factor without
-    max_ridge: float = 1e-6
     gap_to_finish: float = 1e-3  # from which on the free rows may be known
     one_thread_entries: int = 1 << 22  # of products that one thread does as fast as two
     max_order_of_one_thread: int = 1_000  # of a matrix that one thread factorises nearly as fast as two
@@ -68,7 +71,7 @@ Factor = Callable[[np.ndarray, float, np.ndarray], Step]  # from the right-hand 
 
 def interior_point(
     problem: Reduced, tol: float, goal: float = 1.0, deadline: float = math.inf, attempt: int = 0
-) -> Iterate:
+) -> MarginPoint:
     """Return a point whose relative gap is at most ``tol``, or the best one where progress ended.
 
     Where that is above ``goal``, the free rows are solved for exactly, if they are known. A second and
@@ -123,10 +126,10 @@ class _Run:
         self.ridge = 0.0
         self.reads = 1
 
-    def to_gap(self, tol: float, goal: float, deadline: float, max_steps: int) -> Iterate:
+    def to_gap(self, tol: float, goal: float, deadline: float, max_steps: int) -> MarginPoint:
         """Take steps until the gap is small enough, or there is no progress any more."""
         p, settings = self.problem, SETTINGS
-        best, waited = Iterate(np.zeros(p.frame.d), 0.0, np.zeros(p.frame.n), 0.0), 0
+        best, waited = MarginPoint(np.zeros(p.frame.d), 0.0, np.zeros(p.frame.n), p.v0), 0
         steps = 0
         while steps < max_steps:
             self.m = self.frame.margins(self.w, self.b)
@@ -144,10 +147,9 @@ class _Run:
             if waited == settings.max_steps_without_progress or late or not self._step():
                 break
             steps += 1
-        if goal < best.gap < settings.gap_to_finish:
-            best = best.joined(self._finished())
-        best.steps, best.reads = steps, self.reads
-        return best
+        if goal < best.gap < settings.gap_to_finish and (finished := self._finished()) is not None:
+            best = best.joined(finished)
+        return replace(best, steps=steps, passes=self.reads)
 
     def _step(self) -> bool:
         """One step of predictor and corrector; False if it leads nowhere."""
@@ -196,12 +198,12 @@ class _Run:
         """Factorise with the smallest ridge that lets it; a little ridge only makes steps less exact."""
         theta = 1.0 / (self.s / self.alpha + self.xi / self.beta)
         factorise = _by_rows if self.frame.n <= self.frame.d else _by_features
-        while self.ridge <= SETTINGS.max_ridge:
+        while self.ridge <= MAX_RIDGE:
             factor = factorise(self.frame, theta, self.ridge)
             self.reads += 1
             if factor is not None:
                 return factor
-            self.ridge = max(10.0 * self.ridge, SETTINGS.first_ridge)
+            self.ridge = max(10.0 * self.ridge, FIRST_RIDGE)
         return None
 
     def _direction(
@@ -229,65 +231,46 @@ class _Run:
         fastest = max(float(np.max(-change / variable)) for variable, change in pairs)
         return 1.0 if fastest <= 1.0 else 1.0 / fastest
 
-    def _iterate(self) -> Iterate:
+    def _iterate(self) -> MarginPoint:
         """The point reached, with its gap."""
         p, alpha, total = self.problem, self.alpha, float(self.alpha.sum()) + self.problem.fixed
         linear = float(p.v0 @ self.w) + p.s0 * self.b
         primal, t = scaled_up(float(self.w @ self.w), linear, self.m, p.C)
         dual = total - 0.5 * float(self.v @ self.v) - self._unbalanced(alpha)
-        return Iterate(t * self.w, t * self.b, alpha.copy(), 0.0, primal + p.fixed, dual)
+        return MarginPoint(
+            t * self.w, t * self.b, alpha.copy(), self.v, primal=primal + p.fixed, dual=dual
+        )
 
     def _sides(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which multipliers tend to 0, which to C, and all of them with these at their bounds."""
         low, high = self.alpha * self.size < self.s, self.beta * self.size < self.xi
         return low, high, np.where(low, 0.0, np.where(high, self.problem.C, self.alpha))
 
-    def _at_bounds(self, best: Iterate) -> Iterate:
-        """The point with those multipliers at their bounds that tend to them."""
-        p, frame, alpha = self.problem, self.frame, self._sides()[2]
-        if frame.pad:
-            alpha = balanced(alpha, self.y, p.C, p.s0)
-        v = p.v0 + frame.weighted_sum(alpha)
-        self.reads += 1
-        dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
-        return replace(best, alpha=alpha, dual=dual)
+    def _at_bounds(self, best: MarginPoint) -> MarginPoint:
+        """The best plane, and the multipliers at their bounds that tend to them."""
+        p, alpha = self.problem, self._sides()[2]
+        self.reads += 2
+        v, m = p.v0 + p.frame.weighted_sum(alpha), p.frame.margins(best.w, best.b)
+        return p.worth(best.w, best.b, m, alpha, v)
 
     def _unbalanced(self, alpha: np.ndarray) -> float:
         """About what it costs in dual value if one row makes Σ α_i y_i = 0."""
         excess = abs(excess_of(alpha, self.y, self.problem.s0))
         return excess * (1.0 + abs(self.b) + 0.5 * excess * self.size)
 
-    def _finished(self) -> Iterate:
+    def _finished(self) -> MarginPoint | None:
         """The conditions of the free rows solved exactly, if they are what they seem to be."""
-        p, frame = self.problem, self.frame
+        p = self.problem
         low, high, alpha = self._sides()
-        v, s = p.v0 + frame.weighted_sum(alpha), p.s0 + float(alpha @ self.y)
-        solved = finish(frame, np.flatnonzero(~low & ~high), p.C, Reached(self.w, self.b, alpha, v, s))
-        if solved is None:
-            return Iterate(self.w, self.b, alpha, 0.0)
-        w, b, alpha = solved
-        if frame.pad:
-            alpha = balanced(alpha, self.y, p.C, p.s0)
-        m, v = frame.margins(w, b), p.v0 + frame.weighted_sum(alpha)
+        reached = MarginPoint(self.w, self.b, alpha, p.v0 + p.frame.weighted_sum(alpha))
         self.reads += 3
-        primal, t = scaled_up(float(w @ w), float(p.v0 @ w) + p.s0 * b, m, p.C)
-        dual = float(alpha.sum()) + p.fixed - 0.5 * float(v @ v) - self._unbalanced(alpha)
-        return Iterate(t * w, t * b, alpha, 0.0, primal + p.fixed, dual)
+        return finish(p, np.flatnonzero(~low & ~high), reached)
 
 
 def _by_features(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None:
     """Steps by the matrix D + Zᵀ Θ Z of order d + 1."""
     d = frame.d
-    H = np.zeros((d + 1, d + 1))
-    for start in range(0, frame.n, frame.chunk):
-        part = np.arange(start, min(start + frame.chunk, frame.n))
-        Z = frame.with_bias(part)
-        Z *= np.sqrt(theta[part])[:, None]
-        H += Z.T @ Z
-    H.flat[: d * (d + 1) : d + 2] += 1.0
-    if not frame.pad:
-        H[d, d] = 1.0
-    solve = _cholesky(H, ridge)
+    solve = cholesky(normal_matrix(frame, np.arange(frame.n), theta), ridge)
     if solve is None:
         return None
 
@@ -308,7 +291,7 @@ def _by_rows(frame: Frame, theta: np.ndarray, ridge: float) -> Factor | None:
         frame.shared["inner_products"] = inner_products(frame)
     M = frame.shared["inner_products"] * (frame.y * frame.y[:, None])
     M.flat[:: n + 1] += 1.0 / theta
-    solve = _cholesky(M, ridge)
+    solve = cholesky(M, ridge)
     if solve is None:
         return None
     towards = solve(y)
@@ -329,15 +312,3 @@ def _squares(frame: Frame) -> np.ndarray:
         A = frame.take(np.arange(start, min(start + frame.chunk, frame.n)))
         squares[start : start + len(A)] = np.einsum("ij,ij->i", A, A)
     return squares
-
-
-def _cholesky(M: np.ndarray, ridge: float) -> Callable[[np.ndarray], np.ndarray] | None:
-    """A function that solves with M, whose diagonal is made 1 and then 1 + ridge; None if it cannot."""
-    scale = 1.0 / np.sqrt(M.diagonal())
-    M *= scale
-    M *= scale[:, None]
-    M.flat[:: len(M) + 1] = 1.0 + ridge
-    factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)
-    if failed:
-        return None
-    return lambda right: scale * dpotrs(factor, scale * right, lower=1)[0]

@@ -18,7 +18,7 @@ import numpy as np
 
 from maxmargin.rows import Rows
 from maxmargin.rows.training_data import Part, Partitions, matrix_of, stacked
-from maxmargin.solvers.margin.coordinates import ROW_ROUNDING, Frame, Scaling
+from maxmargin.solvers.margin.coordinates import Frame, Scaling
 from maxmargin.solvers.margin.tasks import Plane, measure
 
 T = TypeVar("T")
@@ -224,9 +224,9 @@ class Pool(NamedTuple):
     part: np.ndarray
     number: np.ndarray
 
-    def frame(self, pad: float, scaling: Scaling, blur: float = ROW_ROUNDING) -> Frame:
+    def frame(self, pad: float, scaling: Scaling) -> Frame:
         """The rows in the coordinates of the machine."""
-        frame = Frame(self.rows, self.y, pad, scaling, blur=blur)
+        frame = Frame(self.rows, self.y, pad, scaling)
         return frame.restricted(np.arange(self.rows.n))
 
     def joined(self, other: Pool) -> Pool:

@@ -24,15 +24,18 @@ import numpy as np
 
 from maxmargin.kernels.margin import hinge_slope
 from maxmargin.rows.base import draw
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, is_affordable, minimise
+from maxmargin.solvers.margin.augmented_lagrangian import minimise
 from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.interior_point import ATTEMPTS, interior_point
+from maxmargin.solvers.margin.reduced_problem import Reduced, is_affordable
 from maxmargin.solvers.margin.tasks import (
     SMALL_ENTRIES,
     TIGHT_GAP,
     Budget,
     MarginPoint,
     Plane,
+    can_balance,
+    dual_value,
     measure,
     scaled_up,
 )
@@ -43,7 +46,6 @@ class Settings:
     """What bounds the work; see each field."""
 
     max_copied_share: float = 0.2  # of the rows: a working set with more of them is all of them
-    max_balance_share: float = 0.9  # of what a working set could balance that the others may need
     sample_thinning: int = 16  # a sample holds one row in so many
     min_working_rows: int = 2_000  # that are solved as they are
     max_sampled_features: int = 150  # up to which a sample tells where the margin lies
@@ -55,29 +57,17 @@ class Settings:
     min_width: float = 1e-3
     short_step: float = 0.5  # a step cut shorter than this shows that rows left out matter;
     very_short_step: float = 0.01  # this, where there is no room for more rows: every step reads all
-    max_imbalance: float = 1e-9  # |Σ α_i y_i| against Σ α_i beyond which the dual value says nothing
     # Without a start the method of multipliers is quicker than interior points (digits: 10 ms against
     # 16) as long as C times the mean of ‖a_i‖² is not larger than this.
     max_tame_bound: float = 200.0
     max_newton_steps: int = 100  # from a start: where more are needed, interior points are quicker
-    # After interior points a few Newton steps bring multipliers to their bounds, and the last digits:
-    # the stiffness against 1/‖a_i‖², and steps. Of 81 designs the first line does for all but one.
-    last_steps: tuple[tuple[float, int], ...] = ((1e4, 20), (1e9, 60))
+    # After interior points a few Newton steps bring multipliers to their bounds, and the last digits.
+    last_stiffness: float = 1e4  # against 1/‖a_i‖²
+    max_last_steps: int = 20
     gap_for_last_steps: float = 1e-2  # from which such steps lead to the optimum
 
 
 SETTINGS = Settings()
-
-
-def can_balance(frame: Frame, C: np.ndarray, alpha: np.ndarray, which: np.ndarray) -> bool:
-    """Whether the multipliers of these rows can make up for those of the others, with room to spare."""
-    if not len(which):
-        return False
-    y, room = frame.bias[which], C[which]
-    others = float(alpha @ frame.bias - alpha[which] @ y)
-    up, down = float(room[y > 0].sum()), float(room[y < 0].sum())
-    share = SETTINGS.max_balance_share
-    return not frame.pad or -share * up <= others <= share * down
 
 
 def near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int) -> np.ndarray:
@@ -198,7 +188,9 @@ class _Machine:
         """Solve on the rows chosen, the multipliers of the others fixed, and return the plane found."""
         self.budget.go_on()
         frame, C, now = self.frame, self.C, self.now
-        if not can_balance(frame, C, now.alpha, self.which):
+        y, mine = frame.y[self.which], now.alpha[self.which]
+        others = float(now.alpha @ frame.bias - mine @ frame.bias[self.which])
+        if not len(y) or (frame.pad and not can_balance(y, C[self.which], others)):
             self.which = self.everything
         which, whole = self.which, len(self.which) == frame.n
         copied = not whole or frame.ready or frame.n * frame.d <= SETTINGS.max_copied_entries
@@ -210,7 +202,7 @@ class _Machine:
             s0 = float(now.alpha @ frame.bias - before @ work.bias)
             fixed = float(now.alpha.sum() - before.sum())
         problem = Reduced(work, C[which], v0, s0, fixed)
-        point = Iterate(now.w, now.b, before, now.sigma)
+        point = MarginPoint(now.w, now.b, before, now.v, now.sigma)
         enough, affordable = max(self.goal, self.tol / 2), is_affordable(work)
         if before.any() or not affordable or _is_tame(work, C[which]):
             most = SETTINGS.max_newton_steps if affordable else None
@@ -220,8 +212,8 @@ class _Machine:
             point = _from_inside(problem, point, goal, max(goal, self.tol / 2), self.budget)
             point = replace(point, sigma=10.0 * now.sigma)
         if copied:  # read once; further products are with the copy
-            point.reads = int(whole)
-        self.found, self.v = point, v0 + work.weighted_sum(point.alpha)
+            point = replace(point, passes=int(whole))
+        self.found = point
         return Plane(point.w, point.b)
 
     def step(self, new: np.ndarray) -> None:
@@ -229,13 +221,13 @@ class _Machine:
         frame, C, now, point = self.frame, self.C, self.now, self.found
         alpha = now.alpha.copy()
         alpha[self.which] = point.alpha
-        passes = now.passes + 1 + point.reads
+        passes = now.passes + 1 + point.passes
         whole = len(self.which) == frame.n  # then this is the optimum, and no step towards it
         dw, db = point.w - now.w, point.b - now.b
         before = new if self.m is None else self.m
         t = 1.0 if self.m is None or whole else _longest(now.w, dw, before, new - before, C)
         m = new if t == 1.0 else before + t * (new - before)
-        moved = MarginPoint(now.w + t * dw, now.b + t * db, alpha, self.v, point.sigma / 10, passes)
+        moved = MarginPoint(now.w + t * dw, now.b + t * db, alpha, point.v, point.sigma / 10, passes)
         self.now, self.m = _worth(frame, C, moved, m)
         self.best = self.best.joined(self.now)
         stuck = whole and point.gap > self.goal and self.goal <= self.tol
@@ -297,10 +289,8 @@ def _worth(
     primal, t = scaled_up(float(point.w @ point.w), 0.0, m, C)
     if t > 1.0:
         m = t * m
-    total = float(point.alpha.sum())
-    dual = total - 0.5 * float(point.v @ point.v)
-    if abs(float(point.alpha @ frame.bias)) > SETTINGS.max_imbalance * total:
-        dual = -math.inf
+    total, excess = float(point.alpha.sum()), float(point.alpha @ frame.bias)
+    dual = dual_value(total, float(point.v @ point.v), excess)
     return replace(point, w=t * point.w, b=t * point.b, primal=primal, dual=dual), m
 
 
@@ -310,29 +300,23 @@ def _is_tame(frame: Frame, C: np.ndarray) -> bool:
 
 
 def _from_inside(
-    problem: Reduced, point: Iterate, goal: float, enough: float, budget: Budget
-) -> Iterate:
+    problem: Reduced, point: MarginPoint, goal: float, enough: float, budget: Budget
+) -> MarginPoint:
     """Interior points, then a few Newton steps: these bring multipliers to their bounds exactly."""
-    frame, reads = problem.frame, point.reads
+    frame, reads = problem.frame, point.passes
+    sigma = SETTINGS.last_stiffness / frame.mean_square / float(problem.C.max())
     for attempt in range(ATTEMPTS):
         found = interior_point(problem, enough, goal, budget.deadline, attempt)
-        point, reads = point.joined(found), reads + found.reads
-        if point.gap <= goal:
-            break
-        for stiffness, max_steps in SETTINGS.last_steps:
-            if point.gap > SETTINGS.gap_for_last_steps:
-                break
-            sigma = stiffness / frame.mean_square / float(problem.C.max())
-            start = Iterate(point.w, point.b, point.alpha, sigma)
-            last = minimise(problem, start, goal, budget.deadline, max_steps=max_steps)
-            reads += last.reads
+        point, reads = point.joined(found), reads + found.passes
+        if goal < point.gap <= SETTINGS.gap_for_last_steps:
+            start = MarginPoint(point.w, point.b, point.alpha, point.v, sigma)
+            last = minimise(problem, start, goal, budget.deadline, SETTINGS.max_last_steps)
+            reads += last.passes
             if last.gap <= max(enough, point.gap):
                 point = last
-            if point.gap <= enough:
-                break
         if point.gap <= enough or budget.is_up(0):
             break
-    return replace(point, reads=reads)
+    return replace(point, passes=reads)
 
 
 def _longest(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:

@@ -47,11 +47,12 @@ from scipy.special import ndtr
 
 from maxmargin.kernels.margin import BALANCE, GAP
 from maxmargin.rows import DenseRows
-from maxmargin.solvers.margin.augmented_lagrangian import Iterate, Reduced, minimise
+from maxmargin.solvers.margin.augmented_lagrangian import minimise
 from maxmargin.solvers.margin.coordinate_descent import Descent
 from maxmargin.solvers.margin.coordinates import Frame
 from maxmargin.solvers.margin.dual_problem import DualProblem, square_lengths
 from maxmargin.solvers.margin.questions import UNSCALED, Asking, BinaryTask, Given, Multipliers, Question
+from maxmargin.solvers.margin.reduced_problem import Reduced
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.summaries import (
@@ -69,7 +70,8 @@ from maxmargin.solvers.margin.summaries import (
     scales_for,
     summary_of,
 )
-from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Plane, Task, balanced
+from maxmargin.solvers.margin.tasks import SETTINGS as TASKS
+from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Plane, Task, balanced, can_balance
 
 
 @dataclass(frozen=True)
@@ -189,11 +191,7 @@ class Model(NamedTuple):
         if self.band is None:
             return False
         others = float(self.seen.alpha[0] - self.seen.alpha[1])
-        plus = self.band.frame.y > 0.0
-        up, down = float(self.band.C[plus].sum()), float(self.band.C[~plus].sum())
-        return (
-            not self.task.pad or -SOFT.max_balance_share * up <= others <= SOFT.max_balance_share * down
-        )
+        return not self.task.pad or can_balance(self.band.frame.y, self.band.C, others)
 
     def metric(self) -> np.ndarray:
         """M = D + H, with the curvature of the rows that came; nothing where there is none to tell."""
@@ -227,7 +225,7 @@ class Model(NamedTuple):
             rows = DenseRows(np.ascontiguousarray(A))
             frame = Frame(rows, self.band.frame.y, 0.0, UNSCALED, ready=True)
             problem = Reduced(frame, self.band.C, v0, 0.0, fixed, self._stiffness(self.band))
-            begin = Iterate(L.T @ (unit * z0), 0.0, 0.5 * self.band.C, 1.0)
+            begin = MarginPoint(L.T @ (unit * z0), 0.0, 0.5 * self.band.C, sigma=1.0)
             found = minimise(problem, begin, goal, deadline)
             z, alpha = found.w, found.alpha
         z = linalg.solve_triangular(L, z, lower=True, trans="T") / unit
@@ -239,7 +237,7 @@ class Model(NamedTuple):
         fixed = float(self.seen.alpha.sum())
         stiffness = self._stiffness(band)
         problem = Reduced(band.frame, band.C, np.array(v0), float(s0), fixed, stiffness)
-        begin = Iterate(self.plane.w, self.plane.b, 0.5 * band.C, 1.0)
+        begin = MarginPoint(self.plane.w, self.plane.b, 0.5 * band.C, sigma=1.0)
         if band.frame.d > SETTINGS.max_newton_features and not band.frame.ready:
             return solve_wide(problem, self.plane, goal, deadline)
         point = minimise(problem, begin, goal, deadline)
@@ -255,7 +253,7 @@ class Model(NamedTuple):
                 sums[k] += float(alpha[mine].sum())
                 v[k] += self.band.frame.weighted_sum(np.where(mine, alpha, 0.0))
         factors = np.ones(2)
-        if self.task.pad and abs(sums[0] - sums[1]) > SOFT.max_imbalance * float(sums.sum()):
+        if self.task.pad and abs(sums[0] - sums[1]) > TASKS.max_imbalance * float(sums.sum()):
             factors = np.array([float(sums.min()) / a if a > 0.0 else 0.0 for a in sums])
         total = factors @ v
         dual = float(factors @ sums) - 0.5 * float(total @ total)

@@ -51,6 +51,8 @@ class Settings:
     rounding_slack: float = 1e-6  # up to which scaling the plane may be cheaper than paying for it
     max_exact_sum: int = 5_000  # multipliers that are added up exactly
     little_excess: float = 1e-12  # of a balance: one row can take it alone
+    max_balance_share: float = 0.9  # of what some rows could balance that the others may need
+    max_imbalance: float = 1e-9  # |Σ α_i y_i| against Σ α_i from which on the dual value says nothing
 
 
 SETTINGS = Settings()
@@ -72,25 +74,6 @@ class Pass(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where a warm start begins: a plane and its multipliers."""
-
-    w: np.ndarray  # empty if it is known through the multipliers only
-    b: float
-    alpha: np.ndarray
-    passes: int = 0  # made on the way there
-
-
-@dataclass(frozen=True)
-class Task:
-    """One machine: labels ±1, and the bounds C_i on the multipliers, or None for a hard margin."""
-
-    y: np.ndarray
-    C: np.ndarray | None
-    start: Start | None = None
-
-
-@dataclass(frozen=True)
 class MarginPoint:
     """A plane and multipliers, and what they are worth; in the solver's coordinates, or the user's."""
 
@@ -99,7 +82,8 @@ class MarginPoint:
     alpha: Any  # an array; of rows in partitions their Multipliers
     v: np.ndarray = field(default_factory=partial(np.empty, 0))  # Σ α_i a_i
     sigma: float = 0.0  # stiffness to go on with
-    passes: int = 0
+    passes: int = 0  # over the rows; of a reduced problem over the rows at hand
+    steps: int = 0  # of Newton's method on the way here
     primal: float = math.inf
     dual: float = -math.inf
     meets: bool = False  # no plane separates: the multipliers, scaled, are convex weights of a witness
@@ -115,9 +99,11 @@ class MarginPoint:
     def joined(self, other: MarginPoint) -> MarginPoint:
         """Return the better plane and the better multipliers; ``other`` wins where they tie."""
         plane = other if as_good_a_plane(other.primal, self.primal) else self
-        bound = other if as_good_a_bound(other.dual, self.dual) else self
-        best = replace(other, w=plane.w, b=plane.b, primal=plane.primal)
-        return replace(best, alpha=bound.alpha, v=bound.v, dual=bound.dual)
+        bound = other if other.meets or as_good_a_bound(other.dual, self.dual) else self
+        if plane is other and bound is other:
+            return other
+        w, b, alpha, v = plane.w, plane.b, bound.alpha, bound.v
+        return replace(other, w=w, b=b, alpha=alpha, v=v, primal=plane.primal, dual=bound.dual)
 
     def with_plane(self, plane: Plane, primal: float) -> MarginPoint:
         """The point with another plane, if that is as good."""
@@ -131,6 +117,15 @@ class MarginPoint:
 
 
 @dataclass(frozen=True)
+class Task:
+    """One machine: labels ±1, and the bounds C_i on the multipliers, or None for a hard margin."""
+
+    y: np.ndarray
+    C: np.ndarray | None
+    start: MarginPoint | None = None  # in the user's coordinates
+
+
+@dataclass(frozen=True)
 class Solved:
     """The optimum of one machine in the user's coordinates, or multipliers that cancel."""
 
@@ -139,7 +134,6 @@ class Solved:
     alpha: np.ndarray
     passes: int
     meets: bool = False  # no plane separates, to rounding: the multipliers are weights that cancel
-    doubtful: bool = False  # found in n coordinates, and not so on the rows
     solver: str = "newton"  # or "descent" or "mixed": how it was found
     log: tuple[Pass, ...] = ()  # primal and dual value after each pass
 
@@ -160,8 +154,8 @@ class Budget:
 
     passes: float = math.inf
     deadline: float = math.inf  # on time.perf_counter
-    # Called after each pass with the number of the machine and its point in the user's coordinates (in
-    # n coordinates w is empty); True asks to stop.
+    # Called after each pass with the number of the machine and its point in the user's coordinates;
+    # True asks to stop.
     report: Callable[[int, MarginPoint], bool] = ignore
     halt: Event = field(default_factory=Event)  # set when another machine failed, or Ctrl-C was pressed
     machine: int = 0
@@ -228,6 +222,18 @@ def as_good_a_bound(dual: float, best: float) -> bool:
     return dual >= best - SETTINGS.tie * abs(best)
 
 
+def dual_value(total: float, square: float, excess: float, hard: bool = False) -> float:
+    """What multipliers with Σ α_i, ‖Σ α_i a_i‖² and Σ α_i y_i are worth; −∞ if they do not balance."""
+    if not (abs(excess) <= SETTINGS.max_imbalance * total and square < math.inf):  # or nan
+        return -math.inf
+    if not hard:
+        return total - 0.5 * square
+    if square > 0.0:
+        value = 0.5 * total * (total / square)
+        return value if value < math.inf else -math.inf  # out of the range of doubles
+    return math.inf if total > 0.0 else -math.inf
+
+
 def scaled_up(square: float, linear: float, m: np.ndarray, C: np.ndarray) -> tuple[float, float]:
     """Return ½t²‖w‖² − t·linear + Σ C_i max(0, 1 − t m_i) for the better of two t, and this t ≥ 1.
 
@@ -266,6 +272,12 @@ def balanced(alpha: np.ndarray, y: np.ndarray, C: np.ndarray, others: float = 0.
         if side[largest] > abs(excess):
             alpha[largest] -= abs(excess)
     return alpha
+
+
+def can_balance(y: np.ndarray, C: np.ndarray, others: float) -> bool:
+    """Whether multipliers of some rows can make up for Σ α_j y_j of the others, with room to spare."""
+    up, down = float(C[y > 0.0].sum()), float(C[y < 0.0].sum())
+    return -SETTINGS.max_balance_share * up <= others <= SETTINGS.max_balance_share * down
 
 
 def excess_of(alpha: np.ndarray, y: np.ndarray, others: float) -> float:

@@ -26,6 +26,7 @@ class Settings:
 
     multiplier_shares: tuple[float, ...] = (1e-2, 1e-5, 0.0)  # of the largest, tried in this order
     growing_share: float = 1e-2  # against the multiplier that grew most
+    rounding: float = 1e-13  # relative precision of rows, and of sums of them
     max_rows: int = 500  # that are tried
     max_entries: int = 1 << 21  # of them, as a dense matrix
 
@@ -65,7 +66,7 @@ def _meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np
         for side in classes:
             weights[side > 0] /= max(float(weights[side > 0].sum()), 1e-300)
     missing = np.abs(system @ weights - goal)
-    return weights if np.all(missing <= frame.blur * (1.0 + len(weights) ** 0.5)) else None
+    return weights if np.all(missing <= SETTINGS.rounding * (1.0 + len(weights) ** 0.5)) else None
 
 
 def opposite_twins(dual_problem: DualProblem) -> np.ndarray | None:
