@@ -106,7 +106,7 @@ def hard_margin(
         goal = final if close else SETTINGS.rough_gap
         point = minimise(problem, point, goal, budget.deadline)
         if point.meets:
-            weights = _witness(work, point.alpha)
+            weights = meeting_weights(work, point.alpha)
             if weights is not None:
                 alpha = pool.multipliers(weights, parts)
                 return MarginPoint(
@@ -156,17 +156,6 @@ def _begin(start: Start, work: Frame) -> MarginPoint:
     return MarginPoint(
         start.point.w, start.point.b, alpha, sigma=SETTINGS.joining_stiffness * mean or sigma
     )
-
-
-def _witness(work: Frame, alpha: np.ndarray) -> np.ndarray | None:
-    """Weights of the rows of a pool with which the classes meet to rounding, or None."""
-    some = np.flatnonzero(alpha)
-    found = meeting_weights(work, some, alpha[some])
-    if found is None:
-        return None
-    weights = np.zeros(work.n)
-    weights[some] = found
-    return weights
 
 
 class Nearest(NamedTuple):

@@ -232,14 +232,15 @@ class _Run:
         return 1.0 if fastest <= 1.0 else 1.0 / fastest
 
     def _iterate(self) -> MarginPoint:
-        """The point reached, with its gap."""
-        p, alpha, total = self.problem, self.alpha, float(self.alpha.sum()) + self.problem.fixed
+        """The point reached, with its gap, which counts about what a lost balance costs."""
+        p, alpha = self.problem, self.alpha
+        excess = abs(excess_of(alpha, self.y, p.s0))
+        cost = excess * (1.0 + abs(self.b) + 0.5 * excess * self.size)
+        dual = float(alpha.sum()) + p.fixed - 0.5 * float(self.v @ self.v) - cost
         linear = float(p.v0 @ self.w) + p.s0 * self.b
         primal, t = scaled_up(float(self.w @ self.w), linear, self.m, p.C)
-        dual = total - 0.5 * float(self.v @ self.v) - self._unbalanced(alpha)
-        return MarginPoint(
-            t * self.w, t * self.b, alpha.copy(), self.v, primal=primal + p.fixed, dual=dual
-        )
+        w, b, primal = t * self.w, t * self.b, primal + p.fixed
+        return MarginPoint(w, b, alpha.copy(), self.v, primal=primal, dual=dual)
 
     def _sides(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which multipliers tend to 0, which to C, and all of them with these at their bounds."""
@@ -252,11 +253,6 @@ class _Run:
         self.reads += 2
         v, m = p.v0 + p.frame.weighted_sum(alpha), p.frame.margins(best.w, best.b)
         return p.worth(best.w, best.b, m, alpha, v)
-
-    def _unbalanced(self, alpha: np.ndarray) -> float:
-        """About what it costs in dual value if one row makes Σ α_i y_i = 0."""
-        excess = abs(excess_of(alpha, self.y, self.problem.s0))
-        return excess * (1.0 + abs(self.b) + 0.5 * excess * self.size)
 
     def _finished(self) -> MarginPoint | None:
         """The conditions of the free rows solved exactly, if they are what they seem to be."""

@@ -27,8 +27,8 @@ from maxmargin.solvers.margin.questions import (
 from maxmargin.solvers.margin.soft_margin import SETTINGS as SOFT
 from maxmargin.solvers.margin.soft_margin_partitions import SETTINGS as PARTITIONS
 from maxmargin.solvers.margin.soft_margin_partitions import (
-    Beginning,
     Closing,
+    TrustRegion,
     begin_at,
     begin_with_all,
     soft_margin_partitions,
@@ -148,7 +148,7 @@ def pool_of(drawn: Sample, task: BinaryTask) -> Pool:
 
 def _begin(
     drawn: Sample, task: BinaryTask, inside: BinaryTask, parts: int, carried: int, budget: Budget
-) -> Beginning:
+) -> TrustRegion:
     """Solve the sample roughly, with C in proportion; how far that may be off, and so how many rows."""
     pool = pool_of(drawn, inside)
     weight = drawn.stands_for[drawn.codes[inside.members(drawn.codes)]]

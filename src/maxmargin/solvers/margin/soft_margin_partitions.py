@@ -22,7 +22,7 @@ and in the end all rows near the margin are here, H = 0, and the model is exact.
 Every round gives a true gap: the primal value of its plane, and the dual value of multipliers that are
 within their bounds and balance. A step that is surely the last one is followed by the certificate.
 
-The loop begins at the plane of a sample (:class:`Beginning`). Its objective differs from that of all
+The loop begins at the plane of a sample (:func:`begin_at`). Its objective differs from that of all
 rows by noise in its slope, Σ α_i (a_i, y_i) over other rows with α_i = C_i. So the plane is off by
 e = M⁻¹ noise, whose expected length is eᵀMe = Σ α_i² s_i² with the scales of the rows.
 
@@ -105,26 +105,18 @@ class Settings:
 SETTINGS = Settings()
 
 
-class Beginning(NamedTuple):
-    """A first plane, the directions in which it may be off, and how far."""
-
-    plane: Plane
-    row_scales: RowScales
-    width: float
-
-
-def begin_with_all(plane: Plane) -> Beginning:
+def begin_with_all(plane: Plane) -> TrustRegion:
     """All rows come at once."""
-    return Beginning(plane, row_lengths(len(plane.w)), math.inf)
+    return TrustRegion(plane, row_lengths(len(plane.w)), math.inf)
 
 
-def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
+def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> TrustRegion:
     """A plane that was solved on a sample, with the bounds C that stand for all rows."""
     r = 1.0 - frame.margins(*plane)
     if frame.d > SETTINGS.max_newton_features:
         row_scales = row_lengths(frame.d)
         distances = np.abs(r) / row_scales.of(frame)
-        return Beginning(plane, row_scales, float(np.quantile(distances, SETTINGS.bending_share)))
+        return TrustRegion(plane, row_scales, float(np.quantile(distances, SETTINGS.bending_share)))
     Z = np.column_stack([frame.take(np.arange(frame.n)), frame.bias])
     far = np.abs(r)
     curvature = C / (2.0 * np.maximum(far, max(float(np.median(far)), 1e-300)))
@@ -139,7 +131,7 @@ def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> Beginning:
     noise = np.where(r > 0.0, C * scales, 0.0)
     fitted = float(np.quantile(far / scales, min(2.0 * len(M) / frame.n, 1.0)))
     expected = math.sqrt(float(noise @ noise) / len(M))
-    return Beginning(plane, row_scales, max(SETTINGS.far * expected, fitted) or width)
+    return TrustRegion(plane, row_scales, max(SETTINGS.far * expected, fitted) or width)
 
 
 def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
@@ -435,7 +427,7 @@ class Closing(NamedTuple):
 
 def soft_margin_partitions(
     task: BinaryTask,
-    start: Beginning,
+    now: TrustRegion,
     parts: int,
     most: int,
     rounds: int,
@@ -444,8 +436,7 @@ def soft_margin_partitions(
     closing: Closing | None = None,
 ) -> Asking[MarginPoint]:
     """Solve one machine; about ``most`` rows come here in a round, and ``rounds`` have been made."""
-    now = TrustRegion(*start)
-    best = MarginPoint(*start.plane, Multipliers(None, [None] * parts), passes=rounds)
+    best = MarginPoint(*now.plane, Multipliers(None, [None] * parts), passes=rounds)
     for _ in range(SETTINGS.max_rounds):
         shorter = now.shorter()
         wanted = [one.wanted(parts, most) for one in (now, shorter) if one is not None]

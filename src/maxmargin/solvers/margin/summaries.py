@@ -214,17 +214,11 @@ class Near(NamedTuple):
         return np.asarray(self.bend(C) * self.scales**2)
 
 
-class Pulled(NamedTuple):
-    """Sums over rows near the margin."""
+def pull(view: View, near: Near, bends: bool) -> tuple[float, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Add up rows with their smoothed hinges: Σ C_i h(r_i), Σ α_i and Σ α_i a_i by class, the curvature.
 
-    smooth: float  # Σ C_i h(r_i)
-    alpha: np.ndarray  # Σ α_i by class, +1 first
-    v: np.ndarray  # Σ α_i a_i likewise
-    curvature: np.ndarray | None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if there are rows
-
-
-def pull(view: View, near: Near, bends: bool) -> Pulled:
-    """Add up rows with their smoothed hinges; without a curvature if nothing ``bends``."""
+    Without a curvature if nothing ``bends``.
+    """
     (frame, C, _), d = view, view.frame.d
     y = frame.y[near.rows]
     alpha = C[near.rows] * ramp(near.r, near.widths)
@@ -232,7 +226,7 @@ def pull(view: View, near: Near, bends: bool) -> Pulled:
     smooth = float(C[near.rows] @ _smooth(near.r, near.widths))
     if not bends or not len(near.rows):
         v = np.array([frame.weighted_sum_of(near.rows, side) for side in sides])
-        return Pulled(smooth, sides.sum(axis=1), v, None)
+        return smooth, sides.sum(axis=1), v, None
     weight = near.bend(C)
     v, H = np.zeros((2, d)), np.zeros((d + 1, d + 1))
     length = max(SETTINGS.min_rows_at_a_time, BLOCK_NUMBERS // (d + 1))
@@ -241,7 +235,7 @@ def pull(view: View, near: Near, bends: bool) -> Pulled:
         A = np.column_stack([frame.take(near.rows[part]), frame.bias[near.rows[part]]])
         v += sides[:, part] @ A[:, :-1]
         H += bent(A, weight[part])
-    return Pulled(smooth, sides.sum(axis=1), v, H)
+    return smooth, sides.sum(axis=1), v, H
 
 
 def _smooth(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
@@ -301,18 +295,8 @@ class Wanted(NamedTuple):
     bends: bool  # whether a Hessian may travel
 
 
-class Clear(NamedTuple):
-    """Sums over rows with |r_i| > δ_i; of all rows in the first two."""
-
-    hinge: np.ndarray  # Σ C_i max(0, r_i), for each t; for t = 1 alone if there is no step
-    near: np.ndarray  # how many rows have |r_i| ≤ 2^k s_i
-    smooth: float  # Σ C_i max(0, r_i)
-    alpha: np.ndarray  # Σ α_i by class, +1 first
-    v: np.ndarray  # Σ α_i a_i likewise
-
-
-def sorted_out(view: View, wanted: Wanted) -> tuple[Clear, Near]:
-    """Tell rows near the margin from those that are not."""
+def sorted_out(view: View, wanted: Wanted) -> tuple[Summary, Near]:
+    """Tell rows near the margin from those that are not, and add up the latter."""
     product = _Product(view.frame, wanted)
     steps = 1.0 - np.array(TIMES if wanted.step is not None else TIMES[:1])
     least, largest = SETTINGS.least_exponent, SETTINGS.largest_exponent
@@ -332,7 +316,8 @@ def sorted_out(view: View, wanted: Wanted) -> tuple[Clear, Near]:
         v += frame.rows.combine(sides)
     scaling = view.frame.scaling
     v = (v - signed[:, None] * scaling.centre) / scaling.scale
-    return Clear(hinge, np.cumsum(counts), smooth, np.abs(signed), v), Near.joined(found)
+    clear = Summary(hinge, np.cumsum(counts), smooth=smooth, alpha=np.abs(signed), v=v)
+    return clear, Near.joined(found)
 
 
 class _Product:
@@ -403,14 +388,14 @@ class Summary(NamedTuple):
 
     hinge: np.ndarray  # Σ C_i max(0, r_i), for each t; for t = 1 alone if there is no step
     near: np.ndarray  # how many rows have |r_i| ≤ 2^k s_i
-    inside: int  # rows with |r_i| ≤ δ_i
-    distinct: int  # and how many of these are not alike
-    rows: tuple[Grouped, ...]
-    left: int  # rows with |r_i| ≤ δ_i that were not sent
     smooth: float  # Σ C_i h(r_i) of the rows that were not sent, and so on
     alpha: np.ndarray  # Σ α_i by class, +1 first
     v: np.ndarray  # Σ α_i a_i likewise
-    curvature: np.ndarray | None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if any is left
+    curvature: np.ndarray | None = None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if any is left
+    inside: int = 0  # rows with |r_i| ≤ δ_i
+    distinct: int = 0  # and how many of these are not alike
+    rows: tuple[Grouped, ...] = ()
+    left: int = 0  # rows with |r_i| ≤ δ_i that were not sent
 
     def within(self, width: float) -> float:
         """About how many rows have |r_i| ≤ δ s_i: exact at powers of two."""
@@ -440,18 +425,16 @@ def _summary(view: View, wanted: Wanted, number: int) -> Summary:
     sent = chosen[groups.group]
     rest = near.without(kept.rows[sent])
     left = rest if wanted.bends else kept.without(kept.rows[sent])
-    pulled = pull(view, rest, bends=wanted.bends)
-    return Summary(
-        clear.hinge,
-        clear.near,
-        len(kept.rows),
-        len(groups.first),
-        (_sent(view, groups, chosen, sent, kept.rows, number),) if sent.any() else (),
-        len(left.rows),
-        clear.smooth + pulled.smooth,
-        clear.alpha + pulled.alpha,
-        clear.v + pulled.v,
-        pulled.curvature,
+    smooth, alpha, v, curvature = pull(view, rest, bends=wanted.bends)
+    return clear._replace(
+        smooth=clear.smooth + smooth,
+        alpha=clear.alpha + alpha,
+        v=clear.v + v,
+        curvature=curvature,
+        inside=len(kept.rows),
+        distinct=len(groups.first),
+        rows=(_sent(view, groups, chosen, sent, kept.rows, number),) if sent.any() else (),
+        left=len(left.rows),
     )
 
 
@@ -465,14 +448,14 @@ def _added(given: Sequence[Summary]) -> Summary:
     return Summary(
         np.sum([one.hinge for one in given], axis=0),
         np.sum([one.near for one in given], axis=0),
-        sum([one.inside for one in given]),
-        sum([one.distinct for one in given]),
-        tuple([sent for one in given for sent in one.rows]),
-        sum([one.left for one in given]),
         math.fsum([one.smooth for one in given]),
         np.sum([one.alpha for one in given], axis=0),
         np.sum([one.v for one in given], axis=0),
         np.sum(bends, axis=0) if bends else None,
+        sum([one.inside for one in given]),
+        sum([one.distinct for one in given]),
+        tuple([sent for one in given for sent in one.rows]),
+        sum([one.left for one in given]),
     )
 
 

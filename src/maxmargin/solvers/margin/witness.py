@@ -34,18 +34,18 @@ class Settings:
 SETTINGS = Settings()
 
 
-def meeting_weights(frame: Frame, support: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
-    """Return weights of these rows with which the two classes meet to rounding, or None.
+def meeting_weights(frame: Frame, alpha: np.ndarray) -> np.ndarray | None:
+    """Return weights of the rows with which the two classes meet to rounding, or None.
 
     The multipliers that grow without bound tower above the others: their rows are tried first.
     """
     for share in SETTINGS.multiplier_shares:
-        some = np.flatnonzero(alpha >= share * float(alpha.max()))
-        if share and 4 * len(some) > len(support):
+        some = np.flatnonzero((alpha > 0.0) & (alpha >= share * float(alpha.max())))
+        if share and 4 * len(some) > np.count_nonzero(alpha):
             continue
-        found = _meeting_weights(frame, support[some], alpha[some])
+        found = _meeting_weights(frame, some, alpha[some])
         if found is not None:
-            weights = np.zeros(len(support))
+            weights = np.zeros(frame.n)
             weights[some] = found
             return weights
     return None
@@ -104,7 +104,7 @@ def growing_rows(dual_problem: DualProblem, growth: np.ndarray) -> np.ndarray | 
         dual_problem.pad,
         Scaling(np.zeros(len(columns)), 1.0),
     )
-    found = meeting_weights(frame, np.arange(len(some)), growth[some])
+    found = meeting_weights(frame, growth[some])
     if found is None:
         return None
     weights = np.zeros(dual_problem.n)
