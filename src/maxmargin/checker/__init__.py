@@ -180,8 +180,10 @@ def require_sums(
     ...     print(reason)
     the weighted rows of witness must sum to zero
     """
+    summed = None
     for name in ("witness", "span"):
-        if name in proof:
+        if name in proof and summed != (proof[name]["rows"], proof[name]["weights"]):
+            summed = proof[name]["rows"], proof[name]["weights"]
             total, _ = weighted_sum(proof[name], kept, before_each)
             require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
     if "multipliers" in proof:

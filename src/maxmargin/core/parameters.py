@@ -106,11 +106,11 @@ class Deadline:
     end: float = math.inf
     tell: Callable[[str], None] | None = None
 
-    def check(self, expected: float = 0.0, doing: str = "") -> None:
-        """End the work if the time is over, or if what comes next is expected to take longer."""
+    def check(self, doing: str = "") -> None:
+        """End the work if the time is over."""
         if self.tell is not None:
             self.tell(doing)
-        if time.perf_counter() + expected > self.end:
+        if self.over:
             raise OutOfTimeError
 
     @property

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import Any
 
 import numpy as np
-from flint import fmpz_mat, nmod_mat
+from flint import fmpz, fmpz_mat, nmod_mat
 from scipy import sparse
 
 from maxmargin.core.parameters import Deadline
@@ -24,7 +25,9 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
 CONFIRMED_ENTRIES = 2_500  # numbers of a matrix whose rank is confirmed in integers
-SOLVE_SECONDS = 3e-8  # for each n³ of a system of n numbers of 53 bits, measured for n = 40 … 400
+SOLVED_AT_ONCE = 3e6  # n³ for numbers of 53 bits, which takes a tenth of a second: then digit by digit
+FIRST_DIGITS = 16  # of a solution, before it is looked at
+CHANCE_BITS = 32  # by which a fraction is shorter than one that fits by chance
 SPARSE_PRIME = (1 << 21) - 9  # sums of 2^10 products of two residues are exact in doubles
 MIN_PIVOT_SHARE = 0.05  # of the columns that must be pivots at once
 MAX_SPARSE_DENSITY = 0.2  # of rows that are eliminated as sparse ones
@@ -32,15 +35,122 @@ FIRST_BATCH, LAST_BATCH = 256, 4_096  # rows eliminated at a time as dense ones
 
 
 def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
-    """The solution of a regular system of integers: integers, and their common denominator > 0.
+    """The solution of a regular system of integers: integers, and their common denominator > 0."""
+    deadline.check()
+    A, b = fmpz_mat(M), fmpz_mat(rhs)
+    long, longest = [max(v.bit_length() for row in part for v in row) for part in (M, rhs)]
+    if len(M) ** 3 * (long / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2) > SOLVED_AT_ONCE:
+        x, scale = _by_digits(A, b, (2 * len(M) << long, 2 << longest), deadline)
+    else:
+        fractions: Any = A.solve(b)
+        x, scale = fractions.numer_denom()
+    return [[int(v) for v in row] for row in x.tolist()], int(scale)
 
-    It cannot be interrupted, so it is not begun if the time is likely to end before it does.
+
+def _by_digits(A: Any, b: Any, limits: tuple[int, int], deadline: Deadline) -> tuple[Any, Any]:
+    """The same digit by digit (Dixon 1982): it can be ended at any time.
+
+    In A^-1 b = x_0 + x_1 p + x_2 p² + …, with C = A^-1 modulo p,
+
+        x_k = C r_k modulo p,  r_0 = b,  r_k+1 = (r_k − A x_k)/p.
+
+    No |r_k| is more than half the sum of the ``limits``, twice the largest |b| and 2n times the largest
+    entry of A, so a few other primes q are enough to compute it.
     """
-    bits = max([abs(v).bit_length() for row in M for v in row])
-    deadline.check(SOLVE_SECONDS * len(M) ** 3 * (bits / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2))
-    solution: Any = fmpz_mat(M).solve(fmpz_mat(rhs))
-    numerators, scale = solution.numer_denom()
-    return [[int(v) for v in row] for row in numerators.tolist()], int(scale)
+    n, width = b.nrows(), b.ncols()
+    k, others, Q = 0, list[int](), fmpz(1)
+    while (C := _inverse(A, k)) is None:
+        k += 1
+    p = _prime(k)
+    while sum(limits) >= Q:
+        k += 1
+        others.append(_prime(k))
+        Q *= others[-1]
+    # r is Σ part · (r modulo q), modulo Q
+    parts = [Q // q * pow(int(Q // q), -1, q) for q in others]
+    inverses = [pow(p, -1, q) for q in others]
+    scaled = [nmod_mat(A, q) * v for q, v in zip(others, inverses, strict=True)]
+    left = [nmod_mat(b, q) for q in others]
+    r, digits, wanted = b, list[Any](), FIRST_DIGITS
+    x, modulus = fmpz_mat(n, width), fmpz(1)
+    while True:
+        deadline.check(doing=f"{modulus.bit_length():,} bits of the solution of {n:,} equations")
+        digits.append(_lift(C * nmod_mat(r, p)))
+        total = fmpz_mat(n, width)
+        for i, q in enumerate(others):
+            left[i] = left[i] * inverses[i] - scaled[i] * nmod_mat(digits[-1], q)
+            total += _lift(left[i]) * parts[i]
+        r = fmpz_mat(n, width, [_centred(v, Q) for v in total.entries()])
+        if len(digits) == wanted:
+            x += _joined(digits, fmpz(p)) * modulus
+            modulus *= fmpz(p) ** len(digits)
+            found = _fractions(x.entries(), modulus, *limits)
+            if found is not None:
+                return fmpz_mat(n, width, found[0]), found[1]
+            wanted, digits = max(FIRST_DIGITS, modulus.bit_length() // p.bit_length() // 4), []
+
+
+def _fractions(x: list[Any], m: Any, u_limit: int, v_limit: int) -> tuple[list[Any], Any] | None:
+    """Numbers u and v > 0 with x = u/v modulo m, if they are so short that A u = v b; None if not.
+
+    A u ≡ v b modulo m. Both sides are less than m/2 if |u| u_limit and v v_limit are less than m.
+    """
+    scale = fmpz(1)
+    for value in x:
+        u = _centred(value * scale, m)
+        if abs(u) * u_limit >= m:
+            scale *= _denominator(u, m)
+        if scale * v_limit >= m:
+            return None
+    numerators = [_centred(value * scale, m) for value in x]
+    return (numerators, scale) if all(abs(u) * u_limit < m for u in numerators) else None
+
+
+def _denominator(value: Any, m: Any) -> Any:
+    """The v > 0 for which v · value modulo m is short, by Euclid's algorithm; m if it is long."""
+    r, rest, v, last = m, value % m, fmpz(1), fmpz(0)
+    half = m.bit_length() // 2
+    while rest.bit_length() > half:
+        quotient, remainder = divmod(r, rest)
+        r, rest, last, v = rest, remainder, v, last - quotient * v
+    return abs(v) if rest.bit_length() + v.bit_length() + CHANCE_BITS < m.bit_length() else m
+
+
+def _joined(digits: list[Any], place: Any) -> Any:
+    """Σ digits_k place^k."""
+    while len(digits) > 1:
+        if len(digits) % 2:
+            digits = [*digits, 0 * digits[0]]
+        digits = [low + high * place for low, high in zip(digits[::2], digits[1::2], strict=True)]
+        place *= place
+    return digits[0]
+
+
+def _centred(v: Any, m: Any) -> Any:
+    v %= m
+    return v - m if 2 * v > m else v
+
+
+def _lift(A: Any) -> Any:
+    """The residues as integers."""
+    return fmpz_mat(A.nrows(), A.ncols(), list(map(int, A.entries())))
+
+
+def _inverse(A: Any, k: int) -> Any:
+    """The inverse modulo a prime, or None."""
+    try:
+        return nmod_mat(A, _prime(k)).inv()
+    except ZeroDivisionError:
+        return None
+
+
+@cache
+def _prime(k: int) -> int:
+    """Primes of 63 bits, the largest first."""
+    q = (1 << 63 if k == 0 else _prime(k - 1)) - 1
+    while not fmpz(q).is_prime():
+        q -= 1
+    return q
 
 
 Sparse = dict[int, int]
