@@ -88,6 +88,7 @@ def rows() -> Iterator[Row]:
     yield from _dependent()
     yield from _factors()
     yield from _wide()
+    yield from _thin()
     yield from _real()
 
 
@@ -148,6 +149,26 @@ def _wide() -> Iterator[Row]:
         verdict = mm.separability(A, labels)
         best = best_of({"ours": partial(mm.separability, A, labels)}, rounds=2)
         yield at_most(f"{verdict.kind} sparse 10,000×100,000, proven", best["ours"], "5 s", 5.0, 1)
+
+
+def _thin() -> Iterator[Row]:
+    """Data with hardly any margin, of extreme scales, or with long witnesses."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_000, 60)) * 10.0 ** rng.uniform(-200, 200, (1_000, 60))
+    yield _proven("of numbers over 400 orders of magnitude", X, X @ rng.standard_normal(60) > 0)
+    words = sparse.random_array((1_900, 3_300), density=0.002, rng=rng).toarray()
+    words[:50] = words[50:100]
+    words = (words - words.mean(axis=0)) / np.maximum(words.std(axis=0), 1e-9)
+    yield _proven("standardised text", words, rng.integers(0, 2, 1_900))
+    X = rng.standard_normal((2_400, 400))
+    yield _proven("Gaussian", X, rng.integers(0, 2, 2_400))
+
+
+def _proven(name: str, X: np.ndarray, y: np.ndarray) -> Row:
+    kind = mm.separability(X, y).kind
+    best = best_of({"ours": partial(mm.separability, X, y)}, rounds=2)
+    n, d = X.shape
+    return at_most(f"{kind} {name} {n:,}×{d:,}, proven", best["ours"], "5 s", 5.0, 1)
 
 
 def _separable() -> Iterator[Row]:

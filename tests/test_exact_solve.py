@@ -41,7 +41,7 @@ def holds(M, rhs, x, scale):
 def test_digits_make_the_solution(seed, monkeypatch):
     monkeypatch.setattr(linear_algebra, "SOLVED_AT_ONCE", 0)
     rng = np.random.default_rng(seed)
-    n, width = int(rng.integers(1, 25)), int(rng.integers(1, 4))
+    n, width = int(rng.integers(1, 25)), int(rng.integers(1, 4))  # at times the inverse is asked for
     M, rhs = system(rng, n, width, int(rng.choice([1, 5, 30, 64, 300])))
     if rng.random() < 0.3:
         whole = fmpz_mat(rng.integers(-3, 4, (n, width)).tolist())

@@ -151,6 +151,7 @@ def test_bounds_in_floating_point_are_above_the_exact_ones_and_near(pad, monkeyp
 def test_what_neither_floating_point_nor_exact_arithmetic_can_do_is_said(monkeypatch):
     X, y = text(300, 2_000)
     monkeypatch.setattr(separability, "guess_plane", lambda *_: None)
+    monkeypatch.setattr(separability, "least_violations_of_wide", lambda *_: None)
     monkeypatch.setattr(separability, "MAX_UNKNOWNS", 200)
     with pytest.raises(mm.InputError, match="X must have at most 200 rows or features where"):
         mm.separability(X, y)

@@ -25,6 +25,7 @@ PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they 
 CACHED_INTEGERS = 1 << 22  # numbers kept as integers
 MIN_SPARSE_COLUMNS = 200  # beyond which rows of few entries are treated as such
 ROWS_AT_A_TIME = 256  # rows taken at a time
+LEVEL_OF_ZERO = 1 << 20  # far below any exponent
 
 Number = int | Fraction  # of a plane: whole, or a fraction in a few places
 
@@ -136,6 +137,23 @@ class ExactRows:
     def even(self) -> Rows:
         """The rows with all columns scaled to the size of one."""
         return self.rows if self.rows is not self.given else _scaled(self.given, -self.exponents)
+
+    def levelled(self) -> tuple[DenseRows, np.ndarray]:
+        """The rows (x_i, 1), all rows and columns scaled to the size of one, and exponents e.
+
+        A plane z of theirs, through the origin, is the plane z_j 2^e_j of these rows.
+        """
+        X = self.given.take(np.arange(self.n)).astype(np.float64)
+        X = np.column_stack([X, np.full((self.n, int(self.pad)), self.pad)])
+        X, E = np.frexp(X)
+        E = np.where(X == 0.0, -LEVEL_OF_ZERO, E.astype(np.int64))
+        columns = np.zeros(self.D, dtype=np.int64)
+        for _ in range(2):
+            columns = np.max(E - np.max(E - columns, axis=1, keepdims=True), axis=0)
+        columns[columns < -LEVEL_OF_ZERO // 2] = 0
+        E -= columns
+        X = np.ldexp(X, np.maximum(E - np.max(E, axis=1, keepdims=True), -LEVEL_OF_ZERO))
+        return DenseRows(X), np.array([*self.powers, 0])[: self.D] - columns
 
     def block(self, which: np.ndarray) -> np.ndarray:
         """Rows a_i in floating point, rounded only where numbers leave the range of doubles."""

@@ -28,6 +28,7 @@ CONFIRMED_ENTRIES = 2_500  # numbers of a matrix whose rank is confirmed in inte
 SOLVED_AT_ONCE = 3e6  # n³ for numbers of 53 bits, which takes a tenth of a second: then digit by digit
 FIRST_DIGITS = 16  # of a solution, before it is looked at
 CHANCE_BITS = 32  # by which a fraction is shorter than one that fits by chance
+WEIGHT_BITS = 12, 30  # of the weights that are rounded
 SPARSE_PRIME = (1 << 21) - 9  # sums of 2^10 products of two residues are exact in doubles
 MIN_PIVOT_SHARE = 0.05  # of the columns that must be pivots at once
 MAX_SPARSE_DENSITY = 0.2  # of rows that are eliminated as sparse ones
@@ -38,6 +39,11 @@ def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
     """The solution of a regular system of integers: integers, and their common denominator > 0."""
     deadline.check()
     A, b = fmpz_mat(M), fmpz_mat(rhs)
+    if len(rhs[0]) > len(M):  # many right-hand sides: the inverse is quicker
+        inverse, scale = solve(
+            M, [[int(i == j) for j in range(len(M))] for i in range(len(M))], deadline
+        )
+        return [[int(v) for v in row] for row in (fmpz_mat(inverse) * b).tolist()], scale
     long, longest = [max(v.bit_length() for row in part for v in row) for part in (M, rhs)]
     if len(M) ** 3 * (long / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2) > SOLVED_AT_ONCE:
         x, scale = _by_digits(A, b, (2 * len(M) << long, 2 << longest), deadline)
@@ -304,6 +310,27 @@ def cancel(
     for i, w in given.items():
         total[i] = total.get(i, 0) + w * held[-1]
     return total, dict(zip(free, weights, strict=False))
+
+
+def cancel_near(
+    rows: ExactRows, support: np.ndarray, alpha: np.ndarray, free: Sequence[int]
+) -> tuple[dict[int, int], dict[int, int]] | None:
+    """The same with weights near α > 0, for rows that may cancel in several ways.
+
+    Rows of large weight are a basis; all other weights are rounded, and those of the basis follow.
+    """
+    order = np.argsort(-alpha, kind="stable")
+    which, alpha = [*free, *support[order].tolist()], alpha[order] / float(alpha.max())
+    chosen = set(independent(rows.compact(which)[1]))
+    held = [which[k] for k in sorted(chosen) if k >= len(free)]
+    others = [k for k in range(len(free), len(which)) if k not in chosen]
+    for bits in WEIGHT_BITS if others else ():
+        whole = [round(np.ldexp(alpha[k - len(free)], bits)) for k in others]
+        given = {which[k]: w for k, w in zip(others, whole, strict=True) if w}
+        found = cancel(rows, held, free, given) if given else None
+        if found is not None:
+            return found
+    return None
 
 
 def _combined(A: list[list[int]], scales: list[int], weights: list[int]) -> tuple[list[int], int]:

@@ -8,6 +8,8 @@ for the rows outside their span, until a plane is found (touching) or no rows ar
 1. Each question is put to the hard-margin machine first. It finds the plane of largest margin, or
    multipliers that grow without bound on a few rows. Nothing of it is trusted: signs and sums are
    checked in integers.
+   Of fewer rows than columns any plane will do if the largest margin takes too long, and in every later
+   question (see :mod:`wide_rows <maxmargin.solvers.exact.wide_rows>`).
 2. Where floating point fails since columns nearly depend on others, the question is put again in other
    coordinates (see :mod:`conditioning <maxmargin.solvers.exact.conditioning>`).
 3. If that fails too, the simplex method in long floating-point numbers is asked (see
@@ -28,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import nnls
-from scipy.sparse.linalg import LinearOperator, lsqr
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline, OutOfTimeError
@@ -37,7 +38,7 @@ from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
-from maxmargin.solvers.exact.linear_algebra import cancel
+from maxmargin.solvers.exact.linear_algebra import cancel, cancel_near
 from maxmargin.solvers.exact.long_simplex import long_guess
 from maxmargin.solvers.exact.signs import Signs, from_doubles, rounded, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
@@ -47,6 +48,7 @@ from maxmargin.solvers.exact.sparse_rows import (
     cancel_many,
     least_violations,
 )
+from maxmargin.solvers.exact.wide_rows import MAX_ROWS, fitting_plane, least_violations_of_wide
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import SMALL_ENTRIES, Budget, Solved, Task, one_thread
 
@@ -95,32 +97,13 @@ def guess_inside(face: Face, alive: np.ndarray, tol: float) -> Guess | None:
     return guess_plane(G, np.ones(len(alive)), 0.0, tol, face.rows.deadline)
 
 
-FIT_STEPS = 200  # of conjugate gradients: a plane through all a_i·z = 1, where features are many
-
-
-def fitting_plane(rows: ExactRows) -> np.ndarray:
-    """The least z with a_i·z = 1, nearly: it separates rows that are no more than their features."""
-    even, d = rows.even(), rows.d
-
-    def times(z: np.ndarray) -> np.ndarray:
-        rows.deadline.check(doing="a plane for fewer rows than features")
-        z = z.ravel()
-        return rows.y * (even.times(z[:d, None])[:, 0] + (z[d] if rows.pad else 0.0))
-
-    def back(r: np.ndarray) -> np.ndarray:
-        r = rows.y * r.ravel()
-        return np.append(even.combine(r[None])[0], [r.sum()] * int(rows.pad))
-
-    A = LinearOperator((rows.n, rows.D), matvec=times, rmatvec=back, dtype=np.float64)
-    return np.asarray(lsqr(A, np.ones(rows.n), atol=1e-3, btol=1e-3, iter_lim=FIT_STEPS)[0])
-
-
 POOL_ROWS = 2_000  # rows to begin with, and to add at most
 POOL_ENTRIES = 1 << 21  # numbers of a pool whose dense factorisation is worth while
 ROUNDED_ZERO = 1e-9  # relative size of a value that is zero up to rounding
 POOL_ROWS_PER_COLUMN = 4  # of sparse rows that are asked first whether they cancel
 MIN_POOL_ROWS = 16_384  # of them: fewer are asked all at once
 MAX_PASSES = 128  # of the hard-margin machine over sparse rows that a plane is known to separate
+MAX_PASSES_OF_WIDE = 1_000  # over fewer rows than columns, whose plane is found in other ways, too
 MAX_WEIGHT = 64  # random weights are whole numbers below this
 
 Weights = tuple[dict[int, int], dict[int, int]]
@@ -201,6 +184,7 @@ PLANE_BITS = 12, 24, 53  # of the coordinates of a plane through a face
 NEGLIGIBLE_WEIGHTS = 1e-6, 1e-9, 0.0  # weights against the largest, of rows that are taken to cancel
 LONG_BITS = 256, 2_048  # of numbers in floating point, where doubles fail
 MAX_UNKNOWNS = 2_000  # unknowns that the simplex method may have
+MAX_LEVELLED_ENTRIES = 1 << 26  # numbers of rows that are copied with rows and columns of like size
 SCALE_BITS = 10  # bits between the scales of columns that the machine takes as they are
 
 Plane = Sequence[Number]
@@ -284,7 +268,8 @@ class _Ladder:
         face = Face(rows, {})
         alive = np.arange(rows.n)
         witness: dict[int, int] = {}
-        pairs = opposites(rows) if rows.given.is_sparse and not self.exact else {}
+        wide = rows.given.is_sparse or rows.n <= rows.D
+        pairs = opposites(rows) if wide and not self.exact else {}
         if pairs:
             witness = self.witness = dict(islice(pairs.items(), 2))
             face, alive = self._wider(face, alive, pairs, {})
@@ -484,6 +469,9 @@ class _Ladder:
                         return Outcome(None, *found, 0), []
                     if np.all(held):
                         break
+                found = cancel_near(self.rows, alive[guess.support], guess.alpha, face.free)
+                if found is not None:
+                    return Outcome(None, *found, 0), []
                 continue
             for plane in planes:
                 answer = self._signs(plane)
@@ -495,25 +483,49 @@ class _Ladder:
     def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[Plane]]]:
         """Guesses, each with its plane in the coordinates of the exact rows, in fewer or more bits."""
         rows = self.rows
-        if len(alive) < rows.n or face.weights:
+        inside = len(alive) < rows.n or bool(face.weights)
+        if inside or not self.margin:
+            yield from self._fitting(face, alive)
+        if inside:
             guess = guess_inside(face, alive, self.tol)
             if guess is not None:
                 yield guess, (face.lift(u) for u in _with_bits(guess.w))
             return
-        if not self.margin and rows.n <= rows.D:
-            near = fitting_plane(rows)
-            yield Guess(np.empty(0), 0.0, alive[:0], np.empty(0), False, 0), _with_bits(near)
         tol = self.tol if self.margin else max(self.tol, FACE_GAP)
-        given = rows.y, rows.pad, tol, rows.deadline, self.passes
+        passes = min(self.passes, MAX_PASSES_OF_WIDE) if self._is_wide(face, alive) else self.passes
+        given = rows.y, rows.pad, tol, rows.deadline, passes
         guess = self.known or guess_plane(rows.given, *given)
         if guess is not None:
             yield guess, iter([from_doubles(rows, guess.w, guess.b)] if _usable(guess) else [])
-        if np.ptp(rows.exponents) > SCALE_BITS or rows.rows is not rows.given:
-            guess = guess_plane(rows.even(), *given)
+        uneven = np.ptp(rows.exponents) > SCALE_BITS or rows.rows is not rows.given
+        if uneven and rows.n * rows.D <= MAX_LEVELLED_ENTRIES:
+            level, exponents = rows.levelled()
+            guess = guess_plane(level, rows.y, 0.0, *given[2:])
             if guess is not None:
-                z = [*guess.w.tolist(), guess.b] if rows.pad else guess.w.tolist()
-                even = guess._replace(w=np.empty(0))  # its multipliers belong to other coordinates
-                yield even, iter([as_integers([Fraction(v) for v in z])] if _usable(guess) else [])
+                ratios = zip(guess.w.tolist(), exponents.tolist(), strict=True)
+                z = [Fraction(v) * Fraction(2) ** e for v, e in ratios] if _usable(guess) else []
+                other = guess._replace(w=np.empty(0))  # its multipliers belong to other coordinates
+                yield other, iter([as_integers(z)] if z else [])
+        if self.margin:
+            yield from self._fitting(face, alive)
+
+    def _is_wide(self, face: Face, alive: np.ndarray) -> bool:
+        return len(alive) <= min(len(face.Q), MAX_ROWS) and self.rows.given.resident
+
+    def _fitting(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[Plane]]]:
+        """Of fewer rows than columns a plane with any margin, or rows that cancel."""
+        if not self._is_wide(face, alive):
+            return
+        G = face.quotient_rows(alive)
+        found = least_violations_of_wide(G, self.rows.deadline)
+        if found is None:
+            return
+        some = np.flatnonzero(found.r)
+        guess = Guess(np.empty(0), 0.0, some, found.r[some], len(some) > 0, 0)
+        yield guess, (face.lift(u) for u in _with_bits(found.z))
+        z = fitting_plane(G) if len(some) else None
+        if z is not None:
+            yield guess._replace(meets=False), (face.lift(u) for u in _with_bits(z))
 
 
 def _usable(guess: Guess) -> bool:

@@ -22,14 +22,13 @@ from scipy.sparse.linalg import splu
 
 from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, as_integers
-from maxmargin.solvers.exact.linear_algebra import basis, cancel, solve_sparse
+from maxmargin.solvers.exact.linear_algebra import WEIGHT_BITS, basis, cancel, solve_sparse
 
 MAX_STEPS = 200  # of Newton's method: rarely more than ten where rows cancel
 RIDGE = 1e-10  # of the diagonal, where columns depend on others
 STATIONARY = 1e-9, 1e-5  # gradient against the largest violation: to end, and where steps are lost
 SEPARATED = 0.5  # violations below it: all rows are on their sides
 NO_VIOLATION = 1e-7, 1e-4, 1e-10  # against the largest, taken as zero
-WEIGHT_BITS = 12, 30  # of the weights that are rounded
 FIRST_ROWS = 256  # of rows that cancel, among which a few that do are looked for
 
 
@@ -76,13 +75,13 @@ def least_violations(A: Any, start: np.ndarray, deadline: Deadline) -> Violation
         s = factors.solve(gradient)
         s += factors.solve(gradient - H @ s)
         change = A @ s
-        t = _lowest(f, change)
+        t = lowest(f, change)
         z += t * s
         f += t * change
     return None
 
 
-def _lowest(f: np.ndarray, change: np.ndarray) -> float:
+def lowest(f: np.ndarray, change: np.ndarray) -> float:
     """The t at which ½ Σ max(0, 1 − f_i − t change_i)² is least."""
 
     def slope(t: float) -> float:
