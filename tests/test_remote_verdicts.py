@@ -15,8 +15,7 @@ from scipy import sparse
 import maxmargin as mm
 from bank import BANK
 from maxmargin.core.parameters import Deadline
-from maxmargin.estimators.separability import Options, decide_labelled, distinct_labels
-from maxmargin.estimators.validation import check_exact_survey
+from maxmargin.estimators.separability import Options, answered, asked, judge_machines, provable
 from maxmargin.rows.survey import survey
 from maxmargin.solvers.exact import objections
 from partitions import blocks, noisy
@@ -34,10 +33,10 @@ def few_rows_here(monkeypatch):
 
 def decided(X, y, cuts, names=None, sides=None, **options):
     """The verdict, and the rounds it took."""
-    data = survey(Serial(blocks(X, y, cuts)))
-    distinct_labels(data.classes.tolist())
+    data = provable(survey(Serial(blocks(X, y, cuts))))
     features = tuple(names or [f"x{j}" for j in range(data.rows.d)])
-    return decide_labelled(check_exact_survey(data), features, Options(**options), sides), data.rows
+    machines = asked(data, sides)
+    return answered(machines, judge_machines(data, machines, features, Options(**options))), data.rows
 
 
 def cut(n, parts):

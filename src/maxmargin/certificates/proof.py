@@ -13,11 +13,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from flint import fmpz
 from scipy import sparse
 
 from maxmargin import checker
@@ -221,3 +223,19 @@ def _features(block: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         counts = np.count_nonzero(stored, axis=1)
         columns, values = np.nonzero(stored)[1], X[stored]
     return counts.astype("<u8"), columns.astype("<u4"), values.astype("<f8")
+
+
+def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:
+    """A plane of doubles as text, exactly."""
+    return {"w": [float(v).hex() for v in w], "b": float(b).hex()}
+
+
+def integer_text(value: int) -> str:
+    """Decimal digits, also of integers with many thousands of them, which str() refuses."""
+    return str(fmpz(value))
+
+
+def fraction_text(value: int | Fraction) -> str:
+    """A whole number or a fraction as text."""
+    p, q = integer_text(value.numerator), value.denominator
+    return p if q == 1 else f"{p}/{integer_text(q)}"

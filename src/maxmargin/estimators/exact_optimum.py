@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from maxmargin.certificates.proof import fraction_text
 from maxmargin.certificates.verdict import ExactOptimum, Verdict
 from maxmargin.core.parameters import NEVER, OutOfTimeError
-from maxmargin.estimators.proofs import Question, confirm, fraction_text, plane_text
-from maxmargin.estimators.separability import judge
+from maxmargin.estimators.separability import Question, confirm, judge, plane_text
 from maxmargin.solvers.exact.hard_margin import exact_hard_margin, uniform, within_reach
 from maxmargin.solvers.exact.separability import guess_from
 from maxmargin.solvers.margin.tasks import Solved

@@ -24,7 +24,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.history import Stage, current_stages
 from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.estimators.exact_optimum import second_opinion
-from maxmargin.estimators.proofs import ask
+from maxmargin.estimators.separability import ask
 from maxmargin.rows import Rows
 from maxmargin.rows.training_data import Machine, Part
 from maxmargin.solvers.margin.solve import solve_margins

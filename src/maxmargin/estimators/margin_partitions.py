@@ -38,7 +38,7 @@ from maxmargin.estimators.margin_machine import (
     RowValues,
     row_values,
 )
-from maxmargin.estimators.proofs import ask
+from maxmargin.estimators.separability import ask
 from maxmargin.rows.training_data import Machine, Partitions, TrainingData
 from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
 from maxmargin.solvers.margin.questions import BinaryTask, Given, Question, View, ask_all

@@ -33,7 +33,6 @@ from maxmargin.core.parameters import (
 from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, summarise, unchanged_on_error
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import (
-    check_exact_survey,
     check_reach,
     feature_names,
     read_start,
@@ -222,8 +221,11 @@ class OnlineClassifier(LinearClassifier):
             machines = build_machines(classes, training.codes, self.multi_class, train, factors)
 
         def verdict(machine: Machine) -> Any:
-            features = feature_names(self, d)
-            return verdict_of(data, machine, features, self.fit_intercept, fraction is not None)
+            # Imported on use: a perceptron that is not asked for a proof does not wait for it.
+            from maxmargin.estimators.separability import Options, judge_machines, provable
+
+            asked = [machine], feature_names(self, d), Options(self.fit_intercept), fraction is not None
+            return judge_machines(provable(data), *asked)[0]
 
         problem = Problem(training, validation, self._tracks_error(data.entries), verdict=verdict)
         start = read_start(*begin, (len(machines), d), self.fit_intercept)
@@ -569,29 +571,3 @@ def hold_out(
             "Pass X_val and y_val, or choose another fraction."
         ) from error
     return np.sort(train), HeldOut(examples, np.sort(held_out))
-
-
-def verdict_of(
-    data: TrainingData,
-    machine: Machine,
-    features: tuple[str, ...],
-    fit_intercept: bool,
-    held_out: bool,
-) -> Any:
-    """Return whether the rows of a machine are separable, with the proof."""
-    # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-    from maxmargin.estimators.separability import (
-        Options,
-        decide_labelled,
-        distinct_labels,
-        judge,
-        question_of,
-    )
-
-    labels = data.classes.tolist()
-    if data.here is None:
-        other = None if machine.negative is None else labels[machine.negative]
-        sides = labels[machine.positive], other
-        distinct_labels(labels)
-        return decide_labelled(check_exact_survey(data), features, Options(fit_intercept), sides)
-    return judge(question_of(data, machine, features, Options(fit_intercept), held_out))[0]

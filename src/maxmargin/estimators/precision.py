@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.certificates.verdict import Precision
-from maxmargin.estimators.proofs import Question
+from maxmargin.estimators.separability import Question
 from maxmargin.rows import CsrRows, DenseRows, Rows
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers
 from maxmargin.solvers.exact.separability import Finding, find_verdict

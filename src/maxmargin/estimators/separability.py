@@ -1,22 +1,33 @@
 """Is my data linearly separable? A verdict with an exact proof.
 
-:func:`judge` turns what exact arithmetic finds on a question into a :class:`Verdict` with its proof.
+A :class:`Question` is about two classes, or one against the rest. :func:`judge` turns what exact
+arithmetic finds on its rows into a :class:`Verdict` with its proof, which is written down in text, and
+confirmed by the independent checker before anybody sees it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from itertools import combinations
-from typing import Any
+from functools import cached_property, partial
+from itertools import cycle
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.certificates.proof import label_text
+from maxmargin import checker
+from maxmargin.certificates.proof import (
+    Proof,
+    fingerprint,
+    fraction_text,
+    in_doubles,
+    integer_text,
+    label_text,
+)
 from maxmargin.certificates.verdict import MulticlassVerdict, OnDemand, Precision, Verdict, Work
 from maxmargin.core.errors import InputError, Witness
 from maxmargin.core.parameters import (
@@ -27,43 +38,356 @@ from maxmargin.core.parameters import (
     check_choice,
     check_number,
 )
-from maxmargin.estimators.proofs import (
-    Among,
-    Question,
-    ask,
-    fingerprint_of_partitions,
-    in_doubles,
-    plane_text,
-    user_plane,
-    write_proof,
-)
-from maxmargin.estimators.validation import feature_names, read_training, time_limit
+from maxmargin.estimators.validation import check_exact_survey, feature_names, read_training, time_limit
+from maxmargin.rows import Rows
 from maxmargin.rows.survey import gather
 from maxmargin.rows.training_data import Machine, TrainingData, machines_of
+from maxmargin.solvers.exact.decimal_rows import Decimals
 from maxmargin.solvers.exact.hard_margin import Separated, separated
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of, primitive
 from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
-from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded
-from maxmargin.solvers.margin.questions import BinaryTask
+from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded, signs
 
 NUMBERS = "binary", "decimal"
+MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
+
+
+Answer = Verdict | MulticlassVerdict
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for, beside rows and labels."""
+
+    fit_intercept: bool = True
+    tol: float = 0.05
+    margin: bool = True
+    numbers: str = "binary"
+    deadline: Deadline = NEVER
+
+    def __post_init__(self) -> None:
+        check_bool("fit_intercept", self.fit_intercept)
+        check_number("tol", self.tol, above=0, below=1)
+        check_bool("margin", self.margin)
+        check_choice("numbers", self.numbers, NUMBERS)
+
+
+def separability(
+    X: Any,
+    y: Any = None,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 0.05,
+    margin: bool = True,
+    numbers: str = "binary",
+    max_seconds: float | None = None,
+    verbose: int = 0,
+) -> Answer:
+    """Decide whether a plane separates the classes, and prove it.
+
+    Every verdict is exact: the plane is proven on every row, or the witness cancels exactly, in
+    integers. Floating point is used to find them, and its error bounds where they decide. There is no
+    tolerance, and no undecided case but for want of time. The independent checker confirms the whole
+    proof on data of up to 65,536 numbers, and the witness, the span and their ranks on any;
+    ``verdict.proof.verify(X, y)`` has it confirm every row.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        Rows of finite numbers of any size; float32 and float64 are used as they are. The partitions of a
+        Dask collection stay where they are: a verdict on some rows is put before all, and rows that
+        contradict it join them, until none does.
+    y : array-like of shape (n,)
+        Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
+        Dask array or series with the same partitions.
+    fit_intercept : bool, default True
+        Allow for any plane; otherwise only planes through the origin.
+    tol : float in (0, 1), default 0.05
+        On larger data, stop looking for a better plane when the bounds on the largest margin are within
+        half of this share of each other, as far as floating point goes. It has no influence on the
+        verdict.
+    margin : bool, default True
+        Look for a plane with a large margin. Otherwise any plane will do, and the bounds on the margin
+        are whatever comes with it.
+    numbers : "binary" or "decimal", default "binary"
+        *binary*: the doubles as they are stored. *decimal*: the numbers as they are written. Each double
+        stands for the shortest decimal that rounds to it, so that 0.1 + 0.2 is 0.3 and a total is the
+        sum of its parts; the proof says so. X must hold doubles.
+    max_seconds : float, optional
+        Budget of time. If it ends first, the verdict is "undecided" and says what is known.
+    verbose : int, default 0
+        1 shows how it is going after half a second.
+
+    Returns
+    -------
+    Verdict or MulticlassVerdict
+        With more than two classes, a verdict for each class against the rest and for each pair.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> mm.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]).kind
+    'overlapping'
+    >>> mm.separability([[0.0], [5e-324]], ["no", "yes"]).kind
+    'separable'
+    >>> X = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.9], [0.1, 0.5, 0.6], [0.4, 0.2, 0.6]]
+    >>> [mm.separability(X, [0, 0, 1, 1], numbers=kind).kind for kind in ("binary", "decimal")]
+    ['separable', 'overlapping']
+    """
+    with time_limit("separability", max_seconds, verbose) as deadline:
+        options = Options(fit_intercept, tol, margin, numbers, deadline)
+        data, features = read_labelled(X, y, numbers)
+        machines = asked(data)
+        return answered(machines, judge_machines(data, machines, features, options))
+
+
+def decide(
+    X: Any,
+    y: Any,
+    options: Options,
+    names: Sequence[str] | None = None,
+    sides: tuple[Hashable, Hashable] | None = None,
+) -> Answer:
+    """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
+    data, features = read_labelled(X, y, options.numbers)
+    features, machines = features if names is None else tuple(names), asked(data, sides)
+    return answered(machines, judge_machines(data, machines, features, options))
+
+
+def asked(data: TrainingData, sides: tuple[Hashable, Hashable] | None = None) -> list[Machine]:
+    """The machine of two sides, (one, other), other None: all others; without ``sides`` all machines."""
+    labels, ones = data.classes.tolist(), np.ones(len(data.classes))
+    if sides is not None:
+        positive, negative = [None if side is None else labels.index(side) for side in sides]
+        assert positive is not None
+        return [Machine(sides, positive, negative, data.codes, ones).on(data.codes)]
+    machines = machines_of(data, "ovr", ones)
+    return machines if len(labels) == 2 else [*machines, *machines_of(data, "ovo", ones)]
+
+
+def answered(machines: Sequence[Machine], verdicts: Sequence[Verdict]) -> Answer:
+    """The verdicts on all of :func:`asked` as one answer."""
+    if len(verdicts) == 1:
+        return verdicts[0]
+    rest, pairs = dict[Hashable, Verdict](), dict[Any, Verdict]()
+    for machine, verdict in zip(machines, verdicts, strict=True):
+        (rest if machine.negative is None else pairs)[machine.label] = verdict
+    return MulticlassVerdict(rest, pairs)
+
+
+def judge_machines(
+    data: TrainingData,
+    machines: Sequence[Machine],
+    features: tuple[str, ...],
+    options: Options,
+    partial: bool = False,
+) -> list[Verdict]:
+    """The verdicts on machines; what partitions hold is brought here if it is not much.
+
+    ``partial`` as for :func:`ask`.
+    """
+    if data.here is None:
+        from maxmargin.solvers.exact.objections import SETTINGS
+
+        if data.entries > SETTINGS.max_numbers_here:
+            from maxmargin.estimators.separability_partitions import judge_partitions
+
+            return judge_partitions(data, machines, features, options)
+        data = gather(data)
+        machines = [machine.on(data.codes) for machine in machines]
+    verdicts = []
+    for machine in machines:
+        question = question_of(data, machine, features, options, partial)
+        verdicts.append(judge(question, options.tol, margin=options.margin)[0])
+    return verdicts
 
 
 def read_labelled(X: Any, y: Any, numbers: str = "binary") -> tuple[TrainingData, tuple[str, ...]]:
     """Check X and y: finite numbers of any size, and labels that differ as text; name the features."""
     reader = BaseEstimator()
-    data = read_training(reader, X, y, numbers=numbers)
-    distinct_labels(data.classes.tolist())
+    data = provable(read_training(reader, X, y, numbers=numbers))
     return data, feature_names(reader, data.rows.d)
 
 
-def distinct_labels(labels: Sequence[Hashable]) -> None:
-    """Refuse labels that a proof, where they are text, cannot tell apart."""
+def provable(data: TrainingData) -> TrainingData:
+    """Refuse numbers that doubles do not hold, and labels that a proof, which is text, mixes up."""
+    labels = data.classes.tolist()
     if len({label_text(label) for label in labels}) < len(labels):
         raise InputError(
-            f"y must hold labels that are told apart by their values. Got {list(labels)} instead, of "
+            f"y must hold labels that are told apart by their values. Got {labels} instead, of "
             "which some read the same in a proof. Give them distinct names."
         )
+    return check_exact_survey(data)
+
+
+class Among(NamedTuple):
+    """What is known of all rows of a question, of which only some are here."""
+
+    n: int
+    reach: np.ndarray  # the largest |x_ij|, for every feature j
+    fingerprint: Callable[[], str]
+    on_plane: np.ndarray  # the rows on the plane that was found, by their numbers in the user's data
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two classes, or one against all others, among labelled rows."""
+
+    rows: Rows  # of both sides
+    y: np.ndarray  # ±1 for each of them
+    members: np.ndarray | None  # where they stand in the user's data; None for all, in order
+    positive: Hashable
+    negative: Hashable  # None: all others
+    others: Sequence[Hashable]  # the labels of the negative side
+    features: tuple[str, ...]
+    fit_intercept: bool = True
+    partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
+    whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
+    deadline: Deadline = NEVER  # when exact arithmetic has to end
+    among: Among | None = None  # what is known of all rows, if ``rows`` are only some of them
+    decimal: bool = False  # a double stands for the shortest decimal that rounds to it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coefficients: of the features, and one that is none of them."""
+        last = "intercept"
+        while last in self.features:
+            last = f"({last})"
+        return (*self.features, last)
+
+    @property
+    def count(self) -> int:
+        """How many rows the proof is about."""
+        return self.rows.n if self.among is None else self.among.n
+
+    @property
+    def reach(self) -> np.ndarray:
+        """The largest |x_ij| of all rows, for every feature j."""
+        return self.rows.column_reach if self.among is None else self.among.reach
+
+    @cached_property
+    def decimals(self) -> Decimals | None:
+        """The rows as decimals, if that is what they stand for."""
+        return Decimals.of(self.rows) if self.decimal else None
+
+    @property
+    def places(self) -> int:
+        """The rows in exact arithmetic are 10^places times those given."""
+        return 0 if self.decimals is None else self.decimals.places
+
+    def in_units(self, margin: float, up: bool = False) -> float:
+        """A margin of the exact rows in the units of the user, rounded down or up."""
+        if not self.places or math.isinf(margin):
+            return margin
+        return margin / 10.0**self.places * (1 + 1e-15 if up else 1 - 1e-15)
+
+    def signs_of(self, rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:
+        """On which side of a plane of the user each row is, decided exactly."""
+        *z, last = from_doubles(rows, w, b) if self.fit_intercept else [*from_doubles(rows, w, b), 0]
+        z = [*z, last * 10**self.places] if self.fit_intercept else z
+        return signs(rows, z).of
+
+    def exact_rows(self) -> ExactRows:
+        """The rows in exact arithmetic."""
+        if self.decimals is not None:
+            return self.decimals.exact_rows(self.y, float(self.fit_intercept), self.deadline)
+        exponents = exponents_of(self.reach)
+        pad, used = float(self.fit_intercept), self.reach > 0
+        return ExactRows(self.rows, self.y, pad, exponents, used, self.deadline)
+
+    def header(self, kind: str) -> dict[str, Any]:
+        """The entries that all proofs have."""
+        return {
+            "format": "maxmargin proof",
+            "version": 1,
+            "kind": kind,
+            "intercept": self.fit_intercept,
+            "features": self.rows.d,
+            "rows": self.count,
+            "positive": [label_text(self.positive)],
+            "negative": [label_text(label) for label in self.others],
+            **({"numbers": "decimal"} if self.decimal else {}),
+        }
+
+    def proof(self, content: dict[str, Any]) -> Proof:
+        """A proof about these rows; their fingerprint is taken when it is needed.
+
+        Until then the user's rows are held, but no copies of them.
+        """
+        if self.among is not None:
+            return Proof(content, self.among.fingerprint)
+        rows, y, whole, members = self.rows, self.y, self.whole, self.members
+        if whole is None or members is None:
+            return Proof(content, partial(fingerprint, rows, y))
+        return Proof(content, lambda: fingerprint(whole.select(members), y))
+
+    def labelled(self) -> Iterator[checker.Row]:
+        """The rows as the independent checker reads them, with rows of other classes left blank."""
+        one = label_text(self.positive)
+        others = cycle([label_text(label) for label in self.others])  # which of them is all the same
+        number = 0
+        for where, block in self.rows.blocks():
+            for i, row in zip(
+                range(where.start, where.stop), block.take(np.arange(block.n)).tolist(), strict=True
+            ):
+                here = i if self.members is None or self.partial else int(self.members[i])
+                for _ in range(number, here):
+                    yield "\0", {}
+                number = here + 1
+                yield one if self.y[i] > 0 else next(others), {j: v for j, v in enumerate(row) if v}
+
+    def numbered(self, which: Iterable[int]) -> np.ndarray:
+        """Row numbers in the data that the proof is about."""
+        return np.array(list(which), dtype=np.int64) if self.partial else self.given(which)
+
+    def given(self, which: Iterable[int]) -> np.ndarray:
+        """Row numbers in the user's data."""
+        rows = np.array(list(which), dtype=np.int64)
+        return rows if self.members is None else self.members[rows]
+
+    def on_plane(self, finding: Finding) -> np.ndarray:
+        """The rows on the plane of a finding, by their numbers in the user's data."""
+        return self.given(finding.on_plane) if self.among is None else self.among.on_plane
+
+    def numbered_on_plane(self, finding: Finding) -> np.ndarray:
+        """The same by their numbers in the data that the proof is about."""
+        return self.numbered(finding.on_plane) if self.among is None else self.among.on_plane
+
+
+def ask(
+    machine: Machine,
+    part: Rows,
+    y: np.ndarray,
+    labels: Sequence[Hashable],
+    features: tuple[str, ...],
+    fit_intercept: bool,
+    partial: bool = False,
+    whole: Rows | None = None,
+    deadline: Deadline = NEVER,
+    decimal: bool = False,
+) -> Question:
+    """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
+
+    ``partial`` says that some rows of their classes are not among them; ``whole`` are all rows. After
+    the ``deadline`` whoever answers raises :class:`OutOfTimeError`.
+    """
+    others = [k for k in range(len(labels)) if k != machine.positive]
+    members = machine.members
+    everything = len(members) == 0 or int(members[-1]) == len(members) - 1
+    return Question(
+        part,
+        y,
+        None if everything else members,
+        labels[machine.positive],
+        None if machine.negative is None else labels[machine.negative],
+        [labels[k] for k in (others if machine.negative is None else [machine.negative])],
+        features,
+        fit_intercept,
+        partial,
+        whole,
+        deadline,
+        decimal=decimal,
+    )
 
 
 def question_of(
@@ -239,188 +563,75 @@ def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> 
     )
 
 
-Answer = Verdict | MulticlassVerdict
+def user_plane(question: Question, rows: ExactRows, z: Sequence[Number]) -> list[Number]:
+    """A plane of the exact rows in the coordinates of the user, up to a positive factor."""
+    most = max([0, *rows.powers])
+    unit = 10**question.places
+    scaled = [v * (unit << most - k) for v, k in zip(z, rows.powers, strict=False)]
+    scaled += [v * (1 << most) for v in z[rows.d :]]
+    return primitive(scaled) if set(map(type, scaled)) == {int} else scaled
 
 
-@dataclass(frozen=True)
-class Options:
-    """What is asked for, beside rows and labels."""
-
-    fit_intercept: bool = True
-    tol: float = 0.05
-    margin: bool = True
-    numbers: str = "binary"
-    deadline: Deadline = NEVER
-
-    def __post_init__(self) -> None:
-        check_bool("fit_intercept", self.fit_intercept)
-        check_number("tol", self.tol, above=0, below=1)
-        check_bool("margin", self.margin)
-        check_choice("numbers", self.numbers, NUMBERS)
+def plane_text(question: Question, numbers: Sequence[Number]) -> dict[str, Any]:
+    """A plane of the user as text."""
+    w = [fraction_text(v) for v in numbers[: question.rows.d]]
+    return {"w": w, "b": fraction_text(numbers[-1]) if question.fit_intercept else "0"}
 
 
-def separability(
-    X: Any,
-    y: Any = None,
-    *,
-    fit_intercept: bool = True,
-    tol: float = 0.05,
-    margin: bool = True,
-    numbers: str = "binary",
-    max_seconds: float | None = None,
-    verbose: int = 0,
-) -> Answer:
-    """Decide whether a plane separates the classes, and prove it.
-
-    Every verdict is exact: the plane is proven on every row, or the witness cancels exactly, in
-    integers. Floating point is used to find them, and its error bounds where they decide. There is no
-    tolerance, and no undecided case but for want of time. The independent checker confirms the whole
-    proof on data of up to 65,536 numbers, and the witness, the span and their ranks on any;
-    ``verdict.proof.verify(X, y)`` has it confirm every row.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n, d)
-        Rows of finite numbers of any size; float32 and float64 are used as they are. The partitions of a
-        Dask collection stay where they are: a verdict on some rows is put before all, and rows that
-        contradict it join them, until none does.
-    y : array-like of shape (n,)
-        Labels; two or more distinct values. Rows of a file bring their own; for a Dask collection a
-        Dask array or series with the same partitions.
-    fit_intercept : bool, default True
-        Allow for any plane; otherwise only planes through the origin.
-    tol : float in (0, 1), default 0.05
-        On larger data, stop looking for a better plane when the bounds on the largest margin are within
-        half of this share of each other, as far as floating point goes. It has no influence on the
-        verdict.
-    margin : bool, default True
-        Look for a plane with a large margin. Otherwise any plane will do, and the bounds on the margin
-        are whatever comes with it.
-    numbers : "binary" or "decimal", default "binary"
-        *binary*: the doubles as they are stored. *decimal*: the numbers as they are written. Each double
-        stands for the shortest decimal that rounds to it, so that 0.1 + 0.2 is 0.3 and a total is the
-        sum of its parts; the proof says so. X must hold doubles.
-    max_seconds : float, optional
-        Budget of time. If it ends first, the verdict is "undecided" and says what is known.
-    verbose : int, default 0
-        1 shows how it is going after half a second.
-
-    Returns
-    -------
-    Verdict or MulticlassVerdict
-        With more than two classes, a verdict for each class against the rest and for each pair.
-
-    Examples
-    --------
-    >>> import maxmargin as mm
-    >>> mm.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]).kind
-    'overlapping'
-    >>> mm.separability([[0.0], [5e-324]], ["no", "yes"]).kind
-    'separable'
-    >>> X = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.9], [0.1, 0.5, 0.6], [0.4, 0.2, 0.6]]
-    >>> [mm.separability(X, [0, 0, 1, 1], numbers=kind).kind for kind in ("binary", "decimal")]
-    ['separable', 'overlapping']
-    """
-    with time_limit("separability", max_seconds, verbose) as deadline:
-        options = Options(fit_intercept, tol, margin, numbers, deadline)
-        data, features = read_labelled(X, y, numbers)
-        return decide_labelled(data, features, options)
+def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: dict[str, Any]) -> Proof:
+    """Write down what was found; the independent checker confirms it."""
+    content = question.header(finding.kind)
+    weights: dict[int, int] = {}
+    if plane:
+        content["plane"] = plane
+    if finding.kind == "touching":
+        content["on_plane"] = question.numbered_on_plane(finding).tolist()
+    if finding.witness:
+        content["witness"] = _sum(question, finding.witness)
+    if finding.kind == "overlapping":
+        assert finding.face is not None
+        weights, flats = finding.face.weights, list[list[Number]]()
+        if len(finding.face.Q) and rows.n == question.count <= 2 * rows.D:
+            weights = finding.face.with_all_rows()  # then nothing is left to be spanned
+        elif len(finding.face.Q):
+            flats = [user_plane(question, rows, u) for u in finding.face.flats()]
+        flat = [[fraction_text(v) for v in u] for u in flats]
+        content["span"] = {**_sum(question, weights), "flat": flat}
+    proof = question.proof(content)
+    confirm(question, proof, list(finding.witness | weights))
+    return proof
 
 
-def decide(
-    X: Any,
-    y: Any,
-    options: Options,
-    names: Sequence[str] | None = None,
-    sides: tuple[Hashable, Hashable] | None = None,
-) -> Answer:
-    """Decide for given feature names, and for the classes asked for: (one, other), None: all others."""
-    data, features = read_labelled(X, y, options.numbers)
-    return decide_labelled(data, features if names is None else tuple(names), options, sides)
+def _sum(question: Question, weights: dict[int, int]) -> dict[str, Any]:
+    which = sorted(weights)
+    values = primitive([weights[i] for i in which])
+    return {"rows": question.numbered(which).tolist(), "weights": [integer_text(v) for v in values]}
 
 
-def decide_labelled(
-    data: TrainingData,
-    features: tuple[str, ...],
-    options: Options,
-    sides: tuple[Hashable, Hashable] | None = None,
-) -> Answer:
-    """Decide for data that has been checked; what partitions hold is brought here if it is not much."""
-    verdicts = []
-    if data.here is None:
-        from maxmargin.solvers.exact.objections import SETTINGS
-
-        if data.entries > SETTINGS.max_numbers_here:
-            verdicts = _judge_partitions(data, features, options, sides)
-            return answered(verdicts, data.classes)
-        data = gather(data)
-    for machine in asked(data, sides):
-        question = question_of(data, machine, features, options)
-        verdicts.append(judge(question, options.tol, margin=options.margin)[0])
-    return answered(verdicts, data.classes)
+def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
+    """Let the checker confirm the sums and ranks of a proof, and the whole of it on small data."""
+    try:
+        if question.rows.n == question.count <= MAX_NUMBERS_CHECKED / question.rows.d:
+            checker.check(proof.parsed(), question.labelled(), question.deadline.check)
+        else:
+            _confirm_sums(question, proof, named)
+    except checker.Rejected as error:
+        raise AssertionError(
+            f"the independent checker rejects the proof: {error}. This is a mistake in maxmargin; "
+            "please report it with the data."
+        ) from error
 
 
-def _judge_partitions(
-    data: TrainingData,
-    features: tuple[str, ...],
-    options: Options,
-    sides: tuple[Hashable, Hashable] | None,
-) -> list[Verdict]:
-    """The verdicts on rows that stay in partitions, of which only those that matter come here."""
-    from maxmargin.solvers.exact.objections import decide_on_partitions
-
-    if options.numbers == "decimal":
-        raise InputError(
-            "numbers must be 'binary' for rows in partitions. Got 'decimal' instead. compute() rows "
-            "that fit into memory."
-        )
-    rows, labels, pad = data.rows, data.classes.tolist(), float(options.fit_intercept)
-    machines, verdicts = asked(data, sides), []
-    tasks = [BinaryTask(machine.positive, machine.negative, None, pad) for machine in machines]
-    found = decide_on_partitions(data, tasks, options.tol, options.deadline)
-    for machine, task, one in zip(machines, tasks, found, strict=True):
-        pool, finding = one.pool, one.finding
-        machine = replace(machine, members=rows.offsets[pool.part] + pool.number)
-        on = [
-            start + some for start, some in zip(rows.offsets, one.on, strict=False) if some is not None
-        ]
-        among = Among(
-            one.n,
-            data.reach,
-            partial(fingerprint_of_partitions, rows, task, one.n),
-            np.concatenate([np.empty(0, np.int64), *on]),
-        )
-        asking = ask(machine, pool.rows, pool.y, labels, features, options.fit_intercept)
-        question = replace(asking, among=among)
-        one.rows.deadline = NEVER
-        if finding.kind == "undecided":
-            verdicts.append(undecided(question, one.rows, replace(finding, guess=None)))
-            continue
-        finding.work.exact_rows = one.exact
-        filtered = 0 if finding.plane is None else one.n - one.exact
-        verdicts.append(put_into_words(question, one.rows, finding, one.answer, filtered))
-    return verdicts
-
-
-def asked(data: TrainingData, sides: tuple[Hashable, Hashable] | None) -> list[Machine]:
-    """The pairs of sides to decide on: (one, other), other None: all others; without ``sides`` all."""
-    labels = data.classes.tolist()
-    ones = np.ones(len(labels))
-    if sides is not None:
-        positive, negative = [None if s is None else labels.index(s) for s in sides]
-        assert positive is not None
-        codes = np.arange(len(labels)) if data.here is None else data.here.codes
-        return [Machine(sides, positive, negative, codes, ones).on(codes)]
-    machines = machines_of(data, "ovr", ones)
-    return machines if len(labels) == 2 else [*machines, *machines_of(data, "ovo", ones)]
-
-
-def answered(verdicts: Sequence[Verdict], classes: np.ndarray) -> Answer:
-    """The verdicts on all of :func:`asked` as one answer."""
-    if len(verdicts) == 1:
-        return verdicts[0]
-    labels, k = classes.tolist(), len(classes)
-    pairs = list(combinations(labels, 2))
-    return MulticlassVerdict(
-        dict(zip(labels, verdicts[:k], strict=True)), dict(zip(pairs, verdicts[k:], strict=True))
-    )
+def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> None:
+    kept = {}
+    for i in dict.fromkeys(named):
+        question.deadline.check()
+        row = question.rows.take(np.array([i]))[0]
+        columns = np.flatnonzero(row).tolist()
+        values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
+        if question.fit_intercept:
+            columns.append(question.rows.d)
+        a = checker.signed(int(question.y[i]), columns, values, question.decimal)
+        kept[int(question.numbered([i])[0])] = a
+    seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
+    checker.require_sums(proof.content, kept, seen, question.deadline.check)

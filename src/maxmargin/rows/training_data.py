@@ -323,6 +323,11 @@ class TrainingData:
         return self.rows.part if isinstance(self.rows, InMemory) else None
 
     @property
+    def codes(self) -> np.ndarray:
+        """The codes of the labels; where rows are elsewhere, one row stands for each class."""
+        return np.arange(len(self.classes)) if self.here is None else self.here.codes
+
+    @property
     def reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j."""
         if self.known_reach is not None:
@@ -417,14 +422,9 @@ def build_machines(
 
 
 def machines_of(data: TrainingData, multi_class: str, class_weight: np.ndarray) -> list[Machine]:
-    """The machines of a problem; where rows are elsewhere, one row stands for each class."""
-    if data.here is None:
-        codes = members = np.arange(len(data.classes))
-    else:
-        codes, members = data.here.codes, np.arange(data.rows.n)
-        if data.n < data.rows.n:
-            members = np.flatnonzero(codes >= 0)
-    return build_machines(data.classes, codes, multi_class, members, class_weight)
+    """The machines of a problem, on all rows that are not left out."""
+    members = np.flatnonzero(data.codes > LEFT_OUT)
+    return build_machines(data.classes, data.codes, multi_class, members, class_weight)
 
 
 def machine_count(classes: int, multi_class: str) -> int:
