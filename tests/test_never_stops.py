@@ -155,7 +155,9 @@ def test_the_verdict_is_asked_for_once(monkeypatch):
 
     asked = []
     judge = judging.judge
-    monkeypatch.setattr(judging, "judge", lambda *given: asked.append(1) or judge(*given))
+    monkeypatch.setattr(
+        judging, "judge", lambda *given, **more: asked.append(1) or judge(*given, **more)
+    )
     mm.Perceptron(max_iter=20_000, stop=NeverStops(2) | TrainingErrorStalls(10_000)).fit(X, APART)
     assert len(asked) == 1
     mm.Perceptron(max_iter=20_000, stop=NeverStops(10**6)).fit(X, APART)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from maxmargin.stopping import StoppingRule
 LARGEST_STEP = 2.0**90
 
 
+@dataclass(eq=False, repr=False)
 class BatchPerceptron(OnlineClassifier):
     """Gradient descent on the perceptron risk: all misclassified rows pull at once.
 
@@ -97,32 +99,18 @@ class BatchPerceptron(OnlineClassifier):
     np.float64(0.0)
     """
 
-    def __init__(
-        self,
-        step: float | str = "exact",
-        *,
-        fit_intercept: bool = True,
-        normalize: bool = False,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        stop: StoppingRule | None = None,
-        max_iter: int | None = 100,
-        warm_start: bool = False,
-        random_state: Any = None,
-        record: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.step = step
-        self.fit_intercept = fit_intercept
-        self.normalize = normalize
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.stop = stop
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.record = record
-        self.verbose = verbose
+    step: float | str = "exact"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    normalize: bool = False
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    stop: StoppingRule | None = None
+    max_iter: int | None = 100
+    warm_start: bool = False
+    random_state: Any = None
+    record: bool = False
+    verbose: int = 0
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from maxmargin.estimators.validation import refuse_partitions, time_limit
 from maxmargin.rows.training_data import machines_of
 
 
+@dataclass(eq=False, repr=False)
 class HardMarginSVC(MarginClassifier):
     """The plane with the largest margin: minimise ½‖w‖² subject to y_i (w·x_i + b) ≥ 1.
 
@@ -86,28 +88,17 @@ class HardMarginSVC(MarginClassifier):
     True
     """
 
-    _solvers = "auto", "newton", "descent"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    multi_class: str = "ovr"
+    tol: float = 1e-9
+    max_passes: int | None = None
+    max_seconds: float | None = None
+    solver: str = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        multi_class: str = "ovr",
-        tol: float = 1e-9,
-        max_passes: int | None = None,
-        max_seconds: float | None = None,
-        solver: str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.tol = tol
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _solvers = "auto", "newton", "descent"
 
     def prove(
         self, X: Any, y: Any = None, *, numbers: str = "binary"

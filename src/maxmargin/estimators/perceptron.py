@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ LARGEST_STEP = 2.0**90
 CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
 
 
+@dataclass(eq=False, repr=False)
 class Perceptron(OnlineClassifier):
     """Rosenblatt's perceptron: learn from mistakes, one row at a time.
 
@@ -129,42 +131,23 @@ class Perceptron(OnlineClassifier):
     array(['passed'], dtype='<U6')
     """
 
-    def __init__(
-        self,
-        threshold: float = 0.0,
-        eta0: float = 1.0,
-        order: str = "cyclic",
-        *,
-        fit_intercept: bool = True,
-        normalize: bool = False,
-        average: bool = False,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        stop: StoppingRule | None = None,
-        max_iter: int | None = 100,
-        partitions: str = "sequential",
-        track_error: str | bool = "auto",
-        warm_start: bool = False,
-        random_state: Any = None,
-        record: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.threshold = threshold
-        self.eta0 = eta0
-        self.order = order
-        self.fit_intercept = fit_intercept
-        self.normalize = normalize
-        self.average = average
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.stop = stop
-        self.max_iter = max_iter
-        self.partitions = partitions
-        self.track_error = track_error
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.record = record
-        self.verbose = verbose
+    threshold: float = 0.0
+    eta0: float = 1.0
+    order: str = "cyclic"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    normalize: bool = False
+    average: bool = False
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    stop: StoppingRule | None = None
+    max_iter: int | None = 100
+    partitions: str = "sequential"
+    track_error: str | bool = "auto"
+    warm_start: bool = False
+    random_state: Any = None
+    record: bool = False
+    verbose: int = 0
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
 
 
+@dataclass(eq=False, repr=False)
 class PocketPerceptron(OnlineClassifier):
     """Run the perceptron, keep the weights with the fewest training errors: for overlapping classes.
 
@@ -122,48 +124,26 @@ class PocketPerceptron(OnlineClassifier):
     0.01
     """
 
+    max_updates: int = 10_000
+    order: str = "cyclic"
+    _: KW_ONLY
+    polish: bool = True
+    max_witnesses: int = 10
+    fit_intercept: bool = True
+    normalize: bool = False
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    stop: StoppingRule | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    record: bool = False
+    verbose: int = 0
+
     # Checks of scikit-learn that do not apply, each with its reason.
     _expected_failed_checks: ClassVar[dict[str, str]] = {
         "check_class_weight_classifiers": "it asks for 87 % of the predictions in the class of weight "
         "1000; the least weighted 0-1 error leaves the plane close around that class's training rows",
     }
-
-    best_error_: Any
-    best_update_: Any
-    unpolished_error_: Any
-    # Of each machine: known, or a search that holds the training rows until it is asked for.
-    _lower_bounds: list[float | Callable[[], float]]
-
-    def __init__(
-        self,
-        max_updates: int = 10_000,
-        order: str = "cyclic",
-        *,
-        polish: bool = True,
-        max_witnesses: int = 10,
-        fit_intercept: bool = True,
-        normalize: bool = False,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        stop: StoppingRule | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        record: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.max_updates = max_updates
-        self.order = order
-        self.polish = polish
-        self.max_witnesses = max_witnesses
-        self.fit_intercept = fit_intercept
-        self.normalize = normalize
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.stop = stop
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.record = record
-        self.verbose = verbose
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -208,6 +188,8 @@ class PocketPerceptron(OnlineClassifier):
                 "was not fitted here, or was saved before that. Ask for it before saving, or use "
                 "maxmargin.error_bounds(X, y)."
             )
+        # Of each machine: known, or a search that holds the training rows until it is asked for.
+        self._lower_bounds: list[float | Callable[[], float]]
         self._lower_bounds = [bound() if callable(bound) else bound for bound in bounds]
         return self._by_label(self._lower_bounds)
 
@@ -222,9 +204,9 @@ class PocketPerceptron(OnlineClassifier):
         super()._keep(solutions)
         self._state.pocket = np.array([s.z for s in solutions])
         self._state.runs = np.zeros((len(solutions), 2), dtype=np.int64)
-        self.best_error_ = self._by_label([s.best_error for s in solutions])
-        self.best_update_ = self._by_label([s.best_update for s in solutions])
-        self.unpolished_error_ = self._by_label([s.unpolished_error for s in solutions])
+        self.best_error_: Any = self._by_label([s.best_error for s in solutions])
+        self.best_update_: Any = self._by_label([s.best_update for s in solutions])
+        self.unpolished_error_: Any = self._by_label([s.unpolished_error for s in solutions])
         self._lower_bounds = [s.lower_bound for s in solutions]
 
     def _advance(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from maxmargin.estimators.margin_machine import Before
 from maxmargin.estimators.validation import read_training, refuse_partitions
 
 
+@dataclass(eq=False, repr=False)
 class SoftMarginSVC(MarginClassifier):
     """Minimise ½‖w‖² + C Σ ξ_i subject to y_i (w·x_i + b) ≥ 1 − ξ_i and ξ_i ≥ 0, with b free.
 
@@ -89,32 +91,18 @@ class SoftMarginSVC(MarginClassifier):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_passes: int | None = None,
-        max_seconds: float | None = None,
-        solver: str = "auto",
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    tol: float = 1e-6
+    max_passes: int | None = None
+    max_seconds: float | None = None
+    solver: str = "auto"
+    n_jobs: int | None = None
+    warm_start: bool = False
+    verbose: int = 0
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from maxmargin.rows.training_data import plain_labels
 MIN_SECONDS = 1e-9  # seconds: the machine does its first passes
 
 
+@dataclass(eq=False, repr=False)
 class SoftMarginSVCCV(MarginClassifier):
     """A soft-margin machine whose C is chosen by cross-validation.
 
@@ -101,34 +103,19 @@ class SoftMarginSVCCV(MarginClassifier):
     (100.0, (5, 3))
     """
 
-    def __init__(
-        self,
-        Cs: Any = 10,
-        *,
-        cv: Any = None,
-        scoring: Any = None,
-        fit_intercept: bool = True,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_passes: int | None = None,
-        max_seconds: float | None = None,
-        solver: str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    Cs: Any = 10
+    _: KW_ONLY
+    cv: Any = None
+    scoring: Any = None
+    fit_intercept: bool = True
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    tol: float = 1e-6
+    max_passes: int | None = None
+    max_seconds: float | None = None
+    solver: str = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @unchanged_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
