@@ -13,13 +13,12 @@ What a linear model of another library says of its training: its loss, and wheth
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -36,23 +35,21 @@ from maxmargin.rows.training_data import is_parted, plain_labels, unlabelled
 from maxmargin.solvers.problem import Examples, Solution
 from maxmargin.stopping import StopReason
 
-F = TypeVar("F", bound=Callable[..., Any])
 
+class UnchangedOnError:
+    """Leaves an estimator as it was if the work on it ends early: by an error, or Ctrl-C."""
 
-def unchanged_on_error(method: F) -> F:
-    """Leave the estimator as it was if the method ends early: an error, or Ctrl-C."""
+    def __init__(self, estimator: Any) -> None:
+        self.state = vars(estimator)
+        self.before = dict(self.state)
 
-    @functools.wraps(method)
-    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+    def __enter__(self) -> None:
+        """Nothing has changed yet."""
 
-    return cast(F, guarded)
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        if kind is not None:
+            self.state.clear()
+            self.state.update(self.before)
 
 
 class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):

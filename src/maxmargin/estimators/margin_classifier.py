@@ -14,7 +14,6 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import (
     BudgetWarning,
-    InputError,
     Message,
     NotSeparableError,
     Remedy,
@@ -22,11 +21,10 @@ from maxmargin.core.errors import (
     warn,
 )
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
-from maxmargin.estimators.base import LinearClassifier, unchanged_on_error
+from maxmargin.estimators.base import LinearClassifier, UnchangedOnError
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
-from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
 from maxmargin.estimators.progress import Watch, with_callbacks
-from maxmargin.estimators.validation import check_reach, names_of, read_training
+from maxmargin.estimators.validation import names_of, out_of_range, read_training
 from maxmargin.rows.training_data import Machine, TrainingData, class_weights, machines_of
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
@@ -46,7 +44,7 @@ class MarginClassifier(LinearClassifier):
     machines_: dict[Hashable, MarginMachine]
     n_passes_: int
     n_iter_: int
-    bytes_moved_: int  # over the partitions of a Dask collection
+    bytes_moved_: int
     _Z: np.ndarray
 
     def _options(self) -> Options:
@@ -76,7 +74,6 @@ class MarginClassifier(LinearClassifier):
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0, remedy=Remedy("None means no limit"))
 
-    @unchanged_on_error
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to training rows X with labels y.
@@ -100,13 +97,14 @@ class MarginClassifier(LinearClassifier):
         self
             Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
         """
-        self._check_params()
-        self._fit_data(read_training(self, X, y, sample_weight, check=False), X, y)
+        with UnchangedOnError(self):
+            self._check_params()
+            self._fit_data(read_training(self, X, y, sample_weight, check=False), X, y)
         return self
 
     def _fit_data(self, data: TrainingData, X: Any = None, y: Any = None) -> None:
         """Fit to rows that have been read; X and y are what callbacks are told."""
-        classes, here = data.classes, data.here
+        classes = data.classes
         weight = getattr(self, "class_weight", None)
         factors = class_weights(weight, classes, np.arange(len(classes)), data.weights)
         machines = machines_of(data, self.multi_class, factors)
@@ -123,22 +121,12 @@ class MarginClassifier(LinearClassifier):
         report, options = None if watch is None else watch.step, self._options()
         with watch or nullcontext():
             try:
-                if here is None:
-                    solved = solve_machines_on_partitions(data, machines, options, report)
-                else:
-                    solved = solve_machines(here, machines, options, report)
+                solved = solve_machines(data, machines, options, report)
             except NotFiniteError:
-                if here is not None:
-                    check_reach(here.rows, training=True, names=names_of(self))  # says where
-                raise InputError(
-                    "X must hold numbers whose products stay within the range of doubles. "
-                    "Got some that do not instead. Scale the largest features down."
-                ) from None
+                raise out_of_range(data, names_of(self)) from None
         self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
-        self.__dict__.pop("bytes_moved_", None)
-        if here is None:
-            self.bytes_moved_ = data.rows.bytes_moved
+        self.bytes_moved_ = data.rows.bytes_moved
         self._warn()
 
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:

@@ -26,7 +26,7 @@ from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.separability import ask
 from maxmargin.rows import Rows
-from maxmargin.rows.training_data import Machine, Part
+from maxmargin.rows.training_data import Machine, Part, TrainingData
 from maxmargin.solvers.margin.solve import solve_margins
 from maxmargin.solvers.margin.tasks import (
     Budget,
@@ -195,16 +195,20 @@ Report = Callable[[str, int, str, Callable[[], np.ndarray]], bool]  # see Watch.
 
 
 def solve_machines(
-    data: Part, machines: list[Machine], options: Options, report: Report | None = None
+    data: TrainingData, machines: list[Machine], options: Options, report: Report | None = None
 ) -> list[Found]:
     """Solve the machines of a problem: each with its certificate, or the verdict that it has no plane.
 
     Machines on the same rows run together; pairs of one-vs-one alone, on their own rows.
     """
+    if data.here is None:
+        from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
+
+        return solve_machines_on_partitions(data, machines, options, report)
     seconds = options.max_seconds
     deadline = math.inf if seconds is None else time.perf_counter() + seconds
     jobs, halt = effective_n_jobs(options.n_jobs), Event()
-    given = data, options, report, Lock(), halt
+    given = data.here, options, report, Lock(), halt
     if machines[0].members is machines[-1].members:
         return solve_group(machines, deadline, jobs, *given)[0]
     with one_thread():  # the same bits, whether pairs run side by side or not

@@ -19,7 +19,6 @@ from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from maxmargin.core.errors import BudgetWarning, InputError, Message, Remedy, warn
 from maxmargin.core.history import Epoch, History, Trace
@@ -30,7 +29,7 @@ from maxmargin.core.parameters import (
     check_count,
     random_generator,
 )
-from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, summarise, unchanged_on_error
+from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, UnchangedOnError, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import (
     check_reach,
@@ -55,14 +54,12 @@ from maxmargin.rows.training_data import (
 from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import (
     Examples,
-    HeldOut,
-    Measured,
     Observer,
     Problem,
-    RemoteExamples,
     Solution,
     examples_of,
     nobody,
+    validation_of,
 )
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
@@ -152,7 +149,6 @@ class OnlineClassifier(LinearClassifier):
             rule = rule | MaxEpochs(self._max_epochs)
         return rule
 
-    @unchanged_on_error
     @with_callbacks
     def fit(
         self,
@@ -184,17 +180,18 @@ class OnlineClassifier(LinearClassifier):
         self
             Fitted. If an error or Ctrl-C ends the fit, the estimator is as it was before.
         """
-        self._check_params()
-        going_on = self.warm_start and "classes_" in vars(self)
-        data = read_training(self, X, y, classes=self.classes_ if going_on else None)
-        self._fit_data(data, (X, y), (coef_init, intercept_init), (X_val, y_val))
-        if "max_epochs" in self.stop_reason_.rule.split(" + "):
-            told = Message.of(self.stop_reason_.sentence)
-            if getattr(self, "order", "") == "cyclic" and data.here and in_runs(data.here.codes):
-                order = Remedy("visit the rows in another order each epoch", "order", "shuffled")
-                text = f"{told.facts} The labels come in long runs, so the last class counts most."
-                told = Message(text, order, *told.remedies)
-            warn(str(told), BudgetWarning)
+        with UnchangedOnError(self):
+            self._check_params()
+            going_on = self.warm_start and "classes_" in vars(self)
+            data = read_training(self, X, y, classes=self.classes_ if going_on else None)
+            self._fit_data(data, (X, y), (coef_init, intercept_init), (X_val, y_val))
+            if "max_epochs" in self.stop_reason_.rule.split(" + "):
+                told = Message.of(self.stop_reason_.sentence)
+                if getattr(self, "order", "") == "cyclic" and data.here and in_runs(data.here.codes):
+                    order = Remedy("visit the rows in another order each epoch", "order", "shuffled")
+                    text = f"{told.facts} The labels come in long runs, so the last class counts most."
+                    told = Message(text, order, *told.remedies)
+                warn(str(told), BudgetWarning)
         return self
 
     def _fit_data(
@@ -208,17 +205,16 @@ class OnlineClassifier(LinearClassifier):
         rule, classes, d = self._stopping_rule(), data.classes, data.rows.d
         self.n_features_in_ = d
         rng = random_generator("random_state", self.random_state)
-        training = examples_of(data, self._pad, self.normalize)
-        validation = self._validation(*held_out, classes)
+        training = examples_of(data, self._pad, self.normalize, self.record)
+        validation_data = self._validation(*held_out, classes)
+        validation = None if validation_data is None else validation_of(validation_data, self._pad)
         fraction = rule.validation_fraction() if validation is None else None
         counts = data.counts.sum(axis=0)
         factors = class_weights(self.class_weight, classes, np.arange(len(classes)), counts)
         machines = machines_of(data, self.multi_class, factors)
-        if isinstance(training, RemoteExamples):
-            self._check_elsewhere(fraction)
-        elif fraction is not None:
-            train, validation = hold_out(training, fraction, rng)
-            machines = build_machines(classes, training.codes, self.multi_class, train, factors)
+        if fraction is not None:
+            train, validation = training.hold_out(fraction, rng)
+            machines = build_machines(classes, data.codes, self.multi_class, train, factors)
 
         def verdict(machine: Machine) -> Any:
             # Imported on use: a perceptron that is not asked for a proof does not wait for it.
@@ -231,7 +227,7 @@ class OnlineClassifier(LinearClassifier):
         start = read_start(*begin, (len(machines), d), self.fit_intercept)
         if start is None and self.warm_start and "classes_" in vars(self):
             start = self._state.Z.copy()
-        together = machines[0].members is machines[-1].members and not self.record
+        together = training.shared(machines) and not self.record
         alone = [np.s_[k : k + 1] for k in range(len(machines))]
         fitted = {"classes_": classes, "n_features_in_": d, "_fitted_scheme": self._scheme()}
 
@@ -244,40 +240,23 @@ class OnlineClassifier(LinearClassifier):
         watch = Watch(self, *given, self._max_epochs, attributes) if watched else None
         observer = nobody if watch is None else watch.epoch
         with watch or nullcontext():
-            for group in [np.s_[:]] if together or data.here is None else alone:
+            for group in [np.s_[:]] if together else alone:
                 part = None if start is None else start[group]
                 solutions += self._solve(problem, machines[group], part, rng, observer)
         for name in ("feature_index_", "_rng", "_machines_key", "n_passes_", "bytes_moved_"):
             self.__dict__.pop(name, None)  # what a stream or partitions left behind
         self.classes_ = classes
         self._finish(machines, solutions)
-        if data.here is None:
+        if data.rows.rounds:  # over the partitions of a collection
             self.n_passes_, self.bytes_moved_ = data.rows.rounds, data.rows.bytes_moved
-            if isinstance(validation, RemoteExamples):
-                self.bytes_moved_ += validation.rows.bytes_moved
+            if validation_data is not None:
+                self.bytes_moved_ += validation_data.rows.bytes_moved
 
-    def _check_elsewhere(self, fraction: float | None) -> None:
-        """Refuse what rows in partitions cannot do."""
-        if self.record:
-            raise InputError(
-                "record must be False for Dask collections, whose updates are not kept. Got True "
-                "instead. Fit to some of the rows in memory to see every update."
-            )
-        if fraction is not None:
-            raise InputError(
-                "a rule that watches the validation error needs X_val and y_val for Dask collections, "
-                f"of which no rows are held out. Got {self.stop} without them instead."
-            )
-
-    def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray) -> Measured | None:
+    def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray) -> TrainingData | None:
         """Return the user's own validation rows."""
         if (X_val is None) != (y_val is None):
             raise InputError("X_val and y_val must be given together. Got only one of them.")
-        if X_val is None:
-            return None
-        data = read_validation(self, X_val, y_val, classes)
-        examples = examples_of(data, self._pad)
-        return HeldOut(examples, np.arange(data.n)) if isinstance(examples, Examples) else examples
+        return None if X_val is None else read_validation(self, X_val, y_val, classes)
 
     def _finish(self, machines: list[Machine], solutions: list[Solution]) -> None:
         self._logs = [Log.of(m.label, s) for m, s in zip(machines, solutions, strict=True)]
@@ -318,7 +297,6 @@ class OnlineClassifier(LinearClassifier):
         weights = self._fitted_weights()
         return {log.label: log.machine(z) for log, z in zip(self._logs, weights, strict=True)}
 
-    @unchanged_on_error
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on learning with one pass over some rows, from wherever the weights are.
 
@@ -335,27 +313,27 @@ class OnlineClassifier(LinearClassifier):
         -------
         self
         """
-        self._check_params()
-        first = "classes_" not in vars(self)
-        rows, y = read_Xy(self, X, y, reset=first)
-        if first:
-            if classes is None:
+        with UnchangedOnError(self):
+            self._check_params()
+            first = "classes_" not in vars(self)
+            rows, y = read_Xy(self, X, y, reset=first)
+            if first:
+                if classes is None:
+                    raise InputError(
+                        "classes must name all labels in the first call of partial_fit. "
+                        "Got None instead. Pass classes=numpy.unique(y_all)."
+                    )
+                self._begin(find_classes(np.asarray(classes)), rows.d)
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise InputError(
-                    "classes must name all labels in the first call of partial_fit. "
-                    "Got None instead. Pass classes=numpy.unique(y_all)."
+                    f"`classes` must be the same in every call, {self.classes_.tolist()}. "
+                    f"Got {np.unique(classes).tolist()} instead: it is not the same as on last call."
                 )
-            self._begin(find_classes(np.asarray(classes)), rows.d)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise InputError(
-                f"`classes` must be the same in every call, {self.classes_.tolist()}. "
-                f"Got {np.unique(classes).tolist()} instead: it is not the same as on last call."
-            )
-        self._check_scheme()
-        self._detach()
-        self._learn(rows, encode(y, self.classes_), passes=1)
+            self._check_scheme()
+            self._detach()
+            self._learn(rows, encode(y, self.classes_), passes=1)
         return self
 
-    @unchanged_on_error
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> Self:
         """Learn from one example: predict, compare with y, and update on a mistake.
 
@@ -373,20 +351,21 @@ class OnlineClassifier(LinearClassifier):
         self
             ``n_mistakes_`` is the running count of mistakes.
         """
-        if "classes_" not in vars(self):
-            self._check_params()
-            known = np.array([y]) if classes is None else find_classes(np.asarray(classes))
-            self._begin(known, 0 if isinstance(x, Mapping) else len(vector(x)))
-            if isinstance(x, Mapping):
-                self.feature_index_ = {}
-        self._check_scheme()
-        labels = self.classes_.tolist()
-        if len(labels) > 1 and y not in labels:
-            encode(np.array([y]), self.classes_)  # refuses it, before anything changes
-        rows = self._one_row(x, grow=True)
-        self._meet(y)
-        code = self.classes_.tolist().index(y)
-        self._learn(rows, np.array([code], dtype=np.int32), passes=0)
+        with UnchangedOnError(self):
+            if "classes_" not in vars(self):
+                self._check_params()
+                known = np.array([y]) if classes is None else find_classes(np.asarray(classes))
+                self._begin(known, 0 if isinstance(x, Mapping) else len(vector(x)))
+                if isinstance(x, Mapping):
+                    self.feature_index_ = {}
+            self._check_scheme()
+            labels = self.classes_.tolist()
+            if len(labels) > 1 and y not in labels:
+                encode(np.array([y]), self.classes_)  # refuses it, before anything changes
+            rows = self._one_row(x, grow=True)
+            self._meet(y)
+            code = self.classes_.tolist().index(y)
+            self._learn(rows, np.array([code], dtype=np.int32), passes=0)
         return self
 
     def predict_one(self, x: Any) -> Any:
@@ -551,23 +530,3 @@ def _numbers(features: Mapping[Any, Any]) -> np.ndarray:
                 f"Got {value!r} for {name!r} instead."
             )
     return np.array([float(v) for v in features.values()])
-
-
-def hold_out(
-    examples: Examples, fraction: float, rng: np.random.Generator
-) -> tuple[np.ndarray, HeldOut]:
-    """Return the rows to train on, and a stratified fraction of all rows that is held out."""
-    n = examples.rows.n
-    try:
-        train, held_out = train_test_split(
-            np.arange(n),
-            test_size=fraction,
-            stratify=examples.codes,
-            random_state=int(rng.integers(2**31)),
-        )
-    except ValueError as error:
-        raise InputError(
-            f"the validation split needs enough rows of every class. Got {n} rows: {error} "
-            "Pass X_val and y_val, or choose another fraction."
-        ) from error
-    return np.sort(train), HeldOut(examples, np.sort(held_out))

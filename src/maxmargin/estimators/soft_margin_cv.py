@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from maxmargin.estimators.base import unchanged_on_error
+from maxmargin.estimators.base import UnchangedOnError
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_weight, read_Xy
@@ -117,7 +117,6 @@ class SoftMarginSVCCV(MarginClassifier):
     n_jobs: int | None = None
     verbose: int = 0
 
-    @unchanged_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose C, then fit to all rows.
 
@@ -132,6 +131,12 @@ class SoftMarginSVCCV(MarginClassifier):
         -------
         self
         """
+        with UnchangedOnError(self):
+            self._choose(X, y, sample_weight)
+        return self
+
+    def _choose(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Score each C on every fold, and fit with the best."""
         machine = self._machine()
         machine._check_params()
         rows, labels = read_Xy(self, X, y)
@@ -170,7 +175,6 @@ class SoftMarginSVCCV(MarginClassifier):
         final = machine.set_params(C=self.C_, max_seconds=left).fit(X, y, sample_weight)
         parameters = final.get_params()
         self.__dict__.update({k: v for k, v in vars(final).items() if k not in parameters})
-        return self
 
     def _machine(self) -> SoftMarginSVC:
         names = SoftMarginSVC().get_params()

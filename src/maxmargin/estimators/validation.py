@@ -372,6 +372,16 @@ def check_reach(rows: Rows, *, training: bool = False, names: Sequence[str] | No
     return rows
 
 
+def out_of_range(data: TrainingData, names: Sequence[str] | None) -> InputError:
+    """The error of training rows whose products left the range of doubles; it says where, if it can."""
+    if data.here is not None:
+        check_reach(data.here.rows, training=True, names=names)
+    return InputError(
+        "X must hold numbers whose products stay within the range of doubles. "
+        "Got some that do not instead. Scale the largest features down."
+    )
+
+
 def check_survey(data: TrainingData) -> TrainingData:
     """The same for training rows in partitions."""
     if data.bad is not None:

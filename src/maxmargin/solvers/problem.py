@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeGuard, TypeVar
 
 import numpy as np
 
+from maxmargin.core.errors import InputError
 from maxmargin.core.history import History, Trace, elapsed
 from maxmargin.kernels.perceptron import Labels, count_errors, decide, inverse_lengths
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF, combine, products, with_sketch
@@ -52,6 +53,12 @@ class Trained(Measured, Protocol):
     @property
     def rows(self) -> Any:
         """The rows, here or in partitions."""
+
+    def shared(self, machines: Sequence[Machine]) -> bool:
+        """Whether the machines share their passes."""
+
+    def hold_out(self, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, HeldOut]:
+        """The rows to train on, and a stratified fraction of all rows that is held out."""
 
     def beyond(self, machines: Sequence[Machine], Z: np.ndarray, delta: float) -> list[bool]:
         """For each machine with its z whether all its rows have y·f(x) > δ."""
@@ -227,6 +234,26 @@ class Examples:
             padded *= self.scale[which, None]
         return np.asarray(machine.signs(self.codes[which])[:, None] * padded)
 
+    def shared(self, machines: Sequence[Machine]) -> bool:
+        """Whether the machines are on the same rows."""
+        return machines[0].members is machines[-1].members
+
+    def hold_out(self, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, HeldOut]:
+        """The rows to train on, and a stratified fraction of all rows that is held out."""
+        from sklearn.model_selection import train_test_split
+
+        n, seed = self.rows.n, int(rng.integers(2**31))
+        try:
+            train, held_out = train_test_split(
+                np.arange(n), test_size=fraction, stratify=self.codes, random_state=seed
+            )
+        except ValueError as error:
+            raise InputError(
+                f"the validation split needs enough rows of every class. Got {n} rows: {error} "
+                "Pass X_val and y_val, or choose another fraction."
+            ) from error
+        return np.sort(train), HeldOut(self, np.sort(held_out))
+
     def restricted(self, members: np.ndarray) -> Examples:
         """Only the rows ``members``; a copy, unless they are all the rows."""
         if len(members) == self.rows.n:
@@ -316,6 +343,17 @@ class RemoteExamples:
         """The partitions."""
         return self.data.rows
 
+    def shared(self, machines: Sequence[Machine]) -> bool:
+        """Whether the machines share their passes: whatever is asked, all of them are in one round."""
+        return True
+
+    def hold_out(self, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, HeldOut]:
+        """Refuse it: rows of partitions are not chosen one by one."""
+        raise InputError(
+            "a rule that watches the validation error needs X_val and y_val for Dask collections, of "
+            f"which no rows are held out. Got a fraction of {fraction:g} without them instead."
+        )
+
     def sizes(self, machines: Sequence[Machine]) -> np.ndarray:
         """How many rows each machine has in each partition."""
         counts, codes = self.data.counts, np.arange(len(self.data.classes))
@@ -376,8 +414,21 @@ def _by_class(
     return found
 
 
-def examples_of(data: TrainingData, pad: float, normalize: bool = False) -> Examples | RemoteExamples:
-    """Return labelled rows as examples, wherever they are."""
-    if data.here is None:
-        return RemoteExamples(data, Form(pad, normalize))
-    return Examples.of(data.here, pad, normalize)
+def examples_of(
+    data: TrainingData, pad: float, normalize: bool = False, record: bool = False
+) -> Examples | RemoteExamples:
+    """Return labelled rows as examples, wherever they are; updates are recorded on rows here alone."""
+    if data.here is not None:
+        return Examples.of(data.here, pad, normalize)
+    if record:
+        raise InputError(
+            "record must be False for Dask collections, whose updates are not kept. Got True "
+            "instead. Fit to some of the rows in memory to see every update."
+        )
+    return RemoteExamples(data, Form(pad, normalize))
+
+
+def validation_of(data: TrainingData, pad: float) -> Measured:
+    """Return labelled rows as those on which errors are measured."""
+    examples = examples_of(data, pad)
+    return HeldOut(examples, np.arange(data.n)) if isinstance(examples, Examples) else examples
