@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import maxmargin as mm
-from maxmargin.estimators.base import share_of
+from maxmargin.estimators.base import share_right
 from maxmargin.rows.survey import survey
 from partitions import noisy, weighted
 
@@ -62,7 +62,7 @@ def test_of_the_weights_of_a_hard_margin_only_zero_matters():
     assert np.array_equal(model.support_, local.support_)
     model.n_features_in_ = 4
     given_weight = weight + np.arange(3_000) % 7
-    share = share_of(model._planes(), weighted(X, y, given_weight, cuts))
+    share = share_right(model._planes(), weighted(X, y, given_weight, cuts))
     assert share == pytest.approx(local.score(X, y, given_weight), abs=1e-12)
 
 

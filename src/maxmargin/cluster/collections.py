@@ -10,17 +10,6 @@ from maxmargin.core.errors import InputError, Remedy
 from maxmargin.rows.partitions import Sources, cut
 
 
-def is_remote(X: Any) -> bool:
-    """Whether this is a Dask collection, or files in partitions; Dask is not imported to find out."""
-    if isinstance(X, Sources):
-        return True
-    if "dask" not in sys.modules:
-        return False
-    from dask.base import is_dask_collection
-
-    return bool(is_dask_collection(X))
-
-
 def column_names(X: Any) -> list[str] | None:
     """The names of the features of a data frame."""
     columns = getattr(X, "columns", None)
@@ -71,7 +60,7 @@ def _executor_of_files(X: Sources, y: Any, weight: Any) -> Any:
 
 def _aligned(X: Any, y: Any, name: str, what: str) -> Any:
     """Labels or weights in the partitions of X: cut as X is, if they are not."""
-    if not is_remote(y) or getattr(y, "ndim", 0) != 1 or not hasattr(y, "to_delayed"):
+    if getattr(y, "ndim", 0) != 1 or not hasattr(y, "to_delayed"):
         raise InputError(
             f"{name} must be a Dask array or series of {what}, in the partitions of X. Got "
             f"{type(y).__name__} instead. Use dask.array.from_array({name}, chunks=X.chunks[0])."

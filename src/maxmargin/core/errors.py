@@ -200,7 +200,19 @@ class Witness:
         )
 
 
-class NotSeparableError(MaxMarginError, ValueError):
+class _UnsolvedError(MaxMarginError):
+    """An error that carries verdicts."""
+
+    def __init__(self, facts: str, verdicts: Mapping[Hashable, Any], *remedies: Remedy) -> None:
+        super().__init__(facts, *remedies)
+        self.verdicts = dict(verdicts)
+        self.verdict = next(iter(self.verdicts.values()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.verdicts)
+
+
+class NotSeparableError(_UnsolvedError, ValueError):
     """No plane separates the classes.
 
     Attributes
@@ -225,11 +237,6 @@ class NotSeparableError(MaxMarginError, ValueError):
     overlapping [0, 1, 2]
     """
 
-    def __init__(self, facts: str, verdicts: Mapping[Hashable, Any], *remedies: Remedy) -> None:
-        super().__init__(facts, *remedies)
-        self.verdicts = dict(verdicts)
-        self.verdict = next(iter(self.verdicts.values()))
-
     @property
     def witness(self) -> Witness:
         """Rows of both classes whose weighted means are the same point, which rules out any plane."""
@@ -241,11 +248,8 @@ class NotSeparableError(MaxMarginError, ValueError):
         """The witness of every verdict."""
         return {label: verdict.witness for label, verdict in self.verdicts.items()}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.args[0], self.verdicts)
 
-
-class BudgetError(MaxMarginError, RuntimeError):
+class BudgetError(_UnsolvedError, RuntimeError):
     """The time ended before there was an exact answer.
 
     Attributes
@@ -265,14 +269,6 @@ class BudgetError(MaxMarginError, RuntimeError):
     ...     print(error.verdict.kind)
     undecided
     """
-
-    def __init__(self, facts: str, verdicts: Mapping[Hashable, Any], *remedies: Remedy) -> None:
-        super().__init__(facts, *remedies)
-        self.verdicts = dict(verdicts)
-        self.verdict = next(iter(self.verdicts.values()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.args[0], self.verdicts)
 
 
 class BudgetWarning(ConvergenceWarning):

@@ -28,7 +28,7 @@ from maxmargin.cluster.collections import column_names, labelled
 from maxmargin.core.errors import InputError, Message, Remedy, some
 from maxmargin.core.history import History, Trace
 from maxmargin.estimators.progress import CallbackSupportMixin
-from maxmargin.estimators.validation import Features, check_reach, known_features, names_of, read_X
+from maxmargin.estimators.validation import Features, check_reach, names_of, read_X
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
 from maxmargin.rows.training_data import is_parted, plain_labels, unlabelled
@@ -100,13 +100,17 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         collections give a Dask array, computed block by block when it is.
         """
         check_is_fitted(self)
-        return decide(self, self._planes(), X)
+        planes = self._planes()
+        return decide_collection(planes, X) if is_parted(X) else planes.decide(read_X(self, X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows that are predicted right; rows of a file bring their labels."""
         if is_parted(X):
             check_is_fitted(self)
-            return share_right(self, self._planes(), X, y, sample_weight)
+            planes = self._planes()
+            if not isinstance(X, Sources):
+                planes.features.check(X.shape[1], column_names(X))
+            return share_right(planes, labelled(X, y, sample_weight))
         given = getattr(X, "labels", None) if y is None else y
         return float(super().score(X, plain_labels(given), sample_weight))
 
@@ -280,14 +284,12 @@ class Planes(NamedTuple):
         return float(weight @ right), float(weight.sum())
 
 
-def decide(model: Any, planes: Planes, X: Any) -> Any:
-    """Return the decision values of rows, wherever they are; ``model`` knows their features."""
-    if not is_parted(X):
-        return planes.decide(read_X(model, X))
-    classes = len(planes.classes)
+def decide_collection(planes: Planes, X: Any) -> Any:
+    """Return the decision values of rows in partitions, block by block when they are computed."""
     if isinstance(X, Sources):
         return _decide_files(planes, X)
-    known_features(model, X.shape[1], column_names(X), reset=False)
+    classes = len(planes.classes)
+    planes.features.check(X.shape[1], column_names(X))
     X = X.to_dask_array() if column_names(X) is not None else X
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     kind: dict[str, Any] = {"drop_axis": 1, "meta": np.empty(0)}
@@ -321,15 +323,8 @@ def choose(f: Any, classes: np.ndarray) -> Any:
     return f.map_blocks(chosen, classes, dtype=classes.dtype, meta=classes[:0], **kind)
 
 
-def share_right(model: Any, planes: Planes, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return the share of rows of a collection (or of their weight) that are predicted right."""
-    if not isinstance(X, Sources):
-        known_features(model, X.shape[1], column_names(X), reset=False)
-    return share_of(planes, labelled(X, y, sample_weight))
-
-
-def share_of(planes: Planes, executor: Executor) -> float:
-    """Return the same for an executor."""
+def share_right(planes: Planes, executor: Executor) -> float:
+    """Return the share of rows in partitions (or of their weight) that are predicted right."""
     found = executor.run(_hits, range(executor.parts), [(planes,)] * executor.parts)
     right, rows = (math.fsum(column) for column in zip(*found, strict=True))
     if not rows:

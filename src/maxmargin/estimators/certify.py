@@ -57,7 +57,7 @@ class Reference:
     ) -> None:
         self.n = data.n
         self._data, self._task, self._best, self._sides = data, task, best, sides
-        self._tol, self._free, self._hard = tol, free, task.C is None
+        self._tol, self.free, self.hard = tol, free, task.C is None
 
     def optimum(self) -> Plane:
         """The best plane there is; its multipliers are kept."""
@@ -68,7 +68,7 @@ class Reference:
             negative = None if self._sides[1] is None else labels.index(self._sides[1])
             machine = Machine(None, self._task.positive, negative, np.empty(0, np.int64), ones)
             names = tuple(f"x{j}" for j in range(data.rows.d))
-            verdict, self._best = exactly(data, machine, labels, names, self._free, found)
+            verdict, self._best = exactly(data, machine, labels, names, self.free, found)
             if not verdict.separable:
                 raise NotSeparableError(
                     f"the hard margin has no solution: {verdict.witness}.",
@@ -95,7 +95,7 @@ class Reference:
     def certificate(self, w: np.ndarray, b: float, edge: float, problem: str) -> Certificate:
         """Judge a plane by the multipliers of the optimum; its margin is to be ``edge``."""
         (found,) = summaries(self._data.rows, [self._best._replace(w=w, b=b)], edge)
-        return judge(found, w, self._hard, self._free, problem, self._data.rows.rounds, edge)
+        return judge(found, w, self.hard, self.free, problem, self._data.rows.rounds, edge)
 
     def value(self, w: np.ndarray, b: float) -> float:
         """½‖w‖² + Σ C_i ξ_i."""
@@ -132,7 +132,7 @@ class Reference:
         wide = data.over(rows, np.append(data.reach, abs(scaling)))
         (best,) = _solved(wide, [self._task._replace(pad=0.0)], self._tol)
         (found,) = summaries(rows, [best])
-        return judge(found, best.w, self._hard, False, "", 0).dual
+        return judge(found, best.w, self.hard, False, "", 0).dual
 
 
 def _margins(view: View, w: np.ndarray, b: float) -> np.ndarray:
@@ -253,7 +253,7 @@ def audit(
     results = Certificates()
     for k, (task, best, side) in enumerate(zip(tasks, solved, sides, strict=True)):
         reference = Reference(data, task, best, side, tol, free)
-        results[labels[k]] = _Audit(reference, C, free, scaling, loss).judge(W[k], float(B[k]))
+        results[labels[k]] = _audited(reference, W[k], float(B[k]), C, scaling, loss)
     return results[None] if len(W) == 1 else results
 
 
@@ -306,86 +306,89 @@ def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
     return W, B
 
 
-class _Audit:
-    """One plane against one binary problem."""
+def _audited(
+    reference: Reference, w: np.ndarray, b: float, C: float, scaling: float | None, loss: str
+) -> Certificate:
+    """The certificate of a plane, with findings."""
+    hard, free = reference.hard, reference.free
+    best_w, best_b = reference.optimum()
+    planes = [(w, b), (best_w, best_b), (-w, -b)]
+    (wrong, least), (best_wrong, _), (turned, _) = reference.mistakes(planes)
+    edge = least if hard and not wrong else 1.0
+    kind = "hard margin" if hard else f"soft margin, C = {C:g}"
+    through = "" if free else " through the origin"
+    proof = reference.certificate(w, b, edge, f"{kind}{through}, audited")
+    if hard:
+        said = [_hard_finding(proof, wrong, reference.n)]
+    else:
+        said = _soft_findings(reference, proof, w, b, scaling, loss)
+    if loss != "hinge":
+        said.insert(1, f"The model minimises another loss, {loss}: the textbook's is the hinge.")
+    if SWAPPED_ERROR_RATIO * turned < wrong > reference.n / 2:
+        said.insert(
+            0,
+            f"Its sides are swapped: −w and −b make {turned} training errors instead of {wrong}. "
+            "The larger of the sorted labels is to be on the positive side.",
+        )
+    if wrong != best_wrong:
+        said.append(f"It makes {wrong} training errors; the optimum makes {best_wrong}.")
+    return replace(proof, findings=tuple(said))
 
-    def __init__(
-        self, reference: Reference, C: float, free: bool, scaling: float | None, loss: str
-    ) -> None:
-        self.reference, self.C, self.loss = reference, C, loss
-        self.free, self.penalised = free, scaling is not None
-        self.scaling = 1.0 if scaling is None else float(scaling)
-        self.hard = math.isinf(C)
 
-    def judge(self, w: np.ndarray, b: float) -> Certificate:
-        """Return the certificate of the plane, with findings."""
-        best_w, best_b = self.reference.optimum()
-        planes = [(w, b), (best_w, best_b), (-w, -b)]
-        (wrong, least), (best_wrong, _), (turned, _) = self.reference.mistakes(planes)
-        edge = least if self.hard and not wrong else 1.0
-        through = "" if self.free else " through the origin"
-        kind = "hard margin" if self.hard else f"soft margin, C = {self.C:g}"
-        proof = self.reference.certificate(w, b, edge, f"{kind}{through}, audited")
-        said = self._hard_findings(proof, wrong) if self.hard else self._soft_findings(proof, w, b)
-        if self.loss != "hinge":
-            other = f"The model minimises another loss, {self.loss}: the textbook's is the hinge."
-            said.insert(1, other)
-        if SWAPPED_ERROR_RATIO * turned < wrong > self.reference.n / 2:
-            said.insert(
-                0,
-                f"Its sides are swapped: −w and −b make {turned} training errors instead of {wrong}. "
-                "The larger of the sorted labels is to be on the positive side.",
-            )
-        if wrong != best_wrong:
-            said.append(f"It makes {wrong} training errors; the optimum makes {best_wrong}.")
-        return replace(proof, findings=tuple(said))
+def _hard_finding(proof: Certificate, wrong: int, n: int) -> str:
+    assert proof.margin is not None
+    attained, largest = proof.margin
+    if wrong:
+        return (
+            f"It does not separate the classes: {wrong} of {n} rows are on the wrong side or on the "
+            f"plane. The largest margin is {largest:.6g}."
+        )
+    short = 1.0 - attained / largest
+    if short <= OPTIMUM_GAP:
+        return f"This is the plane with the largest margin, {attained:.6g}, to {short:.0e}."
+    return f"The margin is {attained:.6g}, {100 * short:.3g} % less than the largest, {largest:.6g}."
 
-    def _hard_findings(self, proof: Certificate, wrong: int) -> list[str]:
-        assert proof.margin is not None
-        attained, largest = proof.margin
-        if wrong:
-            return [
-                f"It does not separate the classes: {wrong} of {self.reference.n} rows are on the wrong "
-                f"side or on the plane. The largest margin is {largest:.6g}."
-            ]
-        short = 1.0 - attained / largest
-        if short <= OPTIMUM_GAP:
-            return [f"This is the plane with the largest margin, {attained:.6g}, to {short:.0e}."]
-        return [
-            f"The margin is {attained:.6g}, {100 * short:.3g} % less than the largest, {largest:.6g}."
-        ]
 
-    def _soft_findings(self, proof: Certificate, w: np.ndarray, b: float) -> list[str]:
-        far = proof.relative_gap
-        if far <= OPTIMUM_GAP:
-            return [f"This is the optimum of the textbook problem, to {far:.0e}."]
-        above = proof.gap / proof.dual if proof.dual > 0 else math.inf
-        said = [f"The objective is {100 * above:.3g} % above the optimum of the textbook problem."]
-        if not self.free:
-            return said
-        better_b = self.reference.best_bias(w)
-        gain = proof.primal - self.reference.value(w, better_b)
-        if gain > 0.01 * proof.gap:
-            said.append(
-                f"With the same w, b = {better_b:.6g} instead of {b:.6g} would take away "
-                f"{100 * gain / proof.gap:.3g} % of that."
-            )
-        padded = self.reference.regularised(self.scaling)
-        penalty = 0.5 * (b / self.scaling) ** 2
-        other = (proof.primal + penalty - padded) / (proof.primal + penalty)
-        remedy = "Centre the features, or leave b free."
-        if other < OTHER_GAP_RATIO * far:
-            said.append(
-                f"It is within {100 * max(other, 0.0):.2g} % of the optimum of another problem, with "
-                f"½b² added: its solver regularised the bias. {remedy}"
-            )
-        elif self.penalised and self.loss == "hinge":
-            matters = gain > 0.01 * proof.gap
-            said.append(
-                "Its solver regularised the bias (intercept_scaling), and stopped "
-                f"{100 * other / (1.0 - other):.2g} % above the optimum even of that problem. "
-                f"{remedy if matters else 'Lower its tolerance, or allow more iterations.'}"
-            )
-        elif self.penalised:
-            said.append(f"Its solver regularised the bias (intercept_scaling). {remedy}")
+def _soft_findings(
+    reference: Reference,
+    proof: Certificate,
+    w: np.ndarray,
+    b: float,
+    scaling: float | None,
+    loss: str,
+) -> list[str]:
+    """How far a plane is from the optimum, and whether its bias is what makes the difference."""
+    far = proof.relative_gap
+    if far <= OPTIMUM_GAP:
+        return [f"This is the optimum of the textbook problem, to {far:.0e}."]
+    above = proof.gap / proof.dual if proof.dual > 0 else math.inf
+    said = [f"The objective is {100 * above:.3g} % above the optimum of the textbook problem."]
+    if not reference.free:
         return said
+    better_b = reference.best_bias(w)
+    gain = proof.primal - reference.value(w, better_b)
+    if gain > 0.01 * proof.gap:
+        said.append(
+            f"With the same w, b = {better_b:.6g} instead of {b:.6g} would take away "
+            f"{100 * gain / proof.gap:.3g} % of that."
+        )
+    constant = 1.0 if scaling is None else scaling
+    padded = reference.regularised(constant)
+    penalised = proof.primal + 0.5 * (b / constant) ** 2
+    other = (penalised - padded) / penalised
+    remedy = "Centre the features, or leave b free."
+    if other < OTHER_GAP_RATIO * far:
+        said.append(
+            f"It is within {100 * max(other, 0.0):.2g} % of the optimum of another problem, with "
+            f"½b² added: its solver regularised the bias. {remedy}"
+        )
+    elif scaling is not None and loss == "hinge":
+        matters = gain > 0.01 * proof.gap
+        said.append(
+            "Its solver regularised the bias (intercept_scaling), and stopped "
+            f"{100 * other / (1.0 - other):.2g} % above the optimum even of that problem. "
+            f"{remedy if matters else 'Lower its tolerance, or allow more iterations.'}"
+        )
+    elif scaling is not None:
+        said.append(f"Its solver regularised the bias (intercept_scaling). {remedy}")
+    return said

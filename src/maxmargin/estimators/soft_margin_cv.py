@@ -40,27 +40,13 @@ class SoftMarginSVCCV(MarginClassifier):
         As in scikit-learn: None means 5 stratified folds.
     scoring : str or callable, optional
         A scorer of scikit-learn; accuracy by default.
-    fit_intercept : bool, default True
-        Learn b, which is never penalised; otherwise the plane goes through the origin.
-    multi_class : "ovr" or "ovo", default "ovr"
-        One machine per class against the rest, or one per pair of classes.
-    class_weight : None, "balanced" or dict, default None
-        Factors on C by class. In one-vs-rest the rest has factor 1.
-    tol : float in (0, 1), default 1e-6
-        Relative gap between primal and dual value at which every machine stops.
-    max_passes : int, optional
-        Budget of passes over the data for every machine. One that ends by it keeps its best plane so
-        far, with an honest certificate and a warning.
+    fit_intercept, multi_class, class_weight, tol, max_passes, solver
+        As in :class:`SoftMarginSVC`, for every machine.
     max_seconds : float, optional
         Seconds for the whole of ``fit``, all folds and the final machine; None means no limit. Every
         fold may take an equal share of what is left, and so may the final machine. In a fold the smaller
         C come first; one for which there is no time has the score of the one before it, and so is never
         chosen before it. A machine that has begun does its first passes, however little is left.
-    solver : "auto", "newton", "mixed" or "descent", default "auto"
-        How to get there; the answer is the same to the gap. *newton*: Newton steps on a pool of rows,
-        for few features. *descent*: dual coordinate descent, for sparse rows with thousands of features.
-        *mixed*: descent first, then Newton steps. "auto" chooses by the shape of X and
-        the size of C.
     n_jobs : int, optional
         Folds that run side by side, in threads; then machines of the final fit. None means 1, −1 all
         cores.
@@ -75,24 +61,12 @@ class SoftMarginSVCCV(MarginClassifier):
         The values of C that were tried, ascending.
     scores_ : array of shape (folds, Cs)
         The score of each C on each fold.
-    coef_, intercept_, classes_
-        Of the final machine, as in scikit-learn; of two classes the larger label is +1.
-    dual_, slack_ : array of shape (n,)
-        α_i in [0, C_i] and ξ_i per training row; (machines, n) for more than two classes.
-    support_ : array of int
-        Training rows with α_i > 0.
-    free_support_, bound_support_ : array of int
-        Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, beyond them.
-    margin_, slab_width_ : float
-        1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
-    certificate_ : Certificate
-        Primal, dual, gap and KKT residuals of the final machine, measured on all rows.
-    n_passes_, n_iter_ : int
-        Passes over the data by the final machine. Both names say the same.
-    solver_ : str
-        How the final machine was found: "newton", "descent" or "mixed".
-    machines_ : dict
-        All of these for every binary machine, by its label or pair of labels.
+    coef_, intercept_, classes_, margin_, slab_width_, machines_
+        Of the final machine, as in :class:`SoftMarginSVC`.
+    dual_, slack_, support_, free_support_, bound_support_
+        Likewise, for all rows.
+    certificate_, n_passes_, n_iter_, solver_
+        Likewise, without the folds.
 
     Examples
     --------

@@ -31,7 +31,7 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.rows.base import Rows
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.training_data import LEFT_OUT, Part, Partitions, as_rows, encode
+from maxmargin.rows.training_data import Part, Partitions, as_rows, codes_of
 
 
 def joined(*given: Any) -> Any:
@@ -321,12 +321,7 @@ def opened(X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray | N
     rows, codes = rows_of(block.X), np.empty(0, np.int32)
     if classes is not None:
         assert block.labels is not None
-        if block.weight is None:
-            codes = encode(block.labels, classes)
-        else:
-            kept = np.flatnonzero(block.weight)
-            codes = np.full(rows.n, LEFT_OUT, np.int32)
-            codes[kept] = encode(block.labels[kept], classes)
+        codes = codes_of(block.labels, classes, block.weight)
     return function(Part(rows, codes, block.weight), *state)
 
 

@@ -175,6 +175,15 @@ def class_weights(
 LEFT_OUT = -1  # the code of a row of weight zero
 
 
+def codes_of(y: np.ndarray, classes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return the codes of labels; rows of weight zero are left out, whatever their labels."""
+    if weight is None or weight.all():
+        return encode(y, classes)
+    codes = np.full(len(y), LEFT_OUT, np.int32)
+    codes[weight > 0] = encode(y[weight > 0], classes)
+    return codes
+
+
 def as_rows(X: Any) -> Rows:
     """Wrap a validated matrix: CSR as it is, dense in C order (other layouts are copied once)."""
     if sparse.issparse(X):
@@ -352,17 +361,14 @@ def in_memory(
     rows: Rows, y: np.ndarray, weight: np.ndarray | None = None, classes: np.ndarray | None = None
 ) -> TrainingData:
     """Rows in this process, with labels and weights, as one partition; ``classes`` if they are known."""
-    kept = None if weight is None or weight.all() else np.flatnonzero(weight)
-    labels = y if kept is None else y[kept]
-    classes = find_classes(labels) if classes is None else classes
-    codes = used = encode(labels, classes)
-    if kept is not None:
-        codes = np.full(rows.n, LEFT_OUT, np.int32)
-        codes[kept] = used
-    counts = np.bincount(used, minlength=len(classes))
+    if classes is None:
+        classes = find_classes(y if weight is None or weight.all() else y[weight > 0])
+    codes = codes_of(y, classes, weight)
+    places = codes - LEFT_OUT  # rows that are left out come first
+    counts = np.bincount(places, minlength=len(classes) + 1)[1:]
     weights: np.ndarray = counts.astype(np.float64)
     if weight is not None:
-        weights = np.bincount(used, weight if kept is None else weight[kept], len(classes))
+        weights = np.bincount(places, weight, len(classes) + 1)[1:]
     only = InMemory(Part(rows, codes, weight), classes)
     return TrainingData(only, counts[None], weights, rows.is_sparse, rows.entries)
 
