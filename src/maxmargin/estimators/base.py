@@ -123,13 +123,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         known = Features(type(self).__name__, self.n_features_in_, names_of(self))
         return Planes(self._weights(), self.classes_, self._fitted_scheme["multi_class"], known)
 
-    def _combined(self, F: np.ndarray) -> np.ndarray:
-        """Decision values for the user from those of the machines, one row each."""
-        return combined(F, len(self.classes_), self._fitted_scheme["multi_class"])
-
-    def _chosen(self, f: np.ndarray) -> np.ndarray:
-        """Labels from decision values."""
-        return chosen(f, self.classes_)
+    def _labels_of(self, F: np.ndarray) -> np.ndarray:
+        """Labels from the decision values of the machines, one row each."""
+        classes = self.classes_
+        return chosen(combined(F, len(classes), self._fitted_scheme["multi_class"]), classes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -44,7 +44,7 @@ class MarginClassifier(LinearClassifier):
     machines_: dict[Hashable, MarginMachine]
     n_passes_: int
     n_iter_: int
-    bytes_moved_: int
+    bytes_moved_: int  # over the partitions of a Dask collection
     _Z: np.ndarray
 
     def _options(self) -> Options:
@@ -126,7 +126,9 @@ class MarginClassifier(LinearClassifier):
                 raise out_of_range(data, names_of(self)) from None
         self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
-        self.bytes_moved_ = data.rows.bytes_moved
+        self.__dict__.pop("bytes_moved_", None)
+        if data.rows.bytes_moved:
+            self.bytes_moved_ = data.rows.bytes_moved
         self._warn()
 
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:

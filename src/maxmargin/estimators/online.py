@@ -373,7 +373,7 @@ class OnlineClassifier(LinearClassifier):
         if "classes_" not in vars(self):
             return None
         examples = Examples(self._one_row(x, grow=False), np.empty(0), 1.0)
-        return self._chosen(self._combined(examples.decisions(self._state.predictors()))).tolist()[0]
+        return self._labels_of(examples.decisions(self._state.predictors())).tolist()[0]
 
     def _check_scheme(self) -> None:
         """Refuse to go on with parameters under which the weights at hand mean something else."""

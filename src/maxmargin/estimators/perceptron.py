@@ -216,7 +216,7 @@ class Perceptron(OnlineClassifier):
             for trace, steps in zip(traces, self._state.counts[:, SEEN], strict=True)
             if trace is not None
         ]
-        return self._chosen(self._combined(np.array(shares)))
+        return self._labels_of(np.array(shares))
 
     def _advance(
         self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator

@@ -95,6 +95,8 @@ class Rows(ABC):
     def within(self, smallest: float, largest: float) -> bool:
         """Whether every column reaches 0, or a number between these; False may be said in doubt."""
         reach = self.column_reach
+        if len(reach) and reach.min() >= smallest and reach.max() <= largest:
+            return True
         return bool(np.all((reach == 0.0) | ((reach >= smallest) & (reach <= largest))))
 
     def block_length(self, entries: int = BLOCK_ENTRIES) -> int:
@@ -204,6 +206,8 @@ class DenseRows(Rows):
     @cached_property
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j; two threads read large data faster than one."""
+        if self.entries <= FOLD_ENTRIES:
+            return np.asarray(np.abs(self.X).max(axis=0, initial=0.0), dtype=np.float64)
         if self.entries < MIN_THREAD_ENTRIES:
             return self._reach(0, self.n)
         half = self.n // 2
