@@ -28,7 +28,7 @@ NOTE = f"A fixed sample is drawn and counted: {SOME} of "
 @pytest.fixture(autouse=True)
 def little_room(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(drawing, "room", lambda: 3 * N - 1)
+    monkeypatch.setattr(drawing, "copy_limit", lambda: 3 * N - 1)
     monkeypatch.setattr(drawing.draw, "__defaults__", ((), (), SOME))
     monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 1_000)
 
@@ -78,7 +78,7 @@ def test_pictures_of_a_sample_have_the_model_of_all_rows(kind, drawn):
 @pytest.mark.parametrize("apart", [True, False])
 def test_the_sample_of_a_verdict_holds_its_proof(apart, drawn):
     rows, labels = (X[APART], np.where(SCORE > 0, "yes", "no")[APART]) if apart else (X, Y)
-    drawing.room = lambda: 3 * len(rows) - 1  # the fixture puts it back
+    drawing.copy_limit = lambda: 3 * len(rows) - 1  # the fixture puts it back
     assert run("plot", write("d.csv", rows, labels), "--kind", "separability", "--out", "p.png")[0] == 0
     ((verdict, shown, given),) = drawn
     assert shown.shape == (SOME, 3) and verdict.separable == apart
@@ -101,10 +101,10 @@ def test_kinds_of_numbers_use_all_rows_and_kinds_of_planes_need_them():
         assert code == 0 and not err
     flat = ["plot", "d.csv", "--columns", "a,b", "--no-intercept", "--out", "p.png", "--kind"]
     assert run(*flat, "risk")[0] == 0  # two features fit
-    drawing.room = lambda: 100
+    drawing.copy_limit = lambda: 100
     code, out, err = run(*flat, "risk")
     assert (code, out) == (2, "") and "--kind risk needs all rows in memory, at most 100 numbers" in err
-    drawing.room = lambda: 20
+    drawing.copy_limit = lambda: 20
     code, out, err = run("plot", "d.csv", "--out", "p.png")
     assert (code, out) == (2, "") and "which leave room for 6." in err
 
@@ -150,7 +150,7 @@ def test_the_lab_opens_with_a_sample(monkeypatch):
 
 def test_text_is_encoded_by_all_of_the_family(monkeypatch):
     monkeypatch.setattr("maxmargin.laboratory.server.serve", lambda *a, **k: 0)
-    drawing.room = lambda: 1 << 20
+    drawing.copy_limit = lambda: 1 << 20
     with open("d.csv", "w", encoding="utf-8") as file:
         file.write("colour,a,kind\n" + "red,1,yes\nblue,-1,no\nred,2,yes\nblue,3,no\n" * 5)
     for command in (["plot", "--out", "p.png"], ["report", "--out", "r.html"], ["lab"]):
@@ -159,7 +159,7 @@ def test_text_is_encoded_by_all_of_the_family(monkeypatch):
 
 
 def test_samples_of_sparse_rows_in_memory(monkeypatch):
-    drawing.room = lambda: 10_000
+    drawing.copy_limit = lambda: 10_000
     S = sparse.random(500, 40, 0.1, random_state=0, format="csr")
     mm.write_svmlight(S, np.arange(500) % 2, "s.svm")
     monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 1 << 28)

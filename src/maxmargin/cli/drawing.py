@@ -21,7 +21,7 @@ from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.inputs import Table
 from maxmargin.cli.options import MODELS
 from maxmargin.core.errors import BudgetWarning, InputError, NotSeparableError
-from maxmargin.core.memory import room
+from maxmargin.core.memory import copy_limit
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.rows import Rows
 
@@ -64,7 +64,7 @@ class Sample(NamedTuple):
 def is_drawable(table: Table) -> bool:
     """Whether all rows can be drawn: a picture makes them dense, and copies them."""
     n, d = table.shape
-    return isinstance(table.X, np.ndarray) or n * d <= room()
+    return isinstance(table.X, np.ndarray) or n * d <= copy_limit()
 
 
 def in_memory(table: Table, what: str) -> Table:
@@ -72,8 +72,8 @@ def in_memory(table: Table, what: str) -> Table:
     if not is_drawable(table):
         n, d = table.shape
         raise InputError(
-            f"{what} needs all rows in memory, at most {room():,} numbers. Got {n:,} × {d:,} instead. "
-            "Name a file of fewer rows, or choose some of its features with --columns."
+            f"{what} needs all rows in memory, at most {copy_limit():,} numbers. Got {n:,} × {d:,} "
+            "instead. Name a file of fewer rows, or choose some of its features with --columns."
         )
     if not isinstance(table.X, Rows):
         return table
@@ -93,7 +93,7 @@ def draw(
     first ones first; the others are any.
     """
     n, d = table.shape
-    most = min(n, max_rows, room() // d)
+    most = min(n, max_rows, copy_limit() // d)
     firsts = np.unique(table.y, return_index=True)[1]
     kept = np.unique(np.concatenate([firsts, *needed]))
     if most < 4 * len(firsts) or most < len(kept):

@@ -25,7 +25,7 @@ NUMBER_BYTES = 8  # bytes of a double
 CGROUP = Path("/sys/fs/cgroup")
 
 
-def room(beside: int = 0) -> int:
+def copy_limit(beside: int = 0) -> int:
     """Return how many numbers a copy of rows may hold, with so many to be stored beside it.
 
     In rough steps, the same for the same limit: what is copied at a time decides last digits of sums.
@@ -38,7 +38,7 @@ def room(beside: int = 0) -> int:
     return min(MAX_COPY_ENTRIES, max(MIN_COPY_ENTRIES, free // step * step))
 
 
-def in_memory() -> int:
+def cache_limit() -> int:
     """Return how many numbers of a mapped file, with their columns, the system can keep in memory."""
     try:
         size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -57,6 +57,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     fit_intercept: bool
     multi_class: str
+    verbose: int
     classes_: np.ndarray
     n_features_in_: int
     _fitted_scheme: dict[str, Any]
@@ -71,6 +72,11 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     @property
     def _pad(self) -> float:
         return 1.0 if self.fit_intercept else 0.0
+
+    @property
+    def _watched(self) -> bool:
+        """Whether somebody wants to know how a fit is going."""
+        return bool(self.verbose or getattr(self, "_skl_callbacks", None))
 
     def _scheme(self) -> dict[str, Any]:
         """Parameters on which the meaning of the weights depends: fixed once there are weights."""

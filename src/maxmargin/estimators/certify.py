@@ -25,16 +25,12 @@ from maxmargin.estimators.margin_partitions import exactly, summaries
 from maxmargin.estimators.validation import read_training
 from maxmargin.rows import with_column
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.training_data import Machine, TrainingData, class_weights
+from maxmargin.rows.training_data import Machine, TrainingData, class_weights, machines_of
 from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
 from maxmargin.solvers.margin.questions import BinaryTask, Question, View, ask_all
 from maxmargin.solvers.margin.tasks import Budget
 
 Plane = tuple[np.ndarray, float]
-# The positive class, the negative one (None: all others), and all labels of the negative side.
-Sides = tuple[Hashable, Hashable, list[Hashable]]
-
-
 BINS = 1_024  # in which points are counted to find the one that is looked for
 MAX_POINTS = 10_000  # of them that come here
 MAX_ROUNDS = 12  # until points differ by their last digits
@@ -49,26 +45,22 @@ class Reference:
     def __init__(
         self,
         data: TrainingData,
+        machine: Machine,
         task: BinaryTask,
         best: SolvedOnPartitions,
-        sides: Sides,
         tol: float,
         free: bool,
     ) -> None:
         self.n = data.n
-        self._data, self._task, self._best, self._sides = data, task, best, sides
+        self._data, self._machine, self._task, self._best = data, machine, task, best
         self._tol, self.free, self.hard = tol, free, task.C is None
 
     def optimum(self) -> Plane:
         """The best plane there is; its multipliers are kept."""
         data, found = self._data, self._best
         if found.point.meets:
-            assert data.rows.classes is not None
-            labels, ones = data.rows.classes.tolist(), np.ones(len(data.rows.classes))
-            negative = None if self._sides[1] is None else labels.index(self._sides[1])
-            machine = Machine(None, self._task.positive, negative, np.empty(0, np.int64), ones)
-            names = tuple(f"x{j}" for j in range(data.rows.d))
-            verdict, self._best = exactly(data, machine, labels, names, self.free, found)
+            labels, names = data.classes.tolist(), tuple(f"x{j}" for j in range(data.rows.d))
+            verdict, self._best = exactly(data, self._machine, labels, names, self.free, found)
             if not verdict.separable:
                 raise NotSeparableError(
                     f"the hard margin has no solution: {verdict.witness}.",
@@ -236,42 +228,26 @@ def audit(
     data: TrainingData, model: Any, C: float, free: bool, tol: float
 ) -> Certificate | dict[Hashable, Certificate]:
     """Audit a model on labelled rows, wherever they are; its machines share their passes."""
-    classes = data.rows.classes
-    assert classes is not None
+    classes = data.classes
     W, B = _planes(model, data.rows.d, len(classes))
     counts, codes = data.counts.sum(axis=0), np.arange(len(classes))
     factors = class_weights(getattr(model, "class_weight", None), classes, codes, counts)
     loss, scaling = loss_of(model), scaling_of(model)
-    labels = classes.tolist() if len(W) > 1 else [None]
-    bounds = [_bounds(C, factors, None if label is None else k) for k, label in enumerate(labels)]
-    sides = [_sides(classes.tolist(), label) for label in labels]
+    machines = machines_of(data, "ovr", factors)
     tasks = [
-        BinaryTask(classes.tolist().index(side[0]), None, None if math.isinf(C) else bound, float(free))
-        for bound, side in zip(bounds, sides, strict=True)
+        BinaryTask(m.positive, None, None if math.isinf(C) else C * m.class_weight, float(free))
+        for m in machines
     ]
-    solved = _solved(data, tasks, tol)
     results = Certificates()
-    for k, (task, best, side) in enumerate(zip(tasks, solved, sides, strict=True)):
-        reference = Reference(data, task, best, side, tol, free)
-        results[labels[k]] = _audited(reference, W[k], float(B[k]), C, scaling, loss)
-    return results[None] if len(W) == 1 else results
+    found = zip(machines, tasks, _solved(data, tasks, tol), W, B, strict=True)
+    for machine, task, best, w, b in found:
+        reference = Reference(data, machine, task, best, tol, free)
+        results[machine.label] = _audited(reference, w, float(b), C, scaling, loss)
+    return results if len(machines) > 1 else results[machines[0].label]
 
 
 def _solved(data: TrainingData, tasks: Sequence[BinaryTask], tol: float) -> list[SolvedOnPartitions]:
     return solve_on_partitions(data, tasks, tol, [Budget()] * len(tasks))
-
-
-def _bounds(C: float, factors: np.ndarray, positive: int | None) -> np.ndarray:
-    """C_i by label code; in one-vs-rest the rest has weight 1."""
-    mine = np.arange(len(factors)) == positive
-    return C * (factors if positive is None else np.where(mine, factors, 1.0))
-
-
-def _sides(labels: list[Hashable], label: Hashable) -> Sides:
-    """The positive class, the negative one (None: all others), and all labels of the negative side."""
-    if label is None:
-        return labels[1], labels[0], labels[:1]
-    return label, None, [other for other in labels if other != label]
 
 
 def _planes(model: Any, d: int, classes: int) -> tuple[np.ndarray, np.ndarray]:

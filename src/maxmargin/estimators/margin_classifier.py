@@ -33,6 +33,7 @@ from maxmargin.solvers.margin.solve import SOLVERS
 class MarginClassifier(LinearClassifier):
     """What estimators made of margin machines share: parameters, ``fit`` and fitted attributes."""
 
+    C: float  # of those that have one
     tol: float
     max_passes: int | None
     max_seconds: float | None
@@ -51,17 +52,14 @@ class MarginClassifier(LinearClassifier):
         """What this estimator asks for."""
         names = "fit_intercept", "tol", "max_passes", "max_seconds", "solver", "n_jobs"
         asked = {name: getattr(self, name) for name in names}
+        known = vars(self).get("machines_") if getattr(self, "warm_start", False) else None
         return Options(
             C=getattr(self, "C", None),
             labels=self.classes_.tolist(),
             names=names_of(self),
-            before=self._before(),
+            before=Before(known, self.C / self._fitted_C) if known else Before(),
             **asked,
         )
-
-    def _before(self) -> Before:
-        """The last fit, if this one begins there."""
-        return Before()
 
     def _check_params(self) -> None:
         check_bool("fit_intercept", self.fit_intercept)
@@ -110,14 +108,12 @@ class MarginClassifier(LinearClassifier):
         machines = machines_of(data, self.multi_class, factors)
         self.classes_, self.n_features_in_ = classes, data.rows.d
 
-        def attributes(Z: np.ndarray) -> dict[str, Any] | None:
-            if len(Z) < len(machines):
-                return None
-            fitted = {"classes_": classes, "n_features_in_": data.rows.d}
-            return {**fitted, "_fitted_scheme": self._scheme(), "_Z": Z.copy()}
+        fitted = {"classes_": classes, "n_features_in_": data.rows.d, "_fitted_scheme": self._scheme()}
 
-        watched = self.verbose or getattr(self, "_skl_callbacks", None)
-        watch = Watch(self, X, y, None, attributes) if watched else None
+        def attributes(Z: np.ndarray) -> dict[str, Any]:
+            return {**fitted, "_Z": Z.copy()}
+
+        watch = Watch(self, X, y, None, len(machines), attributes) if self._watched else None
         report, options = None if watch is None else watch.step, self._options()
         with watch or nullcontext():
             try:
@@ -129,7 +125,9 @@ class MarginClassifier(LinearClassifier):
         self.__dict__.pop("bytes_moved_", None)
         if data.rows.bytes_moved:
             self.bytes_moved_ = data.rows.bytes_moved
-        self._warn()
+        short = shortfall(self)
+        if short:
+            warn(short, BudgetWarning)
 
     def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
         """Raise if some machine has no solution."""
@@ -153,12 +151,6 @@ class MarginClassifier(LinearClassifier):
         self.n_passes_ = self.n_iter_ = max([machine.n_passes_ for machine in machines])
         if "C" in vars(self):
             self._fitted_C = float(self.C)
-
-    def _warn(self) -> None:
-        """Say it if a budget ended the work, or rounding did."""
-        short = shortfall(self)
-        if short:
-            warn(short, BudgetWarning)
 
     def _weights(self) -> np.ndarray:
         return self._Z

@@ -231,13 +231,12 @@ class OnlineClassifier(LinearClassifier):
         alone = [np.s_[k : k + 1] for k in range(len(machines))]
         fitted = {"classes_": classes, "n_features_in_": d, "_fitted_scheme": self._scheme()}
 
-        def attributes(Z: np.ndarray) -> dict[str, Any] | None:
-            some = len(Z) < len(machines)  # the others have stopped, or run on their own
-            return None if some else {**fitted, "_state": State.begin(Z)}
+        def attributes(Z: np.ndarray) -> dict[str, Any]:
+            return {**fitted, "_state": State.begin(Z)}
 
         solutions: list[Solution] = []
-        watched = self.verbose or getattr(self, "_skl_callbacks", None)
-        watch = Watch(self, *given, self._max_epochs, attributes) if watched else None
+        told = *given, self._max_epochs, len(machines), attributes
+        watch = Watch(self, *told) if self._watched else None
         observer = nobody if watch is None else watch.epoch
         with watch or nullcontext():
             for group in [np.s_[:]] if together else alone:

@@ -93,8 +93,8 @@ def shown(name: str, end: float) -> Iterator[Deadline]:
 class Watch:
     """Observes epochs: shows a bar if asked to and the fit is long, and calls callbacks.
 
-    ``attributes`` turns the weights of a run into the fitted attributes a callback may predict with,
-    or None if the weights are not those of all machines.
+    ``attributes`` turns the weights of all ``machines`` into the fitted attributes a callback may
+    predict with; where some have stopped, or run on their own, it has none.
     """
 
     def __init__(
@@ -103,10 +103,11 @@ class Watch:
         X: Any,
         y: Any,
         total: int | None,
-        attributes: Callable[[np.ndarray], dict[str, Any] | None],
+        machines: int,
+        attributes: Callable[[np.ndarray], dict[str, Any]],
     ) -> None:
         self.estimator, self.X, self.y = estimator, X, y
-        self.attributes = attributes
+        self.machines, self.attributes = machines, attributes
         self._bar = Bar(type(estimator).__name__, total)
         self._context: Any = None
 
@@ -140,5 +141,6 @@ class Watch:
         given: dict[str, Any] = {"estimator": self.estimator, "X": self.X, "y": self.y}
         task = self._context.subcontext(task_name=unit)
         task.call_on_fit_task_begin(**given)
-        attributes = self.attributes(weights())
+        Z = weights()
+        attributes = self.attributes(Z) if len(Z) == self.machines else None
         return bool(task.call_on_fit_task_end(**given, reconstruction_attributes=attributes))

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_number
 from maxmargin.estimators.margin_classifier import MarginClassifier
-from maxmargin.estimators.margin_machine import Before
 from maxmargin.estimators.validation import read_training, refuse_partitions
 
 
@@ -109,10 +108,6 @@ class SoftMarginSVC(MarginClassifier):
         infinite = Remedy("for C → ∞ use {}", "model", "HardMarginSVC")
         check_number("C", self.C, above=0, remedy=infinite)
         check_bool("warm_start", self.warm_start)
-
-    def _before(self) -> Before:
-        known = vars(self).get("machines_") if self.warm_start else None
-        return Before(known, self.C / self._fitted_C) if known else Before()
 
     def path(self, X: Any, y: Any, Cs: Any = 10, sample_weight: Any = None) -> list[SoftMarginSVC]:
         """Follow a list of C, each solution starting from the one before it.

@@ -1,4 +1,4 @@
-"""The door: everything a user passes in is checked here, once, in one voice.
+"""Validation: everything a user passes in is checked here, once, in one voice.
 
 What is wrong with data that cannot be read, in words: which column, by its name, and which row.
 

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.core.errors import InputError
-from maxmargin.core.memory import addresses_left, allowance, in_memory, room
+from maxmargin.core.memory import addresses_left, allowance, cache_limit, copy_limit
 from maxmargin.rows.base import BLOCK_ENTRIES, Csr, Dense, DenseRows, Rows
 from maxmargin.rows.sparse import CsrRows
 
@@ -130,9 +130,9 @@ class PartedRows(Rows):
 
     def at_once(self) -> DenseRows | CsrRows | None:
         """All rows as if in memory, if memory holds them: mapped, or fetched where there is room."""
-        if self._whole is not None and self._entries <= in_memory():
+        if self._whole is not None and self._entries <= cache_limit():
             return self._whole
-        return self.between(0, self.n) if self._entries <= room() else None
+        return self.between(0, self.n) if self._entries <= copy_limit() else None
 
     def blocks(self, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, Any]]:
         """Yield the rows block by block; the next block is read while this one is used."""
@@ -179,7 +179,7 @@ class PartedRows(Rows):
         """Rows by index: copied into memory if they are few, else fetched from here each time."""
         numbers = _numbers(indices)
         share = self.entries * len(numbers) / max(self.n, 1)
-        return self.copied(numbers) if share <= room() else SelectedRows(self, numbers, int(share))
+        return self.copied(numbers) if share <= copy_limit() else SelectedRows(self, numbers, int(share))
 
     def copied(self, numbers: np.ndarray) -> DenseRows | CsrRows:
         """Rows by number, in memory; the file is read in its order, once."""
@@ -242,7 +242,7 @@ class SelectedRows(PartedRows):
 
     def __init__(self, origin: PartedRows, numbers: np.ndarray, entries: int) -> None:
         shape = len(numbers), origin.d
-        near = origin.copied(numbers[: len(numbers) * room() // max(entries, 1)])
+        near = origin.copied(numbers[: len(numbers) * copy_limit() // max(entries, 1)])
         self._origin, self._numbers, self._near = origin, numbers, near
 
         def fetch(start: int, stop: int) -> DenseRows | CsrRows:
@@ -402,7 +402,7 @@ class FileRows(PartedRows):
         self.names = None if names is None else list(names)
         self._sections = tuple(sections)
         file = MappedFile(d, sections)
-        largest = min(BLOCK_ENTRIES, room() // 4) if largest is None else largest
+        largest = min(BLOCK_ENTRIES, copy_limit() // 4) if largest is None else largest
         shape = file.n, d
         super().__init__(file.fetch, shape, file.entries, file.is_sparse, file.read, file.whole, largest)
 

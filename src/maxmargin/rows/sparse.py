@@ -113,7 +113,7 @@ class CsrRows(Rows):
     def column_reach(self) -> np.ndarray:
         """max_i |x_ij| for every feature j."""
         reach = np.zeros(self.d)
-        with np.errstate(invalid="ignore"):  # nan is passed on, and refused at the door
+        with np.errstate(invalid="ignore"):  # nan is passed on, and refused by validation
             for _, block in self.blocks():
                 np.maximum.at(reach, block.arrays.indices, np.abs(block.arrays.data))
         return reach

@@ -22,7 +22,7 @@ from flint import nmod_mat
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from maxmargin.core.memory import room
+from maxmargin.core.memory import copy_limit
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
 from maxmargin.solvers.exact.linear_algebra import (
@@ -174,7 +174,7 @@ class Face:
         """The same for some rows of the data, sparse where these are."""
         rows = self.rows.rows
         entries = int(rows.entries * len(which) / max(rows.n, 1))
-        if rows.resident or entries <= room():
+        if rows.resident or entries <= copy_limit():
             if not rows.is_sparse:
                 return self._quotient_rows(which)
             parts = [self._quotient_rows(part).matrix for part in self._parts(which)]  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.core.memory import room
+from maxmargin.core.memory import copy_limit
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.margin import sign
 from maxmargin.rows import DenseRows, Rows
@@ -179,7 +179,11 @@ class Frame:
     @cached_property
     def most(self) -> int:
         """How many rows a working set may hold: all, or what a copy of rows in a file has room for."""
-        return self.n if self.rows.resident else max(1, room(SETTINGS.vectors_kept * self.n) // self.d)
+        return (
+            self.n
+            if self.rows.resident
+            else max(1, copy_limit(SETTINGS.vectors_kept * self.n) // self.d)
+        )
 
     @cached_property
     def chunk(self) -> int:

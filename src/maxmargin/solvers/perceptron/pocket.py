@@ -356,7 +356,7 @@ class LineSearch:
             V = self._directions(turn)
             several = len(V)  # directions whose margins fit at once
             if 4 * ex.rows.n * several > memory.MIN_COPY_ENTRIES:
-                several = max(1, memory.room() // (4 * ex.rows.n))
+                several = max(1, memory.copy_limit() // (4 * ex.rows.n))
             m = pocket.signs * ex.ordered_values(z[None])[0]
             for start in range(0, len(V), several):
                 if time.perf_counter() > self.deadline:
