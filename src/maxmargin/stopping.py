@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import Message, Remedy, count
+from maxmargin.core.errors import Message, Remedy, plural
 from maxmargin.core.parameters import check_count, check_number
 
 __all__ = [
@@ -296,8 +296,8 @@ class AllCorrect(StoppingRule):
             return None
         beyond = f" (y·f(x) > {p.threshold:g})" if p.threshold else ""
         text = (
-            f"All training points are correct{beyond} after {count(p.updates, 'update')} "
-            f"in {count(p.epoch, 'epoch')}: the classes are separated."
+            f"All training points are correct{beyond} after {plural(p.updates, 'update')} "
+            f"in {plural(p.epoch, 'epoch')}: the classes are separated."
         )
         return StopReason("all_correct", text, solved=True)
 
@@ -418,8 +418,8 @@ class MaxEpochs(StoppingRule):
         if p.epoch < self.epochs:
             return None
         text = Message(
-            f"The budget of {count(self.epochs, 'epoch')} ended with "
-            f"{count(p.mistakes, 'mistake')} in the last one.",
+            f"The budget of {plural(self.epochs, 'epoch')} ended with "
+            f"{plural(p.mistakes, 'mistake')} in the last one.",
             Remedy("allow more epochs", "max_iter"),
             overlap_remedy(p),
         )
@@ -461,7 +461,7 @@ class MaxUpdates(StoppingRule):
         if p.updates < self.updates:
             return None
         text = Message(
-            f"The budget of {count(self.updates, 'update')} ended before all points were correct.",
+            f"The budget of {plural(self.updates, 'update')} ended before all points were correct.",
             Remedy("allow more updates", "max_updates"),
             overlap_remedy(p),
         )
@@ -500,7 +500,7 @@ class MaxSeconds(StoppingRule):
             return None
         text = Message(
             f"The budget of {self.seconds:g} seconds ended in epoch {p.epoch} with "
-            f"{count(p.mistakes, 'mistake')} in it.",
+            f"{plural(p.mistakes, 'mistake')} in it.",
             Remedy("allow more time", "max_seconds"),
             overlap_remedy(p),
         )
@@ -632,7 +632,7 @@ class WeightsSettle(StoppingRule):
             return None
         text = (
             f"Epoch {p.epoch} moved the weights by {moved:.3g}, at most {self.tol:g} of their "
-            f"length {length:.3g}, with {count(p.mistakes, 'mistake')} in it. "
+            f"length {length:.3g}, with {plural(p.mistakes, 'mistake')} in it. "
             "A smaller tol goes on longer."
         )
         return StopReason("weights_settle", text)

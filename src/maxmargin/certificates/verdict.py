@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.certificates.proof import Proof
-from maxmargin.core.errors import InputError, Witness, count, some
+from maxmargin.core.errors import InputError, Witness, listed, plural
 
 STATISTICIAN = {
     "separable": "complete separation",
@@ -42,15 +42,15 @@ class Work(NamedTuple):
     def __str__(self) -> str:
         parts = []
         if self.rows_filtered:
-            many = count(self.rows_filtered, "row", ",")
+            many = plural(self.rows_filtered, "row", ",")
             parts.append(f"{many} decided by floating point within its error bound")
         if self.rows_exact:
-            many = f"{self.rows_exact:,}" if parts else count(self.rows_exact, "row", ",")
+            many = f"{self.rows_exact:,}" if parts else plural(self.rows_exact, "row", ",")
             parts.append(f"{many} in integers")
         if self.pivots:
-            parts.append(f"{count(self.pivots, 'step', ',')} of the simplex method in integers")
+            parts.append(f"{plural(self.pivots, 'step', ',')} of the simplex method in integers")
         if self.bits:
-            parts.append(f"numbers of up to {count(self.bits, 'bit', ',')}")
+            parts.append(f"numbers of up to {plural(self.bits, 'bit', ',')}")
         return ", ".join(parts) or "all in integers"
 
 
@@ -233,8 +233,8 @@ class Verdict:
         if not self.plane_is_exact and self.w is not None:
             details.append("The plane needs more digits than doubles have: w and b are rounded.")
         if self.kind == "touching":
-            rows = count(len(self.on_plane), "row")
-            details.append(f"On the plane: {rows} ({some(self.on_plane, MAX_NAMED_FEATURES)}).")
+            rows = plural(len(self.on_plane), "row")
+            details.append(f"On the plane: {rows} ({listed(self.on_plane, MAX_NAMED_FEATURES)}).")
         if self.witness is not None:
             details.append(f"Witness: {self.witness}.")
         if self.kind != "undecided":
@@ -250,7 +250,7 @@ class Verdict:
             share = f"|w·x + b| is {p.distance:.2g} of Σ |w_j x_j| + |b|"
             said.append(f"Nearest row that is not on the plane: {p.row}, where {share}.")
         if p.dependent:
-            shown = some(p.dependent, MAX_NAMED_FEATURES)
+            shown = listed(p.dependent, MAX_NAMED_FEATURES)
             said.append(f"Numerical rank {p.numerical_rank}, exact rank {p.rank}. To rounding, {shown}.")
         if not p.rests_on_last_digits or self.proof is None:
             return said

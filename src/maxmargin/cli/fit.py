@@ -241,12 +241,12 @@ def _write_liblinear(model: Any, path: str) -> None:
 def _print_report(
     model: Any, table: cli.inputs.Table, other: cli.inputs.Table | None, content: dict[str, Any]
 ) -> None:
-    from maxmargin.core.errors import count, some
+    from maxmargin.core.errors import listed, plural
 
     (n, d), labels = table.shape, content["classes"]
     shown = "standard input" if content["data"] == "-" else content["data"]
-    classes = f"{len(labels):,} classes ({some(labels, cli.output.MAX_LISTED)})"
-    lines = [f"{shown}: {count(n, 'row', ',')}, {count(d, 'feature', ',')}, {classes}."]
+    classes = f"{len(labels):,} classes ({listed(labels, cli.output.MAX_LISTED)})"
+    lines = [f"{shown}: {plural(n, 'row', ',')}, {plural(d, 'feature', ',')}, {classes}."]
     lines += filter(None, [cli.inputs.columns_used(table)])
     lines += cli.output.model_sentences(model, table.rows.column_reach)
     lines.append(f"Training error: {cli.output.share(content['training_errors'], n)}.")

@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from maxmargin.checker import canonical
 from maxmargin.cli.options import Source
 from maxmargin.cli.output import MAX_LISTED, progress_bar
-from maxmargin.core.errors import InputError, count, some, unwritable
+from maxmargin.core.errors import InputError, listed, plural, unwritable
 from maxmargin.core.memory import allowance
 from maxmargin.files.numpy_files import read_matrix_header
 from maxmargin.files.open import READERS, described, open_rows, opened, read_data
@@ -177,8 +177,8 @@ def label_called(name: str, labels: list[Any], option: str) -> Any:
     """Return the label that an option names."""
     known = {canonical(str(label)): label for label in labels}
     if canonical(name) not in known:
-        listed = some(labels, MAX_LABELS_LISTED)
-        raise InputError(f"{option} must be one of the labels {listed}. Got {name!r} instead.")
+        known_ones = listed(labels, MAX_LABELS_LISTED)
+        raise InputError(f"{option} must be one of the labels {known_ones}. Got {name!r} instead.")
     return known[canonical(name)]
 
 
@@ -198,7 +198,7 @@ def hold_out(y: np.ndarray, share: float, task: str, remedy: str) -> tuple[np.nd
         got = f"1 row of class {label!r}"
     elif min(held, n - held) < len(labels):
         needs = f"a row of each of the {len(labels)} classes in both parts"
-        got = f"{count(n - held, 'row')} to train on and {held} to hold out"
+        got = f"{plural(n - held, 'row')} to train on and {held} to hold out"
     else:
         train, test = train_test_split(np.arange(n), test_size=share, stratify=y, random_state=0)
         missing = np.setdiff1d(labels, y[train]).tolist()
@@ -228,7 +228,7 @@ def columns_used(table: Table) -> str:
         return ""
     names = [name or "(no name)" for name in table.names]
     label = "" if label is None else f" Label: {label}."
-    return f"{'Features' if table.named else 'Features, by column'}: {some(names, MAX_LISTED)}.{label}"
+    return f"{'Features' if table.named else 'Features, by column'}: {listed(names, MAX_LISTED)}.{label}"
 
 
 def _check_label(table: Table, file: Source, labels: list[Any]) -> None:
@@ -237,12 +237,12 @@ def _check_label(table: Table, file: Source, labels: list[Any]) -> None:
         return
     last = "" if file.label is not None else ", the last one"
     where = "" if label is None else f" in column {label}{last}"
-    got = f"{len(labels):,} classes among {count(n, 'row', ',')}{where}"
+    got = f"{len(labels):,} classes among {plural(n, 'row', ',')}{where}"
     do = "" if label is None else " Name the column of the labels with --label."
     if len(labels) > MAX_RARE_CLASSES and label is not None and file.label is None:
         raise InputError(
             f"{file.path}: the labels must be classes of several rows each. Got {got} instead.{do} "
-            f"The others are {some(table.names, MAX_LISTED)}."
+            f"The others are {listed(table.names, MAX_LISTED)}."
         )
     click.echo(f"Warning: {file.path}: {got}: most classes have a single row.{do}", err=True)
 
@@ -265,7 +265,7 @@ def _row_numbers(table: Table) -> list[tuple[str, str, str]]:
     """Return features that number the rows: the name, how --drop calls it, and why."""
     n = len(table.y)
     found = [
-        (name, name, f"has {len(texts):,} different texts in {count(n, 'row', ',')}")
+        (name, name, f"has {len(texts):,} different texts in {plural(n, 'row', ',')}")
         for name, texts in table.encoding.items()
         if len(texts) > MIN_NUMBERED_ROWS and 2 * len(texts) > n
     ]
@@ -363,7 +363,7 @@ def open_validation(path: str, file: Source, table: Table, labels: list[Any]) ->
     strange = [label for label in np.unique(other.y).tolist() if label not in labels]
     if strange:
         raise InputError(
-            f"{path}: labels must be among those trained on, {some(labels, MAX_LISTED, repr)}. "
+            f"{path}: labels must be among those trained on, {listed(labels, MAX_LISTED, repr)}. "
             f"Got {strange[0]!r} instead. Leave these rows out, or train on some of them."
         )
     return other
@@ -440,8 +440,8 @@ def _choose_columns(
             missing = [column for column in columns if column not in found]
             raise InputError(
                 f"{file.path}: must have the columns that the model was fitted to, "
-                f"{some(columns, MAX_LISTED)}. Got none named {missing[0]!r} among "
-                f"{some(found, MAX_LISTED)}. Rename them, or name those to use, in the order of the "
+                f"{listed(columns, MAX_LISTED)}. Got none named {missing[0]!r} among "
+                f"{listed(found, MAX_LISTED)}. Rename them, or name those to use, in the order of the "
                 "model's, with --columns."
             )
         width = len(columns) or known.get("features") or len(found)

@@ -22,7 +22,7 @@ import numpy as np
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.cli.options import MODELS
-from maxmargin.core.errors import Message, Remedy, count
+from maxmargin.core.errors import Message, Remedy, plural
 from maxmargin.estimators.margin_classifier import MarginClassifier, shortfall
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
@@ -65,7 +65,7 @@ def _as_option(remedy: Remedy) -> str | None:
 def share(errors: int, n: int) -> str:
     """Return an error in percent, and what it is a share of."""
     percent = f"{100 * errors / n:.2f} %" if n else "nothing to judge"
-    return f"{percent} ({errors:,} of {count(n, 'row', ',')})"
+    return f"{percent} ({errors:,} of {plural(n, 'row', ',')})"
 
 
 def as_json(content: Any, indent: int | None = 1) -> str:
@@ -122,7 +122,7 @@ def model_sentences(model: Any, reach: np.ndarray) -> list[str]:
 
 
 def _margin_sentence(machine: MarginMachine, reach: np.ndarray) -> str:
-    support = count(len(machine.support_), "support vector", ",")
+    support = plural(len(machine.support_), "support vector", ",")
     bound = len(machine.bound_support_)
     kinds = f", {bound} of them within the slab or on the wrong side" if bound else ""
     gap = machine.certificate_.relative_gap

@@ -179,15 +179,16 @@ def _lacks(
     intercept: bool,
 ) -> Iterator[tuple[str, str, str]]:
     """Yield what a picture needs and does not get: what is needed, what was given, what to do."""
-    from maxmargin.core.errors import count, some
+    from maxmargin.core.errors import listed, plural
 
     n, d = table.shape
     if need.two_classes and len(labels) > 2 and machine is None:
-        do = f"Choose a class, against all others, with --machine and one of {some(labels, MAX_LISTED)}."
+        choices = listed(labels, MAX_LISTED)
+        do = f"Choose a class, against all others, with --machine and one of {choices}."
         yield "two classes", f"{len(labels)} classes", do
     if need.two_features and d != 2:
         do = "Choose two features with --columns." if d > 2 else "Name a file with two."
-        yield "two features", count(d, "feature"), do
+        yield "two features", plural(d, "feature"), do
     if need.bias is True and not intercept:
         yield "a bias", "--no-intercept", "Leave out --no-intercept."
     if need.bias is False and intercept:

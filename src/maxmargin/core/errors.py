@@ -195,7 +195,7 @@ class Witness:
         if not self.means:
             return f"the weighted sums of {ours} and {others} rows of the two classes are equal, exactly"
         return (
-            f"{count(ours, 'row')} of the one class and {others} of the other have weighted means that "
+            f"{plural(ours, 'row')} of the one class and {others} of the other have weighted means that "
             "are the same point, exactly"
         )
 
@@ -310,11 +310,11 @@ def _package(names: dict[str, object]) -> str:
     return str(names.get("__name__", "")).partition(".")[0]
 
 
-def count(n: int, thing: str, form: str = "") -> str:
+def plural(n: int, thing: str, form: str = "") -> str:
     """1 epoch, 2 epochs; ``form`` says how to write n, as in 1,000 rows."""
     return f"{n:{form}} {thing}" if n == 1 else f"{n:{form}} {thing}s"
 
 
-def some(values: Sequence[Any] | np.ndarray, most: int, write: Callable[[Any], str] = str) -> str:
+def listed(values: Sequence[Any] | np.ndarray, most: int, write: Callable[[Any], str] = str) -> str:
     """The first few of a list: 3, 8, 9, …."""
     return ", ".join(map(write, values[:most])) + (", …" if len(values) > most else "")

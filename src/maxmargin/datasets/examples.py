@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import count
+from maxmargin.core.errors import plural
 from maxmargin.core.parameters import check_choice
 
 
@@ -58,7 +58,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         n, d = self.X.shape
-        return f"Dataset({self.name!r}, {n} points, {count(d, 'feature')}, {self.kind})"
+        return f"Dataset({self.name!r}, {n} points, {plural(d, 'feature')}, {self.kind})"
 
 
 @cache

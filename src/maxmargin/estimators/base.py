@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.cluster.collections import column_names, labelled
-from maxmargin.core.errors import InputError, Message, Remedy, some
+from maxmargin.core.errors import InputError, Message, Remedy, listed
 from maxmargin.core.history import History, Trace
 from maxmargin.estimators.progress import CallbackSupportMixin
 from maxmargin.estimators.validation import Features, check_reach, names_of, read_X
@@ -246,7 +246,7 @@ def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
         groups.setdefault(reason.rule, []).append(label)
     parts = []
     for rule, labels in groups.items():
-        parts.append(f"{len(labels)} by {rule} ({some(labels, 3, repr)})")
+        parts.append(f"{len(labels)} by {rule} ({listed(labels, 3, repr)})")
     solved = all(reason.solved for _, reason in reasons)
     story = Remedy("see {} for the whole story", "machines_[label]")
     sentence = Message(f"{len(reasons)} machines stopped: {'; '.join(parts)}.", story)

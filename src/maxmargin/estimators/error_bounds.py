@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, Witness, count
+from maxmargin.core.errors import InputError, Witness, plural
 from maxmargin.core.parameters import NEVER, OutOfTimeError, check_count
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.separability import (
@@ -67,7 +67,7 @@ class ErrorBounds:
     late: bool = False
 
     def __str__(self) -> str:
-        found = f"{count(self.upper, 'error')} found"
+        found = f"{plural(self.upper, 'error')} found"
         if self.lower == self.upper:
             return f"{found}; no plane makes fewer."
         ended = "the time was over first" if self.late else "packing stopped at max_witnesses"

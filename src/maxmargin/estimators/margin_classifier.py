@@ -17,7 +17,7 @@ from maxmargin.core.errors import (
     Message,
     NotSeparableError,
     Remedy,
-    some,
+    listed,
     warn,
 )
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
@@ -141,7 +141,7 @@ class MarginClassifier(LinearClassifier):
         kind = "classes are not separable from the rest"
         if self.multi_class == "ovo":
             kind = "pairs of classes are not separable"
-        facts = f"{len(bad)} of {len(machines)} {kind}: {some(list(bad), 5, repr)}."
+        facts = f"{len(bad)} of {len(machines)} {kind}: {listed(list(bad), 5, repr)}."
         raise NotSeparableError(facts, bad, SLACK)
 
     def _publish(self, machines: list[MarginMachine]) -> None:

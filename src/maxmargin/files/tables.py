@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.core.errors import InputError, Remedy, some
+from maxmargin.core.errors import InputError, Remedy, listed
 from maxmargin.files.reader import Labels, Reader, ReadOptions
 from maxmargin.files.text import (
     FILL_COLUMN,
@@ -68,7 +68,7 @@ def choose(path: object, names: list[str], named: bool, options: ReadOptions) ->
         if name[:1] == "-" and is_index(name[1:]) and 0 < int(name[1:]) <= len(names):
             return len(names) - int(name[1:])
         raise InputError(
-            f"{path}: a column must be one of {some(names, 20)}, or a number from 0 to "
+            f"{path}: a column must be one of {listed(names, 20)}, or a number from 0 to "
             f"{len(names) - 1}. Got {name[:40]!r}, which this file does not have."
         )
 
@@ -222,7 +222,7 @@ class Encoder:
         if places.size and places.min() < 0:
             row = int(np.flatnonzero(places < 0)[0])
             raise InputError(
-                f"{part.where(row)}: column {name} must be one of {some(self.encoding[name], 8)}, the "
+                f"{part.where(row)}: column {name} must be one of {listed(self.encoding[name], 8)}, the "
                 f"categories it was encoded with. Got {short(texts[codes[row]])} instead. Leave "
                 "the row out, or fit the model anew with rows of this category."
             )

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.checker import canonical
-from maxmargin.core.errors import InputError, some
+from maxmargin.core.errors import InputError, listed
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.laboratory.state import (
     LIMITS,
@@ -333,7 +333,7 @@ def find_column(name: str, columns: Sequence[Column], wanted: Any) -> int:
     if isinstance(wanted, str) and wanted in names:
         return names.index(wanted)
     raise InputError(
-        f"{name} must name a column: {some(names, 8)}, or a number from 0 to {len(names) - 1}. "
+        f"{name} must name a column: {listed(names, 8)}, or a number from 0 to {len(names) - 1}. "
         f"Got {shortened(wanted)} instead."
     )
 
@@ -407,7 +407,7 @@ def _as_classes(y: Any, n: int) -> tuple[np.ndarray, list[str]]:
 
 def _places(features: Sequence[Any], names: Sequence[str]) -> list[int]:
     """Where two features are that are given by their names or places."""
-    allowed = f"features must be two of {some(names, 8)}, or numbers from 0 to {len(names) - 1}."
+    allowed = f"features must be two of {listed(names, 8)}, or numbers from 0 to {len(names) - 1}."
     if isinstance(features, str) or len(features) != 2:
         raise InputError(f"{allowed} Got {features!r} instead.")
     places = []

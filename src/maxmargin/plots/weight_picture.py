@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.errors import InputError, count
+from maxmargin.core.errors import InputError, plural
 from maxmargin.core.history import Trace
 from maxmargin.plots.data import Points, not_linear, read_points
 from maxmargin.plots.geometry import find_cone
@@ -137,7 +137,7 @@ def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
 def thin_path(path: np.ndarray) -> tuple[np.ndarray, str]:
     """The weights to draw of a path, with its end, and what the key says: all, or every so many."""
     steps = len(path) - 1
-    label = f"path of w, {count(steps, 'step', ',')}"
+    label = f"path of w, {plural(steps, 'step', ',')}"
     if steps <= MAX_DRAWN_STEPS:
         return path, label
     every = -(-steps // MAX_DRAWN_STEPS)

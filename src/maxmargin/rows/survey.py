@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, Remedy, some
+from maxmargin.core.errors import InputError, Remedy, listed
 from maxmargin.rows.base import Csr, Rows, draw, not_doubles
 from maxmargin.rows.partitions import Executor, RemoteRows, block_of, moved, rows_of, split
 from maxmargin.rows.training_data import (
@@ -100,7 +100,7 @@ def survey(executor: Executor, labelled: bool = True) -> TrainingData:
 def _few(names: Sequence[str] | None) -> str:
     if names is None:
         return "features without names"
-    return some(names, 5)
+    return listed(names, 5)
 
 
 def _facts(X: Any, y: Any, labelled: bool) -> _Facts:

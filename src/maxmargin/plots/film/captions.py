@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, count
+from maxmargin.core.errors import InputError, plural
 from maxmargin.core.history import Trace, Update
 from maxmargin.plots.data import Points
 from maxmargin.rows import as_rows
@@ -152,7 +152,7 @@ class _StillMaker:
         picked = [*range(min(shown, total)), *([total - 1] if total > shown else [])]
         start, end = self.trace.start, self.trace[-1].weights
         blank = "" if np.any(start[:-1]) else ": no boundary yet"
-        lines = f"{self.title} · start · {count(total, 'update')} to come", self._state(start) + blank
+        lines = f"{self.title} · start · {plural(total, 'update')} to come", self._state(start) + blank
         frames = [Still(start, start, lines, wrong=self.wrong(start))]
         for place, k in enumerate(picked):
             left_out = k - picked[place - 1] - 1 if place else 0
@@ -165,10 +165,10 @@ class _StillMaker:
     def _update(self, k: int, left_out: int) -> Still:
         update, before = self.trace[k], self._before(k)
         left, n = self.wrong(update.weights), len(self.points.X)
-        made = f" · {count(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
+        made = f" · {plural(int(self.mistakes[k]), 'mistake')} so far" if len(self.mistakes) else ""
         head = f"{self.title} · update {k + 1} of {len(self.trace)}{made}"
         head += f" · {len(left)} of {n} rows misclassified"
-        gap = f"{count(left_out, 'update')} left out before this one. " if left_out else ""
+        gap = f"{plural(left_out, 'update')} left out before this one. " if left_out else ""
         held, text, sums = self._row(update, before) if update.row >= 0 else self._rows(update, before)
         lines = (head, f"{gap}Step {update.step}: {text} before the update", *sums)
         return Still(before, update.weights, lines, True, held, left)
@@ -196,10 +196,10 @@ class _StillMaker:
         return held, text, sum_step(before, update.weights, pull)
 
     def _total(self) -> str:
-        updates = count(len(self.trace), "update")
+        updates = plural(len(self.trace), "update")
         if not len(self.mistakes):
             return updates
-        mistakes = count(int(self.mistakes[-1]), "mistake")
+        mistakes = plural(int(self.mistakes[-1]), "mistake")
         return f"{mistakes}{' (wrong rows, added up)' if self.batch else ''}, {updates}"
 
     def _state(self, z: np.ndarray) -> str:

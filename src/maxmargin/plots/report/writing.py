@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.atomic_write import replacing
-from maxmargin.core.errors import count, unwritable
+from maxmargin.core.errors import plural, unwritable
 from maxmargin.estimators.separability import Options, decide
 from maxmargin.plots.data import read_points
 from maxmargin.plots.machine import machine_name, stand_in
@@ -161,7 +161,7 @@ def data_section(
     features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in described]
     split = f" {trained:,} rows were trained on, {n - trained:,} were held out." if n > trained else ""
     more = (
-        f"\n<p>… and {count(d - MAX_DESCRIBED_FEATURES, 'more feature')}.</p>"
+        f"\n<p>… and {plural(d - MAX_DESCRIBED_FEATURES, 'more feature')}.</p>"
         if d > MAX_DESCRIBED_FEATURES
         else ""
     )
