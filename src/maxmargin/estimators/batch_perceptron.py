@@ -10,15 +10,12 @@ import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.history import Update
-from maxmargin.core.parameters import check_number
-from maxmargin.estimators.online import OnlineClassifier
+from maxmargin.estimators.online import OnlineClassifier, check_step
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
 from maxmargin.solvers.perceptron.online import State
 from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
-
-LARGEST_STEP = 2.0**90
 
 
 @dataclass(eq=False, repr=False)
@@ -120,20 +117,17 @@ class BatchPerceptron(OnlineClassifier):
                     f"step must be 'exact' or a finite number > 0. Got {self.step!r} instead."
                 )
             return
-        step = check_number("step", self.step, above=0, remedy=Remedy("'exact' needs no step size"))
-        if not 1 / LARGEST_STEP <= step <= LARGEST_STEP:
-            allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
-            raise InputError(f"step must be {allowed}. Got {step!r} instead. Use 'exact'.")
+        check_step("step", self.step, "Use 'exact'.", Remedy("'exact' needs no step size"))
 
     def _solve(
         self,
         problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
+        stop: StoppingRule,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
-        stop = self._stopping_rule()
         return batch_perceptron(problem, machines, start, self.step, stop, observer, self.record)
 
     def _advance(

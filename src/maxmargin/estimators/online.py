@@ -27,6 +27,7 @@ from maxmargin.core.parameters import (
     check_bool,
     check_choice,
     check_count,
+    check_number,
     random_generator,
 )
 from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, UnchangedOnError, summarise
@@ -63,6 +64,7 @@ from maxmargin.solvers.problem import (
 )
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
+LARGEST_STEP = 2.0**90
 MIN_ROOM = 8  # features that weights have room for; then twice as many as there are
 LONG_RUNS = 10  # times as long as in a random order
 NAN = float("nan")
@@ -103,6 +105,7 @@ class OnlineClassifier(LinearClassifier):
         problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
+        stop: StoppingRule,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
@@ -241,7 +244,7 @@ class OnlineClassifier(LinearClassifier):
         with watch or nullcontext():
             for group in [np.s_[:]] if together else alone:
                 part = None if start is None else start[group]
-                solutions += self._solve(problem, machines[group], part, rng, observer)
+                solutions += self._solve(problem, machines[group], part, rule, rng, observer)
         for name in ("feature_index_", "_rng", "_machines_key", "n_passes_", "bytes_moved_"):
             self.__dict__.pop(name, None)  # what a stream or partitions left behind
         self.classes_ = classes
@@ -504,6 +507,14 @@ def in_runs(codes: np.ndarray) -> bool:
     shares = np.bincount(codes) / len(codes)
     expected = len(codes) * (1.0 - shares @ shares)
     return bool(LONG_RUNS * (1 + np.count_nonzero(np.diff(codes))) < expected)
+
+
+def check_step(name: str, value: Any, advice: str, remedy: Remedy | None = None) -> None:
+    """Refuse steps with which products leave the range of doubles."""
+    step = check_number(name, value, above=0, remedy=remedy)
+    if not 1 / LARGEST_STEP <= step <= LARGEST_STEP:
+        allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
+        raise InputError(f"{name} must be {allowed}. Got {step!r} instead. {advice}")
 
 
 def vector(x: Any) -> np.ndarray:

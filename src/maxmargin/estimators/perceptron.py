@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import check_bool, check_choice, check_number
-from maxmargin.estimators.online import OnlineClassifier
+from maxmargin.estimators.online import OnlineClassifier, check_step
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows.training_data import Machine
@@ -28,7 +28,6 @@ from maxmargin.solvers.perceptron.online import (
 from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
-LARGEST_STEP = 2.0**90
 CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
 
 
@@ -153,10 +152,7 @@ class Perceptron(OnlineClassifier):
         super()._check_params()
         remedy = Remedy("a row is a mistake while y·f(x) ≤ threshold")
         check_number("threshold", self.threshold, least=0, remedy=remedy)
-        eta0 = check_number("eta0", self.eta0, above=0)
-        if not 1 / LARGEST_STEP <= eta0 <= LARGEST_STEP:
-            allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
-            raise InputError(f"eta0 must be {allowed}. Got {eta0!r} instead. Use 1.")
+        check_step("eta0", self.eta0, "Use 1.")
         check_choice("order", self.order, ORDERS)
         check_choice("partitions", self.partitions, ("sequential", "mixing"))
         check_bool("average", self.average)
@@ -186,12 +182,12 @@ class Perceptron(OnlineClassifier):
         problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
+        stop: StoppingRule,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
         if start is None:
             start = np.zeros((len(machines), problem.training.rows.d + 1))
-        stop = self._stopping_rule()
         state = State.begin(start, self.average, stop.max_updates())
         passes = passes_over(problem.training, machines, self._settings())
         return online_perceptron(problem, passes, state, stop, rng, observer)

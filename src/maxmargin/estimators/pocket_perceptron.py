@@ -163,12 +163,13 @@ class PocketPerceptron(OnlineClassifier):
         problem: Problem[Any],
         machines: Sequence[Machine],
         start: np.ndarray | None,
+        stop: StoppingRule,
         rng: np.random.Generator,
         observer: Observer,
     ) -> list[Solution]:
         if start is None:
             start = np.zeros((len(machines), problem.training.rows.d + 1))
-        stop, settings, limit = self._stopping_rule(), self._settings(), self.max_witnesses
+        settings, limit = self._settings(), self.max_witnesses
         solutions = []
         for passes in pocket_passes(problem.training, machines, start, settings):
             solutions += pocket_perceptron(problem, passes, stop, rng, observer, self.polish)
