@@ -267,7 +267,7 @@ small = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 0.5]]), [0, 1, 1, 0]
 margins = mm.HardMarginSVC(), mm.SoftMarginSVC(C=0.01)
 models = *margins, mm.Perceptron(max_iter=3), mm.BatchPerceptron(max_iter=3)
 for model in (mm.SoftMarginSVC(), *models[2:]):
-    model.fit(*small)
+    model.fit(*small).score(*small)
 mm.Perceptron(max_iter=3).fit(*small, X_val=small[0], y_val=small[1])  # epoch by epoch, as on many rows
 mm.separability(*small)
 mm.HardMarginSVC().fit(small[0][1:3], [0, 1])

@@ -174,6 +174,15 @@ class Options:
     names: Sequence[str] | None  # of the features, if the rows came with some
     before: Before
 
+    @property
+    def passes(self) -> float:
+        """How many passes there may be."""
+        return math.inf if self.max_passes is None else self.max_passes
+
+    def deadline(self) -> float:
+        """When a fit that begins now has to end."""
+        return math.inf if self.max_seconds is None else time.perf_counter() + self.max_seconds
+
     def problem(self, n: int) -> Problem:
         """What the certificates of a fit to n rows are about."""
         through = "" if self.fit_intercept else " through the origin"
@@ -194,6 +203,12 @@ Found = tuple[Verdict | None, MarginMachine | None]
 Report = Callable[[str, int, str, Callable[[], np.ndarray]], bool]  # see Watch.step
 
 
+def reported(report: Report, unit: str, point: MarginPoint, Z: np.ndarray) -> bool:
+    """Report a pass or a round; True if a callback asks to stop."""
+    note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
+    return report(unit, point.passes, note, lambda: Z)
+
+
 def solve_machines(
     data: TrainingData, machines: list[Machine], options: Options, report: Report | None = None
 ) -> list[Found]:
@@ -205,8 +220,7 @@ def solve_machines(
         from maxmargin.estimators.margin_partitions import solve_machines_on_partitions
 
         return solve_machines_on_partitions(data, machines, options, report)
-    seconds = options.max_seconds
-    deadline = math.inf if seconds is None else time.perf_counter() + seconds
+    deadline = options.deadline()
     jobs, halt = effective_n_jobs(options.n_jobs), Event()
     given = data.here, options, report, Lock(), halt
     if machines[0].members is machines[-1].members:
@@ -254,15 +268,12 @@ def solve_group(
                 kept.keep(number, point)
             if report is None:
                 return False
-            note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-            Z = np.empty((0, rows.d + 1))
-            if len(group) == 1:
-                Z = np.append(point.w, point.b)[None]
-            return report("pass", point.passes, note, lambda: Z)
+            alone = len(group) == 1
+            Z = np.append(point.w, point.b)[None] if alone else np.empty((0, rows.d + 1))
+            return reported(report, "pass", point, Z)
 
-    passes = math.inf if options.max_passes is None else options.max_passes
     heard = ignore if kept is None and report is None else after_pass
-    budget = Budget(passes, deadline, heard, halt)
+    budget = Budget(options.passes, deadline, heard, halt)
     pad, way = float(options.fit_intercept), Way(options.solver, jobs)
     results = solve_margins(rows, tasks, pad, options.tol, budget, way)
     if kept is not None:

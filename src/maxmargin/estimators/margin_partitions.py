@@ -6,8 +6,6 @@ multipliers, and the values of rows are computed when they are asked for.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -36,6 +34,7 @@ from maxmargin.estimators.margin_machine import (
     Problem,
     Report,
     RowValues,
+    reported,
     row_values,
 )
 from maxmargin.estimators.separability import ask
@@ -56,8 +55,7 @@ def solve_machines_on_partitions(
             "solver must be 'auto' or 'newton' for Dask collections: coordinate descent needs all rows "
             f"in one place. Got {options.solver!r} instead."
         )
-    seconds = options.max_seconds
-    deadline = math.inf if seconds is None else time.perf_counter() + seconds
+    deadline = options.deadline()
     rows, codes = data.rows, np.arange(len(data.classes))
     tasks = [
         BinaryTask(
@@ -69,16 +67,13 @@ def solve_machines_on_partitions(
         )
         for machine in machines
     ]
-    most = math.inf if options.max_passes is None else options.max_passes
+    no_planes = np.empty((0, rows.d + 1))  # to predict with, before all are certified
 
     def after_round(_: int, point: MarginPoint) -> bool:
-        if report is None:
-            return False
-        note = f"gap {point.gap:.1e}" if point.gap < math.inf else "no plane yet"
-        return report("round", point.passes, note, lambda: np.empty((0, rows.d + 1)))
+        return report is not None and reported(report, "round", point, no_planes)
 
     problem = options.problem(rows.n)
-    budgets = [Budget(most, deadline, after_round)] * len(tasks)
+    budgets = [Budget(options.passes, deadline, after_round)] * len(tasks)
     solved = solve_on_partitions(data, tasks, options.tol, budgets, closing_round(problem))
     verdicts: list[Verdict | None] = [None] * len(machines)
     for k, (machine, found) in enumerate(zip(machines, solved, strict=True)):
