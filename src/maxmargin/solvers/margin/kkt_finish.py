@@ -30,7 +30,7 @@ from maxmargin.solvers.margin.tasks import MarginPoint
 class Settings:
     """What bounds the work; see each field."""
 
-    max_products: int = 1 << 28  # k²d of a band of k rows: a tenth of a second
+    max_products: int = 1 << 31  # k²d of a band of k rows: about a second
     max_dependent_rows: int = 100  # solved even if there are more than d + 1, on data with
     cheap_entries: int = 1 << 16  # entries at most
     max_precise_entries: int = 1 << 15  # of a band whose residuals are computed with more digits
