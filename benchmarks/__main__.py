@@ -24,6 +24,7 @@ from benchmarks import (
     perceptron,
     results,
     separability,
+    small,
     stream,
 )
 from benchmarks.peers import contests, curves
@@ -31,6 +32,7 @@ from benchmarks.peers import contests, curves
 PARTS = {
     "perceptron": perceptron.rows,
     "margin": margin.rows,
+    "small": small.rows,
     "large": large.rows,
     "separability": separability.rows,
     "files": files.rows,

@@ -146,3 +146,32 @@ def test_what_is_not_solved_in_the_call_is_left_to_the_general_solver(monkeypatc
     model = mm.SoftMarginSVC().fit(X, y)
     assert model.certificate_.relative_gap <= 1e-6
     np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+SEPARABLE = ["iris 0-1", "wine 0-1", "breast cancer 0-1", "digits 0-1", "digits 3-5"]
+
+
+@pytest.mark.parametrize("name", SEPARABLE)
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_hard_margin_is_that_of_the_general_solver(name, bias):
+    X, y = PAIRS[name]
+    if not bias:  # not all classes are apart from the origin
+        X = X + 10.0 * y[:, None]
+    one = mm.HardMarginSVC(fit_intercept=bias).fit(X, y)
+    two = mm.HardMarginSVC(fit_intercept=bias, solver="newton").fit(X, y)
+    assert one.certificate_.relative_gap <= 1e-9
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=0, atol=1e-8 * np.linalg.norm(two.coef_))
+    (machine,) = one.machines_.values()
+    v = (machine.dual_ * y) @ X
+    np.testing.assert_allclose(v, one.coef_[0], rtol=0, atol=1e-9 * np.linalg.norm(v))
+    assert (y * (X @ one.coef_[0] + one.intercept_[0])).min() >= 1.0 - 1e-12
+
+
+def test_classes_that_no_plane_separates_are_left_to_the_general_solver():
+    X, y = PAIRS["iris 1-2"]
+    z, alpha, report = np.empty(5), np.empty(100), np.empty(4)
+    C = np.full(100, np.inf)
+    small_problem(X, np.empty((0, 0)), y, C, 1.0, 1e-9, 1e-14, z, alpha, report)
+    assert report[PRIMAL] == np.inf or report[PRIMAL] - report[DUAL] > 1e-9 * report[PRIMAL]
+    with pytest.raises(mm.NotSeparableError):
+        mm.HardMarginSVC().fit(X, y)

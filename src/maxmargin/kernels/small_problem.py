@@ -115,6 +115,24 @@ def centre_rows(X: Any, pad: float, out: Any, centre: Any) -> float:
     return scale
 
 
+@jit_ieee
+def taken(values: Any, which: Any) -> Any:
+    """Return some of the values."""
+    some = np.empty(which.shape[0])
+    for r in range(which.shape[0]):
+        some[r] = values[which[r]]
+    return some
+
+
+@jit_ieee
+def signed(y: Any, alpha: Any) -> Any:
+    """Return y_i α_i."""
+    beta = np.empty(y.shape[0])
+    for i in range(y.shape[0]):
+        beta[i] = y[i] * alpha[i]
+    return beta
+
+
 @jit_any_order
 def inner(x: Any, w: Any, d: int) -> float:
     """Return x·w over the first d entries."""
@@ -341,7 +359,7 @@ def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
         H[r, r] += 1e-13 * mean
     if not factorise(H, k):
         return False
-    beta, others, new = y * alpha, np.empty(d), np.empty(k)
+    beta, others, new = signed(y, alpha), np.empty(d), np.empty(k)
     for r in range(k):
         new[r] = beta[band[r]]
         beta[band[r]] = 0.0
@@ -428,7 +446,7 @@ def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
     for i in range(n):
         whole = sums[1 if y[i] > 0.0 else 0] if pad else sums[0] + sums[1]
         alpha[i] = (1.0 if hard else C[i]) / whole
-    weighted_sum(X, y * alpha, w)
+    weighted_sum(X, signed(y, alpha), w)
     square = inner(w, w, d)
     size = np.inf
     if not hard:
@@ -457,10 +475,12 @@ def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
 def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
     """Move the margins by the bias that is best for this plane, and return it."""
     y = machine.y
-    u[:] = y
+    for i in range(y.shape[0]):
+        u[i] = y[i]
     pull, _ = slope(0.0, m, u, fixed.a, machine.C, fixed.stiff)
     way = 1.0 if pull > 0.0 else -1.0
-    u *= way
+    for i in range(y.shape[0]):
+        u[i] *= way
     t = way * search(m, u, fixed.a, machine.C, fixed.stiff, 0.0, 0.0, abs(pull))
     for i in range(y.shape[0]):
         m[i] += t * y[i]
@@ -473,10 +493,11 @@ def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: An
     X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
     a, stiff, f, u, g, v, step = fixed.a, fixed.stiff, room.f, room.u, room.g, room.v, room.step
     n, d = X.shape
-    k, steps = 0, 0
+    zero: Any = np.int64(0)  # not the literal, for which all that take k would be compiled again
+    k, steps = zero, 0
     while True:
         moved = clipped(m, a, stiff, C, alpha)
-        k, s, total = 0, fixed.s0, 0.0
+        k, s, total = zero, fixed.s0, 0.0
         for i in range(n):
             f[i] = y[i] * alpha[i]
             s += f[i]
@@ -540,18 +561,25 @@ def round_of_some(
     """Solve a round on some rows, the multipliers of the others fixed; then find the margins of all."""
     X, y = machine.X, machine.y
     n, d = X.shape
-    v0, s0, beta = np.empty(d), 0.0, y * alpha
+    v0, s0, beta = np.empty(d), 0.0, signed(y, alpha)
     for i in near:
         beta[i] = 0.0
     weighted_sum(X, beta, v0)
-    s0 = beta.sum()
-    part = Machine(X[near], machine.K, y[near], machine.C[near], machine.pad)
-    held = Fixed(fixed.a[near], fixed.stiff[near], v0, s0)
-    mine, some = m[near], alpha[near]
+    for i in range(n):
+        s0 += beta[i]
+    rows = np.empty((near.shape[0], d))
+    for r in range(near.shape[0]):
+        x, copy = X[near[r]], rows[r]
+        for j in range(d):
+            copy[j] = x[j]
+    part = Machine(rows, machine.K, taken(y, near), taken(machine.C, near), machine.pad)
+    held = Fixed(taken(fixed.a, near), taken(fixed.stiff, near), v0, s0)
+    mine, some = taken(m, near), taken(alpha, near)
     k, steps = one_round(part, held, room, plane, mine, some)
     for r in range(k):
         room.band[r] = near[room.band[r]]
-    alpha[near] = some
+    for r in range(near.shape[0]):
+        alpha[near[r]] = some[r]
     values(X, plane, plane[d], m)
     for i in range(n):
         m[i] *= y[i]
@@ -611,7 +639,8 @@ def keep_better(
     report[PRIMAL], report[DUAL] = primal, dual
     for j in range(w.shape[0]):
         w[j] = factor * plane[j]
-    best[:] = alpha
+    for i in range(alpha.shape[0]):
+        best[i] = alpha[i]
     return gap
 
 
@@ -653,13 +682,17 @@ def small_problem(
     square = 0.0
     for i in range(n):
         square += inner(X[i], X[i], d) / n
-    fixed = Fixed(now.copy(), np.minimum(C, FREE_BOUND / (square or 1.0)) / width, np.zeros(d), 0.0)
+    a, stiff = np.empty(n), np.empty(n)
+    for i in range(n):
+        a[i], stiff[i] = now[i], min(C[i], FREE_BOUND / (square or 1.0)) / width
+    fixed = Fixed(a, stiff, np.zeros(d), 0.0)
     if pad:
         plane[d] = best_bias(machine, fixed, m, room.u)
     report[PRIMAL], report[DUAL], report[STEPS], report[PASSES] = np.inf, -np.inf, 0.0, 3.0
     gap, waited, reach, known = np.inf, 0, np.inf, 0
     for number in range(MAX_ROUNDS):
-        before[:] = m
+        for i in range(n):
+            before[i] = m[i]
         count = n if number == 0 or K.shape[0] else near_rows(m, now, C, reach, near)
         if count < COPIED_SHARE * n:
             k, steps = round_of_some(machine, fixed, room, plane, m, now, near[:count])
@@ -667,7 +700,9 @@ def small_problem(
             k, steps = one_round(machine, fixed, room, plane, m, now)
         report[STEPS] += steps
         report[PASSES] += 2 * steps + 1
-        reach = np.abs(m - before).max()
+        reach = 0.0
+        for i in range(n):
+            reach = max(reach, abs(m[i] - before[i]))
         last = gap
         gap = keep_better(machine, plane, m, now, room.v, w, alpha, report)
         if gap <= (EXACT if k > max_finish else goal) or is_hopeless(report[STEPS], gap, tol):
@@ -675,12 +710,15 @@ def small_problem(
         settled = k == known or k <= d + 1
         known = k
         if 0 < k <= max_finish and settled and (gap <= FINISH_GAP or np.isinf(C[0])):
-            trial[:] = plane
-            before[:] = now
+            for j in range(d + 1):
+                trial[j] = plane[j]
+            for i in range(n):
+                before[i] = now[i]
             if finish(machine, k, room, trial, before):
                 values(X, trial, trial[d], room.f)
-                room.f[:] *= y
-                weighted_sum(X, y * before, room.v)
+                for i in range(n):
+                    room.f[i] *= y[i]
+                weighted_sum(X, signed(y, before), room.v)
                 report[PASSES] += 2
                 gap = keep_better(machine, trial, room.f, before, room.v, w, alpha, report)
                 if gap <= max(goal, EXACT):
@@ -688,9 +726,18 @@ def small_problem(
         waited = 0 if gap < 0.5 * last else waited + 1
         if waited >= STALLED and gap <= tol:
             break
-        fixed.a[:] = now
-        fixed.stiff[:] *= GROWTH
+        for i in range(n):
+            fixed.a[i] = now[i]
+            fixed.stiff[i] *= GROWTH
     if pad:
         balance(y, C, alpha)
         if not np.isinf(C[0]):
             centre_bias(X, y, C, alpha, w, room.f)
+    if np.isinf(C[0]) and gap < np.inf:  # the best multiple of multipliers without bounds
+        weighted_sum(X, signed(y, alpha), room.v)
+        total = 0.0
+        for i in range(n):
+            total += alpha[i]
+        factor = total / inner(room.v, room.v, d)
+        for i in range(n):
+            alpha[i] *= factor if abs(factor - 1.0) > 1e-12 else 1.0

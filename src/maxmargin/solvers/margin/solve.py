@@ -126,7 +126,7 @@ def solve_margins(
     rows: Rows, tasks: Sequence[Task], pad: float, tol: float, budget: Budget, way: Way = AUTO
 ) -> list[Solved]:
     """Solve machines on the same rows together."""
-    if way.solver == "auto" and tasks[0].C is not None and is_small(rows) and budget.is_free():
+    if way.solver == "auto" and is_small(rows) and budget.is_free():
         return solve_small(rows, tasks, pad, tol, partial(_all_newton, rows, pad, tol, budget))
     rows = within_reach(rows)
     solver = choose_solver(rows, tasks[0].C, way.solver)
