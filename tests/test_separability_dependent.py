@@ -11,6 +11,8 @@ import maxmargin as mm
 from maxmargin.rows import DenseRows
 from maxmargin.solvers.exact.conditioning import condition
 from maxmargin.solvers.exact.integer_rows import ExactRows, exponents_of
+from maxmargin.solvers.exact.separability import find_verdict
+from thorough import THOROUGH
 
 
 def designs(n, d, seed=0):
@@ -132,3 +134,18 @@ def test_a_rounded_combination_is_undone(seed, d, factors):
     assert values(better.rows, z) == values(rows, better.plane_of_base(z))
     verdict = mm.separability(X, y)
     assert verdict.proof.verify(X, y)
+
+
+@pytest.mark.parametrize("seed", range(20 if THOROUGH else 4))
+def test_rows_of_zeros_beside_dependent_columns_cost_no_steps_in_integers(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 30)) * (rng.random((400, 30)) < 0.3)
+    X[:, 0], X[:, 3] = X[:, 1] + X[:, 2], 1.1 * X[:, 4]
+    X[:2] = 0.0
+    y = np.where(X @ rng.standard_normal(30) > 0, 1.0, -1.0)
+    for labels in (y, -y):  # the rows of zeros on either side
+        rows = DenseRows(X)
+        found = find_verdict(ExactRows(rows, labels, 0.0, exponents_of(rows.column_reach)), 0.05)
+        assert found.kind == "touching" and set(found.on_plane.tolist()) >= {0, 1}
+        assert set(found.witness) <= {0, 1} and found.work.pivots == 0
+    assert mm.separability(X, y, fit_intercept=False).proof.verify(X, y)

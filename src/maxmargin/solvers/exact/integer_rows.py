@@ -294,3 +294,11 @@ def opposites(rows: ExactRows) -> dict[int, int]:
     """A row of each side from every such group: with equal weights they cancel."""
     pairs = [[same[rows.y[same] == s][0] for s in (1.0, -1.0)] for same in contradictions(rows)]
     return {int(i): 1 for pair in pairs for i in pair}
+
+
+def zero_rows(rows: ExactRows) -> dict[int, int]:
+    """The rows of zeros with equal weights: every plane through the origin contains them."""
+    if rows.pad:
+        return {}
+    zero = np.flatnonzero(rows.values(np.random.default_rng(0).standard_normal(rows.D)) == 0.0)
+    return {i: 1 for i in zero.tolist() if not any(rows.integers([i])[0].ints)}

@@ -37,7 +37,7 @@ from maxmargin.rows import Rows
 from maxmargin.rows.base import draw
 from maxmargin.solvers.exact.conditioning import Conditioned, condition
 from maxmargin.solvers.exact.face import Face
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites, zero_rows
 from maxmargin.solvers.exact.linear_algebra import cancel, cancel_near
 from maxmargin.solvers.exact.long_simplex import long_guess
 from maxmargin.solvers.exact.signs import Signs, from_doubles, rounded, signs
@@ -270,6 +270,7 @@ class _Ladder:
         witness: dict[int, int] = {}
         wide = rows.given.is_sparse or rows.n <= rows.D
         pairs = opposites(rows) if wide and not self.exact else {}
+        pairs |= {} if self.exact else zero_rows(rows)
         if pairs:
             witness = self.witness = dict(islice(pairs.items(), 2))
             face, alive = self._wider(face, alive, pairs, {})
