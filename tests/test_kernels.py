@@ -9,6 +9,8 @@ import twins
 from bank import BANK, FORMS, as_form, problem
 from driving import decisions, drive, errors, lengths
 from maxmargin.kernels import perceptron
+from maxmargin.rows import as_rows
+from maxmargin.solvers.problem import Examples
 
 EPOCHS = 4
 
@@ -169,3 +171,16 @@ def test_sign_of_a_decision_is_that_of_the_sum_from_left_to_right(example, data)
     for form in ("float64", "csr int64"):
         f = decisions(as_form(X, form), [z])[0]
         assert np.sign(f).tolist() == np.sign(expected).tolist()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_product_decides_ties_from_left_to_right_too(form, monkeypatch):
+    monkeypatch.setattr("maxmargin.solvers.problem.MIN_PRODUCT_ROWS", 1)
+    rng = np.random.default_rng(5)
+    half = rng.integers(-30, 30, (200, 16)) * 0.1
+    X = rng.permuted(np.hstack([half, -half]), axis=1)  # every row adds up to zero
+    Z = np.array([np.append(np.ones(32), b) for b in (0.0, 1.0)])
+    expected = np.array([[twins.decision(z[:-1], z[-1], x) for x in widened(X, form)] for z in Z])
+    F = Examples(as_rows(as_form(X, form)), np.empty(0), 1.0).decisions(Z)
+    assert np.array_equal(np.sign(F), np.sign(expected))
+    np.testing.assert_allclose(F, expected, atol=1e-12)

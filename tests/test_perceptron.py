@@ -4,12 +4,13 @@ from itertools import repeat
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import maxmargin as mm
 import twins
 from bank import BANK, SEPARABLE, problem
 from maxmargin.solvers.perceptron import online
-from maxmargin.stopping import MaxUpdates, TrainingErrorStalls
+from maxmargin.stopping import MaxUpdates, TrainingErrorStalls, ValidationErrorStalls
 from twins import z_of
 
 
@@ -118,3 +119,41 @@ def test_many_epochs_in_one_call_are_the_epochs_one_by_one(p, settings, monkeypa
     assert told(together) == told(alone)
     np.testing.assert_allclose(together.history_["norm"], alone.history_["norm"], rtol=1e-12)
     assert np.all(np.diff(together.history_["seconds"]) >= 0)
+
+
+@pytest.mark.parametrize("p", BANK, ids=lambda p: p.name)
+@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
+def test_sample_weights_scale_the_steps(p):
+    weight = 1.0 + np.arange(len(p.y)) % 4 * 0.5
+    model = mm.Perceptron(max_iter=7).fit(p.X, p.y, sample_weight=weight)
+    twin = twins.online(p.X, p.y, [range(len(p.y))] * model.n_iter_, row_weight=weight)
+    assert (z_of(model), model.n_mistakes_) == (twin.z, twin.made)
+    once = twins.online(p.X, p.y, [range(len(p.y))], row_weight=weight)
+    part = mm.Perceptron().partial_fit(p.X, p.y, classes=[-1, 1], sample_weight=weight)
+    assert (z_of(part), part.n_mistakes_) == (once.z, once.made)
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")
+@pytest.mark.parametrize(
+    "model", [mm.Perceptron(), mm.BatchPerceptron(), mm.PocketPerceptron(50)], ids=repr
+)
+@pytest.mark.parametrize("stop", [None, ValidationErrorStalls(2, fraction=0.3)], ids=str)
+def test_rows_of_weight_zero_are_left_out(model, stop):
+    p = problem("overlap")
+    model = clone(model).set_params(stop=stop, random_state=0)
+    kept = np.arange(len(p.y)) % 3 > 0
+    weighed = clone(model).fit(p.X, p.y, sample_weight=kept.astype(float))
+    assert z_of(weighed) == z_of(clone(model).fit(p.X[kept], p.y[kept]))
+
+
+def test_sample_weights_weigh_the_risk_and_the_errors():
+    p = problem("overlap")
+    weight = np.where(np.arange(60) < 30, 4.0, 1.0)
+    model = mm.PocketPerceptron(200, random_state=0).fit(p.X, p.y, sample_weight=weight)
+    wrong = p.y * model.decision_function(p.X) <= 0
+    assert model.best_error_ == pytest.approx(weight @ wrong / weight.sum())
+    assert model.error_lower_bound_ == 0.0
+    step = mm.BatchPerceptron(0.01, max_iter=1)
+    with pytest.warns(mm.BudgetWarning):
+        step.fit(p.X, p.y, coef_init=np.zeros((1, p.X.shape[1])), sample_weight=weight)
+    np.testing.assert_allclose(z_of(step), 0.01 * weight @ p.A, rtol=1e-12)

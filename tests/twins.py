@@ -72,13 +72,14 @@ def online(
     pad=1.0,
     normalize=False,
     weight=None,
+    row_weight=None,
     until_clean=True,
     max_updates=math.inf,
 ):
     """Run the perceptron over ``epochs``, an iterable of visiting orders.
 
     It stops after a pass without a mistake (unless ``until_clean`` is off) or when the updates run
-    out. ``weight`` maps ±1 to a factor on the step.
+    out. ``weight`` maps ±1 to a factor on the step, ``row_weight`` has one for each row.
     """
     X, y = [[float(v) for v in x] for x in X], [float(v) for v in y]
     z = [0.0] * (len(X[0]) + 1) if start is None else [float(v) for v in start]
@@ -93,6 +94,7 @@ def online(
             margin = s * (y[i] * decision(z[:-1], pad * z[-1], X[i]))
             if margin <= delta:
                 step = eta * (weight[int(y[i])] if weight else 1.0) * y[i] * s
+                step *= row_weight[i] if row_weight is not None else 1.0
                 for j, xj in enumerate(X[i]):
                     z[j] += step * xj
                 z[-1] += step * pad

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from maxmargin.estimators.validation import (
     read_start,
     read_training,
     read_validation,
+    read_weight,
     read_Xy,
 )
 from maxmargin.kernels.perceptron import MADE, SEEN
@@ -80,6 +81,13 @@ class OnlineClassifier(LinearClassifier):
     A final class says how its machines are solved on given rows, and how they advance over new ones.
     """
 
+    # Checks of scikit-learn that do not apply, each with its reason.
+    _expected_failed_checks: ClassVar[dict[str, str]] = {
+        f"check_sample_weight_equivalence_on_{kind}_data": "a run depends on the order of its rows: a "
+        "weight of 2 is one longer step, a row that comes twice is two"
+        for kind in ("dense", "sparse")
+    }
+
     normalize: bool
     class_weight: Any
     stop: StoppingRule | None
@@ -98,6 +106,7 @@ class OnlineClassifier(LinearClassifier):
     trace_: Any  # Trace of the only machine, or a dict of them by label
     _state: State
     _logs: list[Log]
+    _weighs_partitions = True  # whether rows in partitions may have weights
 
     @abstractmethod
     def _solve(
@@ -161,6 +170,7 @@ class OnlineClassifier(LinearClassifier):
         intercept_init: Any = None,
         X_val: Any = None,
         y_val: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Fit to training rows X with labels y.
 
@@ -177,6 +187,9 @@ class OnlineClassifier(LinearClassifier):
         X_val, y_val : array-like, optional
             Validation rows, here or in a Dask collection: their error is kept in ``history_`` and read
             by :class:`~maxmargin.stopping.ValidationErrorStalls`.
+        sample_weight : array-like of shape (n,), optional
+            A factor ≥ 0 on the steps for each row, as ``class_weight`` is for each class; for the pocket
+            on its errors, too. Rows of weight 0 are left out. A weight of 2 is no row that comes twice.
 
         Returns
         -------
@@ -186,7 +199,13 @@ class OnlineClassifier(LinearClassifier):
         with UnchangedOnError(self):
             self._check_params()
             going_on = self.warm_start and "classes_" in vars(self)
-            data = read_training(self, X, y, classes=self.classes_ if going_on else None)
+            classes = self.classes_ if going_on else None
+            data = read_training(self, X, y, sample_weight, classes=classes)
+            if data.here is None and sample_weight is not None and not self._weighs_partitions:
+                raise InputError(
+                    f"sample_weight must be None for Dask collections in {type(self).__name__}, which "
+                    "counts errors by class there. Got weights instead. Use class_weight."
+                )
             self._fit_data(data, (X, y), (coef_init, intercept_init), (X_val, y_val))
             if "max_epochs" in self.stop_reason_.rule.split(" + "):
                 told = Message.of(self.stop_reason_.sentence)
@@ -299,7 +318,7 @@ class OnlineClassifier(LinearClassifier):
         weights = self._fitted_weights()
         return {log.label: log.machine(z) for log, z in zip(self._logs, weights, strict=True)}
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning with one pass over some rows, from wherever the weights are.
 
         Parameters
@@ -310,6 +329,8 @@ class OnlineClassifier(LinearClassifier):
             Their labels.
         classes : array-like, optional
             All labels that will ever occur; needed in the first call unless ``fit`` came before.
+        sample_weight : array-like of shape (n,), optional
+            As in ``fit``; rows of weight 0 are visited, and change nothing.
 
         Returns
         -------
@@ -333,7 +354,8 @@ class OnlineClassifier(LinearClassifier):
                 )
             self._check_scheme()
             self._detach()
-            self._learn(rows, encode(y, self.classes_), passes=1)
+            weight = None if sample_weight is None else read_weight(sample_weight, rows.n)
+            self._learn(Part(rows, encode(y, self.classes_), weight), passes=1)
         return self
 
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> Self:
@@ -367,7 +389,7 @@ class OnlineClassifier(LinearClassifier):
             rows = self._one_row(x, grow=True)
             self._meet(y)
             code = self.classes_.tolist().index(y)
-            self._learn(rows, np.array([code], dtype=np.int32), passes=0)
+            self._learn(Part(rows, np.array([code], dtype=np.int32)), passes=0)
         return self
 
     def predict_one(self, x: Any) -> Any:
@@ -418,13 +440,13 @@ class OnlineClassifier(LinearClassifier):
             log.trace = None if log.trace is None else log.trace.negated()
             self._publish()
 
-    def _learn(self, rows: Rows, codes: np.ndarray, passes: int) -> None:
+    def _learn(self, part: Part, passes: int) -> None:
         if "_rng" not in vars(self):
             self._rng = random_generator("random_state", self.random_state)
-        if self._state.Z.shape[1] != rows.d + 1:
-            self._state = self._state.widened(rows.d)
-        examples = Examples.of(Part(rows, codes), self._pad, self.normalize)
-        mistakes = self._advance(examples, self._machines_on(codes), self._rng)
+        if self._state.Z.shape[1] != part.rows.d + 1:
+            self._state = self._state.widened(part.rows.d)
+        examples = Examples.of(part, self._pad, self.normalize)
+        mistakes = self._advance(examples, self._machines_on(part.codes), self._rng)
         self.n_iter_ += passes
         self.n_mistakes_ += int(mistakes.sum())
         self.stop_reason_ = ONLINE

@@ -79,8 +79,8 @@ class PocketPerceptron(OnlineClassifier):
         arithmetic (multiclass: by label). It is computed when it is first asked for, within the seconds
         of ``stop``, counted anew; until then the model refers to the training rows, which should not be
         changed. A model that is saved or pickled keeps the bound if it has been computed. After
-        ``partial_fit`` and ``learn_one`` it is 0, which holds for any data. See also
-        :func:`maxmargin.error_bounds`.
+        ``partial_fit`` and ``learn_one``, and with ``sample_weight``, it is 0, which holds for any data.
+        See also :func:`maxmargin.error_bounds`.
     coef_, intercept_ : ndarray
         Weights and biases in the pocket, one row per machine (one row for two classes).
     classes_ : ndarray
@@ -139,8 +139,11 @@ class PocketPerceptron(OnlineClassifier):
     record: bool = False
     verbose: int = 0
 
+    _weighs_partitions = False
+
     # Checks of scikit-learn that do not apply, each with its reason.
     _expected_failed_checks: ClassVar[dict[str, str]] = {
+        **OnlineClassifier._expected_failed_checks,
         "check_class_weight_classifiers": "it asks for 87 % of the predictions in the class of weight "
         "1000; the least weighted 0-1 error leaves the plane close around that class's training rows",
     }
@@ -174,7 +177,8 @@ class PocketPerceptron(OnlineClassifier):
         for passes in pocket_passes(problem.training, machines, start, settings):
             solutions += pocket_perceptron(problem, passes, stop, rng, observer, self.polish)
         for machine, solution in zip(machines, solutions, strict=True):
-            if limit and solution.best_error > 0:
+            weighted = isinstance(problem.training, Examples) and len(problem.training.weight)
+            if limit and solution.best_error > 0 and not weighted:
                 asked = problem.training, machine, solution.z, solution.best_error
                 solution.lower_bound = partial(lower_bound, *asked, limit, stop.max_seconds())
         return solutions

@@ -243,9 +243,10 @@ class Examples:
         from sklearn.model_selection import train_test_split
 
         n, seed = self.rows.n, int(rng.integers(2**31))
+        counted = np.flatnonzero(self.codes >= 0)  # the others weigh nothing
         try:
             train, held_out = train_test_split(
-                np.arange(n), test_size=fraction, stratify=self.codes, random_state=seed
+                counted, test_size=fraction, stratify=self.codes[counted], random_state=seed
             )
         except ValueError as error:
             raise InputError(

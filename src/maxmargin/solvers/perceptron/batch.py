@@ -153,6 +153,8 @@ class Risk(Slope):
         if len(examples.scale):
             self.signs *= examples.scale
         self.weights = np.array([m.class_weight[examples.codes] for m in machines])
+        if len(examples.weight):
+            self.weights *= examples.weight
         self._M = np.empty((len(machines), 0))
 
     def first_rows(self) -> np.ndarray:
