@@ -1,5 +1,8 @@
 """A small problem in one compiled call, against plain code, the general solver and LIBSVM."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -175,3 +178,29 @@ def test_classes_that_no_plane_separates_are_left_to_the_general_solver():
     assert report[PRIMAL] == np.inf or report[PRIMAL] - report[DUAL] > 1e-9 * report[PRIMAL]
     with pytest.raises(mm.NotSeparableError):
         mm.HardMarginSVC().fit(X, y)
+
+
+FITS = """
+import numpy as np
+import maxmargin as mm
+
+def fits():
+    rng = np.random.default_rng(0)
+    for n, d in [(20, 2), (45, 5), (95, 11), (145, 17), (195, 23), (40, 60)]:
+        X = rng.normal(size=(n, d))
+        y = X[:, 0] + rng.normal(size=n) > 0
+        yield mm.SoftMarginSVC().fit(X, y)
+
+def many():
+    mm.fit_many([([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [4.0, 1.0]], [0, 1, 0, 1])])
+
+print(*(value.hex() for model in fits() for value in [*model.coef_[0], *model.intercept_]))
+"""
+
+
+def test_the_last_bit_does_not_depend_on_what_ran_before():
+    """Copies of a function in several kernels would be used in the place of each other."""
+    scripts = FITS, FITS.replace("print(", "many()\nprint(")
+    runs = [subprocess.run([sys.executable, "-c", s], capture_output=True, text=True) for s in scripts]
+    assert [run.stderr for run in runs] == ["", ""]
+    assert runs[0].stdout == runs[1].stdout != ""

@@ -34,6 +34,16 @@ def jit_any_order(function: F) -> F:
     return _compile(function, fastmath=ANY_ORDER, error_model="numpy")
 
 
+def jit_inlined(function: F) -> F:
+    """Compile as :func:`jit_ieee`, into whatever calls it."""
+    return _compile(function, fastmath=False, error_model="numpy", forceinline=True)
+
+
+def jit_inlined_any_order(function: F) -> F:
+    """Compile as :func:`jit_any_order`, into whatever calls it."""
+    return _compile(function, fastmath=ANY_ORDER, error_model="numpy", forceinline=True)
+
+
 def _compile(function: F, **options: Any) -> F:
     try:
         return njit(nogil=True, cache=True, **options)(function)

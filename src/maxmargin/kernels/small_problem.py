@@ -23,6 +23,9 @@ rows are at their bounds. Where the band is never small enough, the point with t
 
 A step is solved with the matrix of the features, of order d + 1, or that of the rows in the band, where
 these are fewer. Everything is in plain loops: nothing here calls another library, or other threads.
+All functions are compiled into the one that is called from Python. By themselves they would be compiled
+again into each caller, with their sums in another order, and which copy runs would depend on what was
+loaded first, and on whether it came from the cache.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.kernels.jit import jit_any_order, jit_ieee
+from maxmargin.kernels.jit import jit_inlined, jit_inlined_any_order
 from maxmargin.kernels.rows import two_product, two_sum
 
 # Places in ``report``.
@@ -83,7 +86,7 @@ class Room(NamedTuple):
     band: Any
 
 
-@jit_ieee
+@jit_inlined
 def centre_rows(X: Any, pad: float, out: Any, centre: Any) -> float:
     """Write rows less their mean (with a bias) over a power of two, and return this.
 
@@ -115,7 +118,7 @@ def centre_rows(X: Any, pad: float, out: Any, centre: Any) -> float:
     return scale
 
 
-@jit_ieee
+@jit_inlined
 def taken(values: Any, which: Any) -> Any:
     """Return some of the values."""
     some = np.empty(which.shape[0])
@@ -124,7 +127,7 @@ def taken(values: Any, which: Any) -> Any:
     return some
 
 
-@jit_ieee
+@jit_inlined
 def signed(y: Any, alpha: Any) -> Any:
     """Return y_i α_i."""
     beta = np.empty(y.shape[0])
@@ -133,7 +136,7 @@ def signed(y: Any, alpha: Any) -> Any:
     return beta
 
 
-@jit_any_order
+@jit_inlined_any_order
 def inner(x: Any, w: Any, d: int) -> float:
     """Return x·w over the first d entries."""
     total = 0.0
@@ -142,7 +145,7 @@ def inner(x: Any, w: Any, d: int) -> float:
     return total
 
 
-@jit_ieee
+@jit_inlined
 def values(X: Any, w: Any, b: float, out: Any) -> None:
     """Write x_i·w + b for all rows."""
     n, d = X.shape
@@ -150,7 +153,7 @@ def values(X: Any, w: Any, b: float, out: Any) -> None:
         out[i] = inner(X[i], w, d) + b
 
 
-@jit_any_order
+@jit_inlined_any_order
 def weighted_sum(X: Any, c: Any, out: Any) -> None:
     """Write Σ c_i x_i."""
     n, d = X.shape
@@ -162,7 +165,7 @@ def weighted_sum(X: Any, c: Any, out: Any) -> None:
                 out[j] += factor * x[j]
 
 
-@jit_any_order
+@jit_inlined_any_order
 def add_squares(Z: Any, k: int, order: int, H: Any) -> None:
     """Add Zᵀ Z of the first k rows of Z to the upper half of H, four rows at a time.
 
@@ -183,7 +186,7 @@ def add_squares(Z: Any, k: int, order: int, H: Any) -> None:
                 h[j] += c * z[j]
 
 
-@jit_any_order
+@jit_inlined_any_order
 def factorise(H: Any, order: int) -> bool:
     """Write R with H = Rᵀ R over the upper half of H, the inverse of its diagonal on the diagonal.
 
@@ -211,7 +214,7 @@ def factorise(H: Any, order: int) -> bool:
     return True
 
 
-@jit_any_order
+@jit_inlined_any_order
 def solve(R: Any, order: int, x: Any) -> None:
     """Solve Rᵀ R x = x in place."""
     for i in range(order):
@@ -226,7 +229,7 @@ def solve(R: Any, order: int, x: Any) -> None:
         y[0] = (value - inner(r, y, order - i)) * r[0]
 
 
-@jit_any_order
+@jit_inlined_any_order
 def clipped(m: Any, a: Any, stiff: Any, C: Any, alpha: Any) -> float:
     """Write α_i = clip(a_i + σ_i (1 − m_i)); return Σ (α_i − a_i)²/σ_i."""
     moved = 0.0
@@ -237,7 +240,7 @@ def clipped(m: Any, a: Any, stiff: Any, C: Any, alpha: Any) -> float:
     return moved
 
 
-@jit_any_order
+@jit_inlined_any_order
 def slope(t: float, m: Any, u: Any, a: Any, C: Any, stiff: Any) -> tuple[float, float]:
     """Return Σ α_i(t) u_i, and Σ σ_i u_i² over the band, where m has moved on to m + t u."""
     pull, curvature = 0.0, 0.0
@@ -248,7 +251,7 @@ def slope(t: float, m: Any, u: Any, a: Any, C: Any, stiff: Any) -> tuple[float, 
     return pull, curvature
 
 
-@jit_ieee
+@jit_inlined
 def search(
     m: Any, u: Any, a: Any, C: Any, stiff: Any, constant: float, quadratic: float, descent: float
 ) -> float:
@@ -270,7 +273,7 @@ def search(
     return t
 
 
-@jit_ieee
+@jit_inlined
 def by_features(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     """Write the Newton step from the matrix D + Zᵀ Σ Z of order d + 1."""
     X, pad, H, Z = machine.X, machine.pad, room.H, room.Z
@@ -295,7 +298,7 @@ def by_features(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     return True
 
 
-@jit_ieee
+@jit_inlined
 def inner_products(machine: Any, band: Any, k: int, H: Any) -> None:
     """Write x_i·x_j of the rows in the band."""
     X, K = machine.X, machine.K
@@ -305,7 +308,7 @@ def inner_products(machine: Any, band: Any, k: int, H: Any) -> None:
             H[r, q] = K[i, band[q]] if K.shape[0] else inner(X[i], X[band[q]], X.shape[1])
 
 
-@jit_ieee
+@jit_inlined
 def by_rows(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     """Write the same from X_B X_Bᵀ + Σ⁻¹, where the band holds fewer rows than there are features."""
     X, H, band, g, step = machine.X, room.H, room.band, room.g, room.step
@@ -332,7 +335,7 @@ def by_rows(machine: Any, k: int, stiff: Any, room: Any) -> bool:
     return True
 
 
-@jit_ieee
+@jit_inlined
 def exact_residual(x: Any, w: Any, d: int, target: float, b: float) -> float:
     """Return target − x·w − b, summed in two doubles."""
     total, rest = two_sum(target, -b)
@@ -343,7 +346,7 @@ def exact_residual(x: Any, w: Any, d: int, target: float, b: float) -> float:
     return total + rest
 
 
-@jit_ieee
+@jit_inlined
 def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
     """Solve the conditions of a band for w, b and its multipliers; False if these leave the bounds."""
     X, y, pad, H, band = machine.X, machine.y, machine.pad, room.H, room.band
@@ -398,7 +401,7 @@ def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
     return True
 
 
-@jit_ieee
+@jit_inlined
 def worth(machine: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, float, float]:
     """Return the primal and the dual value, and by how much w is better longer; m and v are given."""
     y, C, pad = machine.y, machine.C, machine.pad
@@ -432,7 +435,7 @@ def worth(machine: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, floa
     return primal, dual, factor
 
 
-@jit_ieee
+@jit_inlined
 def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
     """Write the plane between the class means, its multipliers and margins; return how these spread."""
     X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
@@ -471,7 +474,7 @@ def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
     return math.sqrt(spread / n)
 
 
-@jit_ieee
+@jit_inlined
 def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
     """Move the margins by the bias that is best for this plane, and return it."""
     y = machine.y
@@ -487,7 +490,7 @@ def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
     return t
 
 
-@jit_ieee
+@jit_inlined
 def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any) -> tuple[int, int]:
     """Take Newton steps until the round is solved; return the size of the band, and how many steps."""
     X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
@@ -542,7 +545,7 @@ def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: An
     return k, steps
 
 
-@jit_ieee
+@jit_inlined
 def near_rows(m: Any, alpha: Any, C: Any, reach: float, near: Any) -> int:
     """Write which rows are free, within reach of the margin, or on its wrong side; return how many."""
     count = 0
@@ -554,7 +557,7 @@ def near_rows(m: Any, alpha: Any, C: Any, reach: float, near: Any) -> int:
     return count
 
 
-@jit_ieee
+@jit_inlined
 def round_of_some(
     machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any, near: Any
 ) -> tuple[int, int]:
@@ -586,7 +589,7 @@ def round_of_some(
     return k, steps
 
 
-@jit_ieee
+@jit_inlined
 def balance(y: Any, C: Any, alpha: Any) -> None:
     """Make Σ α_i y_i = 0 where rounding is missing: the largest free multiplier that can takes it."""
     excess, rest = 0.0, 0.0
@@ -604,7 +607,7 @@ def balance(y: Any, C: Any, alpha: Any) -> None:
         alpha[where] -= abs(excess)
 
 
-@jit_ieee
+@jit_inlined
 def centre_bias(X: Any, y: Any, C: Any, alpha: Any, w: Any, f: Any) -> None:
     """Move b to the middle of the optimal ones, if no multiplier is between its bounds.
 
@@ -626,7 +629,7 @@ def centre_bias(X: Any, y: Any, C: Any, alpha: Any, w: Any, f: Any) -> None:
         w[d] += 0.5 * (low + high)
 
 
-@jit_ieee
+@jit_inlined
 def keep_better(
     machine: Any, plane: Any, m: Any, alpha: Any, v: Any, w: Any, best: Any, report: Any
 ) -> float:
@@ -644,7 +647,7 @@ def keep_better(
     return gap
 
 
-@jit_ieee
+@jit_inlined
 def is_hopeless(steps: int, gap: float, tol: float) -> bool:
     """Whether other solvers are quicker from here on."""
     return (steps > EARLY_STEPS and gap > EARLY_GAP) or steps > (
@@ -652,7 +655,7 @@ def is_hopeless(steps: int, gap: float, tol: float) -> bool:
     )
 
 
-@jit_ieee
+@jit_inlined
 def small_problem(
     X: Any, K: Any, y: Any, C: Any, pad: float, tol: float, goal: float, w: Any, alpha: Any, report: Any
 ) -> None:
