@@ -220,7 +220,7 @@ def test_matrices_of_dates_are_refused(kind):
 def test_labels_that_are_whole_numbers_as_objects(labels):
     X, y = [[1.0], [2.0], [1.0], [3.0]], np.array(labels, dtype=object)
     assert mm.separability(X, y).kind == "separable"
-    model = mm.SoftMarginSVC().fit(X, y)
+    model = mm.SoftMarginSVC(C=100.0).fit(X, y)
     assert model.predict(X).tolist() == labels and model.score(X, y) == 1.0
 
 

@@ -227,7 +227,7 @@ GIVEN = {
     "sample_weight": {"sample_weight": np.arange(100) % 3},
 }
 FIT = {
-    **dict.fromkeys(LEARNERS, ("coef_init", "intercept_init", "X_val")),
+    **dict.fromkeys(LEARNERS, ("coef_init", "intercept_init", "X_val", "sample_weight")),
     **dict.fromkeys(MACHINES, ("sample_weight",)),
 }
 

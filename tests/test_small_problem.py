@@ -23,7 +23,8 @@ def call(X, y, C, pad=1.0, tol=1e-6, goal=1e-13):
     n, d = X.shape
     z, alpha, report = np.empty(d + 1), np.empty(n), np.empty(4)
     K = X @ X.T if n <= d else np.empty((0, 0))
-    small_problem(X, K, y, np.broadcast_to(np.float64(C), (n,)).copy(), pad, tol, goal, z, alpha, report)
+    bounds, rounds = np.broadcast_to(np.float64(C), (n,)).copy(), np.empty((0, 3))
+    small_problem(X, K, y, bounds, pad, tol, goal, z, alpha, report, rounds)
     return z[:-1], z[-1], alpha, report
 
 
@@ -143,7 +144,8 @@ def test_what_is_not_solved_in_the_call_is_left_to_the_general_solver(monkeypatc
     expected = mm.SoftMarginSVC(solver="newton").fit(X, y)
 
     def gives_up(*arguments):
-        arguments[-1][:] = np.inf, -np.inf, 0.0, 0.0
+        *_, report, rounds = arguments
+        report[:] = np.inf, -np.inf, 0.0, 0.0
 
     monkeypatch.setattr(small, "small_problem", gives_up)
     model = mm.SoftMarginSVC().fit(X, y)
@@ -174,7 +176,8 @@ def test_classes_that_no_plane_separates_are_left_to_the_general_solver():
     X, y = PAIRS["iris 1-2"]
     z, alpha, report = np.empty(5), np.empty(100), np.empty(4)
     C = np.full(100, np.inf)
-    small_problem(X, np.empty((0, 0)), y, C, 1.0, 1e-9, 1e-14, z, alpha, report)
+    nothing, rounds = np.empty((0, 0)), np.empty((0, 3))
+    small_problem(X, nothing, y, C, 1.0, 1e-9, 1e-14, z, alpha, report, rounds)
     assert report[PRIMAL] == np.inf or report[PRIMAL] - report[DUAL] > 1e-9 * report[PRIMAL]
     with pytest.raises(mm.NotSeparableError):
         mm.HardMarginSVC().fit(X, y)
@@ -204,3 +207,17 @@ def test_the_last_bit_does_not_depend_on_what_ran_before():
     runs = [subprocess.run([sys.executable, "-c", s], capture_output=True, text=True) for s in scripts]
     assert [run.stderr for run in runs] == ["", ""]
     assert runs[0].stdout == runs[1].stdout != ""
+
+
+def test_every_round_stands_in_the_certificate():
+    X, y = noisy(300, 5)
+    (machine,) = mm.SoftMarginSVC().fit(X, y).machines_.values()
+    passes, primal, dual = np.array(machine.progress_).T
+    gaps = (primal - dual) / primal
+    assert len(passes) > 2 and np.all(np.diff(passes) > 0)
+    assert np.all(np.diff(gaps) <= 1e-12) and gaps[0] > 1e-6 and gaps[-1] < 1e-9
+
+
+def test_rows_on_the_edge_that_are_not_needed_have_no_multiplier():
+    model = mm.HardMarginSVC().fit([[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1])
+    assert model.support_.tolist() == [1, 2] and model.dual_.tolist() == [0.0, 0.5, 0.5, 0.0]

@@ -120,7 +120,8 @@ def many_problems(
         if not 0.0 < unit < np.inf:
             continue
         signs, bounds, found, slack = y[mine], C[mine], np.empty(n), np.empty(n)
-        small_problem(A, K, signs, bounds * unit, pad, 0.5 * tol, min(0.5 * tol, 1e-14), z, found, line)
+        goal, no_rounds = min(0.5 * tol, 1e-14), np.empty((0, 3))
+        small_problem(A, K, signs, bounds * unit, pad, 0.5 * tol, goal, z, found, line, no_rounds)
         if not (line[PRIMAL] < np.inf and line[PRIMAL] - line[DUAL] <= 0.5 * tol * line[PRIMAL]):
             line[PRIMAL] = np.inf
             continue

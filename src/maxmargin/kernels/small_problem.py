@@ -50,6 +50,7 @@ EXACT = 1e-11  # a gap that will do once the band is solved exactly, or cannot b
 FINISH_GAP, SURE_GAP = 0.5, 1e-3  # from which on the band is solved, if it is that of the last round
 REFINEMENTS = 3
 STALLED = 4  # rounds without half the gap, after which a gap within the tolerance is enough
+BOUND_ROUNDING = 1e-14  # of multipliers: nearer to a bound than this share they are there
 ROUNDING = 1e-6  # slacks of no more may be rounding alone, see ``scaled_up`` of the solvers
 COPIED_SHARE = 0.7  # of the rows: where fewer are near the margin, a round is about a copy of these
 
@@ -590,6 +591,19 @@ def round_of_some(
 
 
 @jit_inlined
+def drop_rounding(C: Any, alpha: Any) -> None:
+    """Make multipliers that are at a bound but for rounding equal to it."""
+    largest = 0.0
+    for i in range(C.shape[0]):
+        largest = max(largest, alpha[i])
+    for i in range(C.shape[0]):
+        if alpha[i] < BOUND_ROUNDING * largest:
+            alpha[i] = 0.0
+        elif alpha[i] > (1.0 - BOUND_ROUNDING) * C[i]:
+            alpha[i] = C[i]
+
+
+@jit_inlined
 def balance(y: Any, C: Any, alpha: Any) -> None:
     """Make Σ α_i y_i = 0 where rounding is missing: the largest free multiplier that can takes it."""
     excess, rest = 0.0, 0.0
@@ -648,6 +662,15 @@ def keep_better(
 
 
 @jit_inlined
+def note(rounds: Any, number: int, report: Any) -> None:
+    """Write what is known after a round, if that is asked for."""
+    if number < rounds.shape[0]:
+        rounds[number, 0] = report[PASSES]
+        rounds[number, 1] = report[PRIMAL]
+        rounds[number, 2] = report[DUAL]
+
+
+@jit_inlined
 def is_hopeless(steps: int, gap: float, tol: float) -> bool:
     """Whether other solvers are quicker from here on."""
     return (steps > EARLY_STEPS and gap > EARLY_GAP) or steps > (
@@ -657,12 +680,23 @@ def is_hopeless(steps: int, gap: float, tol: float) -> bool:
 
 @jit_inlined
 def small_problem(
-    X: Any, K: Any, y: Any, C: Any, pad: float, tol: float, goal: float, w: Any, alpha: Any, report: Any
+    X: Any,
+    K: Any,
+    y: Any,
+    C: Any,
+    pad: float,
+    tol: float,
+    goal: float,
+    w: Any,
+    alpha: Any,
+    report: Any,
+    rounds: Any,
 ) -> None:
     """Write the optimal plane (w, b) and its multipliers, and what they are worth.
 
     X holds centred rows, K their inner products or nothing. ``goal`` is the relative gap at which to
-    stop at once, ``tol`` the one that will do where no more progress is made.
+    stop at once, ``tol`` the one that will do where no more progress is made. ``rounds`` has a line
+    (passes, primal, dual) for each round, or none.
     """
     n, d = X.shape
     machine = Machine(X, K, y, C, pad)
@@ -708,6 +742,7 @@ def small_problem(
             reach = max(reach, abs(m[i] - before[i]))
         last = gap
         gap = keep_better(machine, plane, m, now, room.v, w, alpha, report)
+        note(rounds, number, report)
         if gap <= (EXACT if k > max_finish else goal) or is_hopeless(report[STEPS], gap, tol):
             break
         settled = k == known or k <= d + 1
@@ -724,6 +759,7 @@ def small_problem(
                 weighted_sum(X, signed(y, before), room.v)
                 report[PASSES] += 2
                 gap = keep_better(machine, trial, room.f, before, room.v, w, alpha, report)
+                note(rounds, number, report)
                 if gap <= max(goal, EXACT):
                     break
         waited = 0 if gap < 0.5 * last else waited + 1
@@ -732,6 +768,7 @@ def small_problem(
         for i in range(n):
             fixed.a[i] = now[i]
             fixed.stiff[i] *= GROWTH
+    drop_rounding(C, alpha)
     if pad:
         balance(y, C, alpha)
         if not np.isinf(C[0]):

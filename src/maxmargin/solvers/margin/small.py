@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.core.parameters import LARGEST, SMALLEST
-from maxmargin.kernels.small_problem import DUAL, PASSES, PRIMAL, centre_rows, small_problem
+from maxmargin.kernels.small_problem import DUAL, MAX_ROUNDS, PASSES, PRIMAL, centre_rows, small_problem
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.tasks import TIGHT_GAP, Pass, Solved, Task
@@ -64,9 +64,11 @@ class SmallRows:
         unit = self.scale * self.scale
         C = np.full(n, math.inf) if task.C is None else task.C * unit
         z, alpha, report = np.empty(d + 1), np.empty(n), np.empty(4)
+        rounds = np.full((MAX_ROUNDS, 3), math.inf)
         enough = SETTINGS.share_of_tol * tol
         goal = min(enough, TIGHT_GAP)
-        small_problem(self.X, self.products, task.y, C, self.pad, enough, goal, z, alpha, report)
+        given = self.X, self.products, task.y, C, self.pad
+        small_problem(*given, enough, goal, z, alpha, report, rounds)
         primal, dual = float(report[PRIMAL]), float(report[DUAL])
         if not (primal < math.inf and primal - dual <= enough * primal):
             return None
@@ -75,8 +77,10 @@ class SmallRows:
         alpha /= unit
         if task.C is not None:
             alpha = np.minimum(alpha, task.C)
-        passes = int(report[PASSES])
-        return Solved(w, b, alpha, passes, log=(Pass(passes, primal / unit, dual / unit),))
+        known = rounds[np.isfinite(rounds[:, 1])]
+        known[:, 1:] /= unit
+        log = [Pass(int(passes), value, bound) for passes, value, bound in known.tolist()]
+        return Solved(w, b, alpha, int(report[PASSES]), log=tuple(log))
 
 
 def solve_small(

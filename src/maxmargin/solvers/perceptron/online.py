@@ -166,6 +166,7 @@ class Passes(ABC):
 
     def __init__(self, examples: Any, machines: Sequence[Machine], settings: Settings) -> None:
         self.examples, self.machines, self.settings = examples, list(machines), settings
+        self.asked = self.machines  # with their members among all rows of the problem
 
     @abstractmethod
     def epoch(
@@ -229,7 +230,7 @@ def learn(
     """
     record = passes.settings.record
     arrays = {"Z": state.Z, "U": state.U, "counts": state.counts, **more}
-    run = Run(problem, passes.machines, stop, state.Z, rng, record, **arrays)
+    run = Run(problem, passes.asked, stop, state.Z, rng, record, **arrays)
     recorder = None
     if run.logs[0].trace is not None:
         recorder = Recorder(passes.examples, passes.machines[0], run.logs[0].trace, passes.names)

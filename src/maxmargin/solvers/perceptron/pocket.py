@@ -106,7 +106,7 @@ class LocalPocket(PocketPasses, LocalPasses):
     def __init__(self, examples: Examples, machine: Machine, z: np.ndarray, settings: Settings) -> None:
         n = examples.rows.n
         super().__init__(examples, [replace(machine, members=np.arange(n))], settings)
-        self.names, self.signs = machine.members, machine.signs(examples.codes)
+        self.asked, self.names, self.signs = [machine], machine.members, machine.signs(examples.codes)
         self.weights = machine.class_weight[examples.codes]
         if len(examples.weight):
             self.weights = self.weights * examples.weight
