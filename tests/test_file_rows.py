@@ -266,11 +266,11 @@ warnings.simplefilter("ignore")
 small = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 0.5]]), [0, 1, 1, 0]
 margins = mm.HardMarginSVC(), mm.SoftMarginSVC(C=0.01)
 models = *margins, mm.Perceptron(max_iter=3), mm.BatchPerceptron(max_iter=3)
-for model in (mm.SoftMarginSVC(), *models[2:]):
+for model in (mm.SoftMarginSVC(solver="newton"), *models[2:]):  # as on many rows
     model.fit(*small).score(*small)
 mm.Perceptron(max_iter=3).fit(*small, X_val=small[0], y_val=small[1])  # epoch by epoch, as on many rows
 mm.separability(*small)
-mm.HardMarginSVC().fit(small[0][1:3], [0, 1])
+mm.HardMarginSVC(max_passes=100).fit(small[0][1:3], [0, 1])
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_AS, (size() + limit,) * 2)
 rows = read_store(sys.argv[1])

@@ -144,7 +144,7 @@ def test_what_is_not_solved_in_the_call_is_left_to_the_general_solver(monkeypatc
     expected = mm.SoftMarginSVC(solver="newton").fit(X, y)
 
     def gives_up(*arguments):
-        *_, report, rounds = arguments
+        *_, report, _ = arguments
         report[:] = np.inf, -np.inf, 0.0, 0.0
 
     monkeypatch.setattr(small, "small_problem", gives_up)
