@@ -27,12 +27,12 @@ LONG = (  # other files that take long, in the order in which they are begun
     "test_hard_margin_shapes",
     "test_soft_margin",
     "test_large_margin",
-    "test_parted",
+    "test_estimators_by_parts",
     "test_file_rows",
     "test_damaged_files",
     "test_damaged_checkpoints",
     "test_damaged_matrices",
-    "test_out_of_proportion",
+    "test_declared_sizes",
 )
 PACKAGE = Path(__file__).parents[1] / "src" / "maxmargin"
 

@@ -199,7 +199,7 @@ def refused_all(found, words):
 
 
 def test_no_model_takes_memory_out_of_proportion(tmp_path):
-    found = children.run("test_out_of_proportion", "models_of_strangers", tmp_path, memory=MEMORY)
+    found = children.run("test_declared_sizes", "models_of_strangers", tmp_path, memory=MEMORY)
     words = {
         "sparse weights": "at most 128 zeros for each number there",
         "labels": "classes.values must be a list of values of type <U999999",
@@ -212,7 +212,7 @@ def test_no_model_takes_memory_out_of_proportion(tmp_path):
 
 
 def test_no_data_file_takes_memory_out_of_proportion(tmp_path):
-    found = children.run("test_out_of_proportion", "data_of_strangers", tmp_path, memory=MEMORY)
+    found = children.run("test_declared_sizes", "data_of_strangers", tmp_path, memory=MEMORY)
     words = {
         "svmlight, read": "or say how many there are (features=2147483646)",
         "svmlight, opened": "rows with 3 numbers may have 2,097,152 features",
