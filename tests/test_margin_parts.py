@@ -284,6 +284,16 @@ def test_rows_that_depend_on_others_keep_their_multipliers():
     assert np.count_nonzero(point.alpha[band] == near.alpha[band]) >= len(band) // 2
 
 
+def test_a_band_of_rows_of_zeros_is_no_support(capfd):
+    X, y = data(20, 3)
+    X[:5] = 0.0
+    frame = frame_of(X, y, 0.0)
+    problem = Reduced(frame, np.full(20, 2.0), np.zeros(3))
+    start = MarginPoint(np.zeros(3), 0.0, np.full(20, 1.0), np.zeros(3), 0.25)
+    assert finish(problem, np.arange(5), start) is None
+    assert capfd.readouterr() == ("", "")  # LAPACK complains of an empty matrix
+
+
 def test_a_matrix_that_rounding_made_indefinite_is_solved_with_a_ridge():
     rng = np.random.default_rng(13)
     B = rng.standard_normal((30, 5)) * 10.0 ** np.arange(-2, 3)

@@ -53,6 +53,8 @@ def finish(problem: Reduced, band: np.ndarray, now: MarginPoint) -> MarginPoint 
     A, y, new = frame.take(band), frame.bias[band], now.alpha[band]
     w, b, alpha = now.w, now.b, now.alpha.copy()
     solve = _factorised(A, y, frame.pad)
+    if solve is None:
+        return None
     others = np.zeros(d) if problem.hard else now.v - new @ A  # hard margin: there are none
     rest = problem.s0 + float(alpha @ frame.bias) - float(new @ y)
     if A.size <= SETTINGS.max_precise_entries:
@@ -69,13 +71,15 @@ def finish(problem: Reduced, band: np.ndarray, now: MarginPoint) -> MarginPoint 
     return problem.worth(w, b, frame.margins(w, b), alpha, v)
 
 
-def _factorised(A: np.ndarray, y: np.ndarray, pad: float) -> Solve:
-    """A function from the residuals r₁, r₂ and r₃ to the corrections of w, α and b."""
+def _factorised(A: np.ndarray, y: np.ndarray, pad: float) -> Solve | None:
+    """A function from residuals r₁, r₂ and r₃ to corrections of w, α and b; None if all rows are 0."""
     c = float(np.sqrt(np.mean(np.einsum("ij,ij->i", A, A)))) or 1.0  # both blocks are of one size
     length = SETTINGS.qr_block * (len(A) + 1)
     R, order, tau, *_ = dgeqp3(np.column_stack([A, c * y]).T, lwork=length + 2 * len(A), overwrite_a=1)
     new = np.abs(R.diagonal())
     rank = int(np.count_nonzero(new > SETTINGS.dependent * new[0]))
+    if not rank:
+        return None
     Q = dorgqr(R[:, :rank], tau[:rank], lwork=length)[0]
     R, order = R[:rank, :rank], order[:rank] - 1
     towards = dtrtrs(R, Q[-1])[0]
