@@ -129,3 +129,20 @@ def test_any_labels_of_two_kinds_are_certified(labels, C):
 def test_bad_input_is_named(arguments, options, message):
     with pytest.raises(mm.InputError, match=message):
         mm.fit_many(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    "rows", [[[]], [[0, 1, 99]], [[-21, 0]], [3], [[0.5, 1.0]], [np.where(np.arange(20) < 9)]]
+)
+def test_rows_that_are_no_rows_are_refused(rows):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    with pytest.raises(mm.InputError, match="for problem 0"):
+        mm.fit_many(X, y=y, rows=rows)
+
+
+def test_rows_as_numbers_and_as_a_mask_are_the_same():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    mask = np.arange(20) < 9
+    found = mm.fit_many(X, y=y, rows=[mask, tuple(range(9)), np.arange(9) - 20])
+    assert found.coef[0].tolist() == found.coef[1].tolist() == found.coef[2].tolist()
+    assert found.machine(1).coef_.tolist() == pytest.approx(found.coef[1].tolist(), abs=1e-9)

@@ -1,9 +1,11 @@
 """The online perceptron's options, each against the twin: start, lengths, average, weights, labels."""
 
+import warnings
 from itertools import repeat
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import maxmargin as mm
 import twins
@@ -105,3 +107,53 @@ def test_the_larger_label_is_positive(labels):
     assert model.classes_.tolist() == list(labels)
     assert model.predict(p.X).tolist() == y.tolist()
     assert list(model.machines_) == [labels[1]]
+
+
+@pytest.mark.parametrize("order", ["cyclic", "shuffled", "random"])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("estimator", [mm.Perceptron, mm.PocketPerceptron])
+def test_whoever_watches_changes_nothing(estimator, multi_class, order):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-5, 6, (40, 3)).astype(float), rng.integers(0, 4, 40)
+    model = estimator(multi_class=multi_class, order=order, random_state=0)
+    if estimator is mm.PocketPerceptron:
+        model.set_params(max_updates=200, polish=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.BudgetWarning)
+        alone, watched = clone(model).fit(X, y), clone(model).fit(X, y, X_val=X, y_val=y)
+    assert alone.n_mistakes_ == watched.n_mistakes_
+    assert alone.coef_.tolist() == watched.coef_.tolist()
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e10, 1e-10, 1e-310])
+@pytest.mark.parametrize("estimator", [mm.Perceptron, mm.BatchPerceptron, mm.PocketPerceptron])
+def test_weights_by_which_steps_overflow_are_refused(estimator, weight):
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
+    with pytest.raises(mm.InputError, match="sample_weight must hold 0 or numbers between"):
+        estimator().fit(X, y, sample_weight=[1.0, weight, 0.0])
+    with pytest.raises(mm.InputError, match="sample_weight must hold 0 or numbers between"):
+        estimator().partial_fit(X, y, classes=[0, 1], sample_weight=[1.0, weight, 0.0])
+
+
+def test_a_warm_start_keeps_what_its_weights_mean():
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
+    model = mm.Perceptron(warm_start=True).fit(X, y)
+    with pytest.raises(mm.InputError, match="fit_intercept must stay as it was"):
+        model.set_params(fit_intercept=False).fit(X, y)
+
+
+def test_balanced_weights_of_a_class_without_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)) * 3, np.arange(30) % 3
+    X[:, 0] += 40 * (y == 1)
+    X[:, 1] += 40 * (y == 2)
+    model = mm.Perceptron(class_weight="balanced", warm_start=True).fit(X, y)
+    assert np.all(np.isfinite(model.fit(X[y < 2], y[y < 2]).coef_))
+
+
+def test_a_pocket_whose_rows_have_no_weight_cannot_be_judged():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    model = mm.PocketPerceptron(multi_class="ovo")
+    model.partial_fit(X, y, classes=[0, 1, 2], sample_weight=(y == 2).astype(float))
+    assert np.isnan(model.best_error_[(0, 1)])

@@ -155,3 +155,26 @@ def test_what_neither_floating_point_nor_exact_arithmetic_can_do_is_said(monkeyp
     monkeypatch.setattr(separability, "MAX_UNKNOWNS", 200)
     with pytest.raises(mm.InputError, match="X must have at most 200 rows or features where"):
         mm.separability(X, y)
+
+
+@pytest.mark.parametrize("shape", [(2, 14), (3, 14), (5_000, 14)])
+def test_rows_without_any_entry_cancel_by_themselves(shape):
+    X, y = sparse.csr_array(shape), np.arange(shape[0]) % 2
+    verdict = mm.separability(X, y, fit_intercept=False)
+    assert verdict.kind == "overlapping" and verdict.proof.verify(X, y)
+    assert "is zero, exactly" in str(verdict) or "are equal, exactly" in str(verdict)
+
+
+def test_a_class_of_empty_rows_among_others():
+    X = sparse.csr_array(np.vstack([np.zeros((2, 30)), np.eye(2, 30)]))
+    verdict = mm.separability(X, ["a", "b", "c", "c"], fit_intercept=False)
+    assert {one.kind for one in verdict.rest.values()} == {"touching"}
+
+
+def test_rows_of_zeros_are_looked_at_together():
+    rng = np.random.default_rng(0)
+    X = np.zeros((4_000, 15))
+    X[::5] = rng.standard_normal((800, 15))
+    y = (X[:, 0] > 0).astype(int)
+    verdict = mm.separability(X, y, fit_intercept=False)
+    assert verdict.kind == "touching" and verdict.proof.verify(X, y)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.svm import SVC
 
 import maxmargin as mm
 from maxmargin.kernels.small_problem import DUAL, PRIMAL, STEPS, small_problem
-from maxmargin.solvers.margin import small
+from maxmargin.solvers.margin import small, tasks
 from planes import dual_value, primal_value
 from softmargins import PAIRS, TINY, assert_optimal, assert_same_plane, noisy, value
 from twins import method_of_multipliers
@@ -221,3 +222,37 @@ def test_every_round_stands_in_the_certificate():
 def test_rows_on_the_edge_that_are_not_needed_have_no_multiplier():
     model = mm.HardMarginSVC().fit([[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1])
     assert model.support_.tolist() == [1, 2] and model.dual_.tolist() == [0.0, 0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("estimator", [mm.SoftMarginSVC, mm.HardMarginSVC])
+def test_few_rows_of_many_features_take_little_memory(estimator):
+    X, y = np.random.default_rng(0).normal(size=(2, 65_000)), [0, 1]
+    assert estimator().fit(X, y).certificate_.relative_gap < 1e-9
+    assert mm.fit_many([(X, y)]).relative_gap[0] < 1e-9
+
+
+def test_time_is_looked_at_between_machines(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 20)), np.arange(400) % 8
+    solved = []
+    solve = small.SmallRows.solve
+
+    def counted(self, task, tol):
+        solved.append(task)
+        monkeypatch.setattr(tasks.Budget, "is_up", lambda *_: True)
+        return solve(self, task, tol)
+
+    monkeypatch.setattr(small.SmallRows, "solve", counted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.BudgetWarning)
+        mm.SoftMarginSVC(max_seconds=1000.0).fit(X, y)
+    assert len(solved) == 1
+
+
+@pytest.mark.parametrize("seed", [165, 281])
+def test_the_general_hard_margin_is_patient(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(18, 53)) + 1e3, rng.integers(0, 2, 18)
+    y[:2] = 0, 1
+    model = mm.HardMarginSVC(fit_intercept=False, solver="newton").fit(X, y)
+    assert model.certificate_.relative_gap < 1e-9

@@ -1,8 +1,8 @@
 """``maxmargin``: one program, a subcommand per file of this folder, and how each of them ends.
 
-Exit codes: 0 yes or done, 1 a negative verdict, 2 bad usage or bad input, 130 Ctrl-C. An error is one
-line on standard error; ``--debug`` adds its traceback. A reader that has seen enough (``| head``) is no
-error.
+Exit codes: 0 yes or done, 1 a negative verdict, 2 bad usage or bad input, 3 time was over before the
+verdict, 130 Ctrl-C. An error is one line on standard error; ``--debug`` adds its traceback. A reader
+that has seen enough (``| head``) is no error.
 
 Help and completion load nothing heavy: a command imports what its work needs when it runs.
 """
@@ -37,7 +37,7 @@ EPILOG = """\
 DATA is svmlight text (.svm, .txt, …), a table (.csv, .tsv), .parquet, .arrow, .feather, .npy or .npz;
 text also in .gz; - is standard input. Results go to standard output, all else to standard error.
 
-Exit codes: 0 yes or done, 1 a negative verdict, 2 bad usage or bad input.
+Exit codes: 0 yes or done, 1 a negative verdict, 2 bad usage or bad input, 3 no verdict in time.
 
 \b
 Completion of commands, options and files with the Tab key:

@@ -193,6 +193,8 @@ class Witness:
     def __str__(self) -> str:
         ours, others = len(self.positive), len(self.negative)
         if not self.means:
+            if not ours or not others:
+                return f"the weighted sum of {plural(ours + others, 'row')} is zero, exactly"
             return f"the weighted sums of {ours} and {others} rows of the two classes are equal, exactly"
         return (
             f"{plural(ours, 'row')} of the one class and {others} of the other have weighted means that "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,9 +26,8 @@ from maxmargin.rows.training_data import encode, find_classes
 from maxmargin.solvers.margin.small import SETTINGS as SMALL
 from maxmargin.solvers.margin.tasks import in_threads
 
-ROWS_AT_ONCE = (
-    20_000  # of problems that are solved in one call: a few milliseconds between looks at Ctrl-C
-)
+# Of problems that are solved in one call: a few milliseconds between looks at Ctrl-C.
+ROWS_AT_ONCE, NUMBERS_AT_ONCE = 20_000, 1 << 20
 
 
 class Batch(NamedTuple):
@@ -129,7 +129,22 @@ class _Subsets(Sequence[tuple[Any, Any]]):
     def __getitem__(self, k: Any) -> Any:
         if self.rows is None:
             return self.X, self.y[:, k]
-        return self.X[self.rows[k]], self.y[self.rows[k]]
+        which = read_rows(self.rows[k], k, len(self.X))
+        return self.X[which], self.y[which]
+
+
+def read_rows(rows: Any, k: int, n: int) -> np.ndarray:
+    """Return the numbers of the rows of problem k."""
+    given = np.asarray(rows)
+    if given.dtype == np.bool_ and given.shape == (n,):
+        given = np.flatnonzero(given)
+    whole = given.ndim == 1 and len(given) and given.dtype.kind in "iu"
+    if not whole or given.min() < -n or given.max() >= n:
+        raise InputError(
+            f"rows must hold a vector of row numbers from 0 to {n - 1} for each problem, or of True and "
+            f"False for all {n} rows. Got {reprlib.repr(rows)} for problem {k} instead."
+        )
+    return np.asarray(given % n, dtype=np.int64)
 
 
 def fit_many(
@@ -195,7 +210,7 @@ def fit_many(
     pieces = _from_pairs(problems) if shared is None else _from_shared(shared)
     jobs = effective_n_jobs(n_jobs)
     parts: list[_Part] = []
-    while some := list(islice(pieces, 4 * jobs)):
+    while some := list(islice(pieces, jobs)):
         parts += in_threads([partial(_solve, model, prices, piece) for piece in some], jobs, Event())
     if not parts:
         raise InputError("problems must hold at least one problem. Got none instead.")
@@ -296,7 +311,7 @@ def _from_shared(problems: _Subsets) -> Iterator[Piece]:
             rows = [everything] * len(numbers)
             yield Piece(start, problems.X, rows, [problems.y[:, k] for k in numbers])
         else:
-            rows = [everything[np.asarray(problems.rows[k])] for k in numbers]
+            rows = [read_rows(problems.rows[k], k, len(everything)) for k in numbers]
             yield Piece(start, problems.X, rows, [problems.y[which] for which in rows])
 
 
@@ -328,7 +343,7 @@ def _from_pairs(problems: Iterable[Any]) -> Iterator[Piece]:
         blocks.append(X)
         labels.append(y)
         count += len(X)
-        if count >= ROWS_AT_ONCE:
+        if count >= ROWS_AT_ONCE or count * d >= NUMBERS_AT_ONCE:
             yield _below_each_other(k, blocks, labels)
             blocks, labels, count = [], [], 0
     if blocks:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Real
@@ -33,6 +33,7 @@ from maxmargin.core.parameters import (
 from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, UnchangedOnError, summarise
 from maxmargin.estimators.progress import Watch, with_callbacks
 from maxmargin.estimators.validation import (
+    check_factors,
     check_reach,
     feature_names,
     read_start,
@@ -200,7 +201,10 @@ class OnlineClassifier(LinearClassifier):
             self._check_params()
             going_on = self.warm_start and "classes_" in vars(self)
             classes = self.classes_ if going_on else None
+            if going_on:
+                self._check_scheme(("multi_class", "fit_intercept"))
             data = read_training(self, X, y, sample_weight, classes=classes)
+            check_factors(None if data.here is None else data.here.weight)
             if data.here is None and sample_weight is not None and not self._weighs_partitions:
                 raise InputError(
                     f"sample_weight must be None for Dask collections in {type(self).__name__}, which "
@@ -355,6 +359,7 @@ class OnlineClassifier(LinearClassifier):
             self._check_scheme()
             self._detach()
             weight = None if sample_weight is None else read_weight(sample_weight, rows.n)
+            check_factors(weight)
             self._learn(Part(rows, encode(y, self.classes_), weight), passes=1)
         return self
 
@@ -399,11 +404,11 @@ class OnlineClassifier(LinearClassifier):
         examples = Examples(self._one_row(x, grow=False), np.empty(0), 1.0)
         return self._labels_of(examples.decisions(self._state.predictors())).tolist()[0]
 
-    def _check_scheme(self) -> None:
+    def _check_scheme(self, names: Collection[str] | None = None) -> None:
         """Refuse to go on with parameters under which the weights at hand mean something else."""
         now = self._scheme()
         for name, before in self._fitted_scheme.items():
-            if now[name] != before:
+            if now[name] != before and (names is None or name in names):
                 raise InputError(
                     f"{name} must stay as it was when learning began, {before!r}. "
                     f"Got {now[name]!r} instead. Set it back, or fit anew."

@@ -178,7 +178,7 @@ def _is_spared(question: Question, finding: Finding, j: int) -> bool:
         return False  # a constant does not separate
     else:
         fewer = replace(question, rows=_without(rows, j), whole=None)
-    other = find_verdict(fewer.exact_rows(), 0.9)
+    other = find_verdict(fewer.exact_rows(), 0.9, margin=False)
     return other.kind == finding.kind and np.array_equal(other.on_plane, finding.on_plane)
 
 

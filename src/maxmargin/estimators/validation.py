@@ -27,6 +27,8 @@ from maxmargin.rows.base import not_doubles
 from maxmargin.rows.sparse import check_structure
 from maxmargin.rows.survey import first_not_finite, survey
 from maxmargin.rows.training_data import (
+    MAX_CLASS_WEIGHT,
+    MIN_CLASS_WEIGHT,
     TrainingData,
     check_no_gaps,
     in_memory,
@@ -88,6 +90,19 @@ def read_weight(sample_weight: Any, n: int) -> np.ndarray:
             "sample_weight must hold a number > 0. Got only zeros instead. Weigh some rows."
         )
     return np.array(np.broadcast_to(given, (n,)))
+
+
+def check_factors(weight: np.ndarray | None) -> None:
+    """Refuse weights by which steps would leave the range of doubles."""
+    if weight is None:
+        return
+    bad = np.flatnonzero((weight > 0.0) & ~((weight >= MIN_CLASS_WEIGHT) & (weight <= MAX_CLASS_WEIGHT)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight must hold 0 or numbers between {MIN_CLASS_WEIGHT:g} and "
+            f"{MAX_CLASS_WEIGHT:g}, since it scales steps. Got {float(weight[bad[0]])!r} instead. "
+            "Multiply all by one number."
+        )
 
 
 def _check_numbers(X: Any, error: Exception | None = None) -> None:

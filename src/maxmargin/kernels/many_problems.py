@@ -17,7 +17,15 @@ from maxmargin.kernels.bounds import dual_bound, lengths_of, primal_bound, squar
 from maxmargin.kernels.jit import jit_ieee
 from maxmargin.kernels.margin import measure
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
-from maxmargin.kernels.small_problem import DUAL, PASSES, PRIMAL, centre_rows, inner, small_problem
+from maxmargin.kernels.small_problem import (
+    DUAL,
+    PASSES,
+    PRIMAL,
+    centre_rows,
+    exact_residual,
+    inner,
+    small_problem,
+)
 from maxmargin.rows.base import Dense
 
 # Places in a line of ``report``, beside PRIMAL and DUAL (as certified), STEPS and PASSES.
@@ -127,7 +135,7 @@ def many_problems(
             continue
         for j in range(d):
             z[j] /= scale
-        z[d] = z[d] - inner(z, centre, d) if pad else 0.0
+        z[d] = exact_residual(centre, z, d, z[d], 0.0) if pad else 0.0
         for i in range(n):
             found[i] = min(found[i] / unit, bounds[i])
         certify_best(U, signs, bounds, pad > 0.0, z, found, slack, line)

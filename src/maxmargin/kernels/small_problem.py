@@ -701,7 +701,7 @@ def small_problem(
     n, d = X.shape
     machine = Machine(X, K, y, C, pad)
     max_finish = 2 * (d + 1) + 20
-    order = max(d + 1, min(n, max_finish))
+    order = min(n, max_finish)  # a band of more rows than features has n > d
     room = Room(
         np.empty((order, order)),
         np.empty((n, d + 1)),

@@ -148,7 +148,9 @@ def class_weights(
                 "Got 'balanced' instead. Compute the weights beforehand and pass them as a dict."
             )
         rows = np.bincount(codes, counts, minlength=len(classes))
-        return np.asarray(rows.sum() / (len(classes) * rows))
+        there = rows > 0  # a class of an earlier fit may have no rows
+        balanced = rows.sum() / (np.count_nonzero(there) * np.where(there, rows, 1.0))
+        return np.where(there, balanced, 1.0)
     if not isinstance(class_weight, Mapping):
         raise InputError(
             "class_weight must be None, 'balanced' or a dict {label: weight}. "

@@ -25,6 +25,7 @@ PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they 
 CACHED_INTEGERS = 1 << 22  # numbers kept as integers
 MIN_SPARSE_COLUMNS = 200  # beyond which rows of few entries are treated as such
 ROWS_AT_A_TIME = 256  # rows taken at a time
+NUMBERS_AT_A_TIME = 1 << 20  # of rows that may be zero
 LEVEL_OF_ZERO = 1 << 20  # far below any exponent
 
 Number = int | Fraction  # of a plane: whole, or a fraction in a few places
@@ -101,7 +102,7 @@ class ExactRows:
         if not self.given.is_sparse or not self.given.resident:
             return self.D
         counts = np.diff(self.given.arrays[-1])
-        return int(counts.max(initial=0)) + int(self.pad)
+        return max(1, int(counts.max(initial=0)) + int(self.pad))
 
     @property
     def is_very_sparse(self) -> bool:
@@ -301,4 +302,14 @@ def zero_rows(rows: ExactRows) -> dict[int, int]:
     if rows.pad:
         return {}
     zero = np.flatnonzero(rows.values(np.random.default_rng(0).standard_normal(rows.D)) == 0.0)
-    return {i: 1 for i in zero.tolist() if not any(rows.integers([i])[0].ints)}
+    found, step = list[int](), max(1, NUMBERS_AT_A_TIME // rows.D)
+    for start in range(0, len(zero), step):
+        rows.deadline.check()
+        part = zero[start : start + step]
+        if rows.is_rounded:
+            found += [
+                i for i, a in zip(part.tolist(), rows.integers(part), strict=True) if not any(a.ints)
+            ]
+        else:
+            found += part[~np.any(rows.given.take(part), axis=1)].tolist()
+    return dict.fromkeys(found, 1)

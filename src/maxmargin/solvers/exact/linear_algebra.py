@@ -65,7 +65,8 @@ def _by_digits(A: Any, b: Any, limits: tuple[int, int], deadline: Deadline) -> t
     """
     n, width = b.nrows(), b.ncols()
     k, others, Q = 0, list[int](), fmpz(1)
-    while (C := _inverse(A, k)) is None:
+    while (C := _inverse(A, k)) is None:  # one prime in 2^60 or so
+        deadline.check()
         k += 1
     p = _prime(k)
     while sum(limits) >= Q:

@@ -389,7 +389,7 @@ class _Ladder:
 
     def _in_other_coordinates(self, better: Conditioned) -> Finding:
         """The finding there, carried back: the same rows and weights, and the plane of these rows."""
-        ladder = _Ladder(better.rows, self.tol, False)
+        ladder = _Ladder(better.rows, self.tol, False, margin=self.margin)
         try:
             found, rows = ladder.climb(), self.rows
         finally:
@@ -524,7 +524,7 @@ class _Ladder:
         some = np.flatnonzero(found.r)
         guess = Guess(np.empty(0), 0.0, some, found.r[some], len(some) > 0, 0)
         yield guess, (face.lift(u) for u in _with_bits(found.z))
-        z = fitting_plane(G) if len(some) else None
+        z = fitting_plane(G, self.rows.deadline) if len(some) else None
         if z is not None:
             yield guess._replace(meets=False), (face.lift(u) for u in _with_bits(z))
 

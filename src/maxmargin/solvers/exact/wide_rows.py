@@ -23,18 +23,19 @@ from maxmargin.solvers.exact.sparse_rows import SEPARATED, Violations, lowest
 MAX_ROWS = 4_000  # of which all inner products are kept
 MAX_STEPS = 100
 RIDGE = 1e-13  # of the diagonal for each row, where rows depend on others
-MAX_QR_PRODUCTS = 1 << 35  # n² d: a few seconds
+MAX_QR_PRODUCTS = 1 << 33  # n² d: a few seconds
 DEPENDENT = 1e-13  # of a unit row, outside the span of those before it
 NO_PROGRESS = 1e-12  # of a step, relative to ½ Σ r²
 
 
-def fitting_plane(rows: Rows) -> np.ndarray | None:
+def fitting_plane(rows: Rows, deadline: Deadline) -> np.ndarray | None:
     """The least z with a_i·z = 1 for all signed rows, by a QR factorisation; None if they depend.
 
     Rows that nearly cancel are told apart here: K holds the squares of what is between them.
     """
     if rows.n * rows.n * rows.d > MAX_QR_PRODUCTS:
         return None
+    deadline.check()
     A = rows.take(np.arange(rows.n))
     length = np.linalg.norm(A, axis=1)
     Q, R = qr((A / length[:, None]).T, mode="economic", overwrite_a=True)
@@ -49,6 +50,7 @@ def least_violations_of_wide(rows: Rows, deadline: Deadline) -> Violations | Non
     X: Any = rows.matrix if isinstance(rows, CsrRows) else rows.take(np.arange(rows.n))
     K = X @ X.T
     K = K.toarray() if isinstance(rows, CsrRows) else K
+    deadline.check()
     length = np.sqrt(np.diag(K))
     if not np.all((length > 0.0) & np.isfinite(length)):
         return None

@@ -66,6 +66,8 @@ class Settings:
     rounding_decrement: float = 1e-17  # against ‖w‖² or Σ α_i: lost in rounding
     gap_to_finish: float = 0.5  # from which on the band may be the free support
     max_stalled_rounds: int = 4  # without a better gap
+    # Of the hard margin: its dual value may rise by a few per cent a round.
+    max_stalled_hard_rounds: int = 10
     one_thread_entries: int = 1 << 24  # that one thread handles as fast as two, which wait
     min_product_features: int = 200  # from which on inner products are kept from step to step
 
@@ -158,6 +160,7 @@ def minimise(
     many Newton steps.
     """
     hard, size, waited = problem.hard, problem.frame.n * problem.frame.d, 0
+    patience = SETTINGS.max_stalled_hard_rounds if hard else SETTINGS.max_stalled_rounds
     with one_thread(size <= SETTINGS.one_thread_entries):
         run = _Run(problem, start, max_steps)
         best = start
@@ -178,7 +181,7 @@ def minimise(
             better = best.gap < 0.7 * before.gap or (hard and best.dual > 1.1 * before.dual)
             waited = 0 if better or math.isinf(best.gap) else waited + 1
             late = time.perf_counter() > deadline
-            if best.meets or best.gap <= tol or waited == SETTINGS.max_stalled_rounds or late:
+            if best.meets or best.gap <= tol or waited == patience or late:
                 break
             run.tighten()
     return replace(best, sigma=run.sigma, steps=run.steps, passes=run.reads)

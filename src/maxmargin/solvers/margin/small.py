@@ -10,14 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from maxmargin.core.parameters import LARGEST, SMALLEST
-from maxmargin.kernels.small_problem import DUAL, MAX_ROUNDS, PASSES, PRIMAL, centre_rows, small_problem
+from maxmargin.kernels.small_problem import (
+    DUAL,
+    MAX_ROUNDS,
+    PASSES,
+    PRIMAL,
+    centre_rows,
+    exact_residual,
+    small_problem,
+)
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
-from maxmargin.solvers.margin.tasks import TIGHT_GAP, Pass, Solved, Task
+from maxmargin.solvers.margin.tasks import TIGHT_GAP, Budget, Pass, Solved, Task, in_threads
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,8 @@ class SmallRows:
         if not (primal < math.inf and primal - dual <= enough * primal):
             return None
         w = z[:-1] / self.scale
-        b = float(z[-1] - w @ self.centre) if self.pad else 0.0
+        # What this loses would be lost by every margin.
+        b = exact_residual(self.centre, w, d, float(z[-1]), 0.0) if self.pad else 0.0
         alpha /= unit
         if task.C is not None:
             alpha = np.minimum(alpha, task.C)
@@ -88,11 +98,18 @@ def solve_small(
     tasks: Sequence[Task],
     pad: float,
     tol: float,
+    budget: Budget,
+    jobs: int,
     otherwise: Callable[[Sequence[Task]], list[Solved]],
 ) -> list[Solved]:
-    """Solve machines on the same rows, each by itself, or ``otherwise`` those that stall."""
+    """Solve machines on the same rows, each by itself; ``otherwise`` those that stall or are late."""
     small = SmallRows(rows, pad)
-    found = [small.solve(task, tol) for task in tasks]
+
+    def solve(task: Task) -> Solved | None:
+        budget.go_on()
+        return None if budget.is_up(0) else small.solve(task, tol)
+
+    found = in_threads([partial(solve, task) for task in tasks], jobs, budget.halt)
     rest = [task for task, one in zip(tasks, found, strict=True) if one is None]
     others = iter(otherwise(rest) if rest else ())
     return [next(others) if one is None else one for one in found]

@@ -127,7 +127,8 @@ def solve_margins(
 ) -> list[Solved]:
     """Solve machines on the same rows together."""
     if way.solver == "auto" and is_small(rows) and budget.is_free():
-        return solve_small(rows, tasks, pad, tol, partial(_all_newton, rows, pad, tol, budget))
+        otherwise = partial(_all_newton, rows, pad, tol, budget)
+        return solve_small(rows, tasks, pad, tol, budget, way.jobs, otherwise)
     rows = within_reach(rows)
     solver = choose_solver(rows, tasks[0].C, way.solver)
     budgets = [replace(budget, machine=k, log=[]) for k in range(len(tasks))]

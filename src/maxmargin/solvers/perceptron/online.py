@@ -330,7 +330,8 @@ def _run_ahead(
 ) -> None:
     """Run each active machine for some epochs, until a rule can fire, and then ask its rules."""
     settings, first, pockets = passes.settings, run.epoch, passes.pockets
-    orders = visiting_orders(settings.order, passes.machines[0].members, epochs, rng)
+    members, generator, longest = passes.machines[0].members, rng.bit_generator.state, 0
+    orders = visiting_orders(settings.order, members, epochs, rng)
     run.epoch += epochs
     for k in run.active:
         log, before = run.logs[k], state.Z[k].copy()
@@ -340,6 +341,7 @@ def _run_ahead(
         memory = Memory(state.Z[k], state.U[k], state.counts[k], run.earlier[k], run.clock[k])
         began = time.perf_counter()
         passed, period = passes.ahead(k, orders, memory, lines)
+        longest = max(longest, passed)
         ended = time.perf_counter()
         # Nobody reads the clock within a compiled call: its time is shared out evenly.
         seconds = (np.linspace(began, ended, passed + 1)[1:] - problem.began).tolist()
@@ -369,6 +371,9 @@ def _run_ahead(
         log.close_epoch(progress, norms[-1], running_error=running[-1])
         if log.reason is not None:
             state.counts[k, LEFT] = STOPPED
+    if longest < epochs and settings.order != "cyclic":  # orders that no machine needed are not drawn
+        rng.bit_generator.state = generator
+        visiting_orders(settings.order, members, longest, rng)
 
 
 # Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and

@@ -433,4 +433,5 @@ def learn_rows(
         carried.count_run(earlier, mistake=bool(state.counts[0, MADE] > made))
         return math.nan
     carried.pocket[:] = passes.z
-    return float(passes.pockets.errors[0] / passes.pockets.totals[0])
+    total = passes.pockets.totals[0]
+    return float(passes.pockets.errors[0] / total) if total > 0.0 else math.nan
