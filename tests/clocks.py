@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import math
 import time
 
 import pytest
@@ -13,7 +14,8 @@ class Clock:
     """Stands in for ``time.perf_counter``: an hour passes whenever it is read, and at no other time."""
 
     def __init__(self):
-        self._began, self._counter = time.perf_counter(), itertools.count(1)
+        # A whole number, so that differences of readings are whole hours, without rounding.
+        self._began, self._counter = float(math.ceil(time.perf_counter())), itertools.count(1)
         self.hours = 0  # how often it was read
 
     def __call__(self):

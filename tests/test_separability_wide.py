@@ -78,9 +78,9 @@ def test_violations_are_zero_or_their_rows_cancel():
     A = rng.standard_normal((40, 90)) * 10.0 ** rng.integers(-5, 5, (40, 1))
     found = least_violations_of_wide(DenseRows(A), NEVER)
     assert not np.any(found.r) and np.all(A @ found.z > 0)
-    assert np.allclose(A @ fitting_plane(DenseRows(A)), 1.0)
+    assert np.allclose(A @ fitting_plane(DenseRows(A), NEVER), 1.0)
     assert least_violations_of_wide(DenseRows(np.zeros((2, 3))), NEVER) is None
-    assert fitting_plane(DenseRows(np.ones((2, 3)))) is None
+    assert fitting_plane(DenseRows(np.ones((2, 3))), NEVER) is None
 
 
 def test_rows_may_cancel_in_several_ways():
