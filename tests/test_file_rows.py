@@ -291,11 +291,11 @@ def test_data_four_times_larger_than_what_memory_is_left_is_trained_on(tmp_path:
     w = rng.standard_normal(200)
     w /= np.linalg.norm(w)
     with write_store(tmp_path / "large") as out:
-        for _ in range(21):
+        for _ in range(32):
             A = rng.standard_normal((8_000, 200))
             f = A @ w
             out.add(A + np.outer(np.sign(f), w), (f > 0).astype(int))
-    command = [sys.executable, "-c", LIMITED, str(tmp_path / "large"), str(64 << 20)]
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "large"), str(96 << 20)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     names = ["HardMarginSVC", "SoftMarginSVC", "Perceptron", "BatchPerceptron"]
