@@ -33,8 +33,8 @@ CODES = [[0, 1, 2], [5, -1, 2], [9, 4, 1]]
 FIXTURES = Path(__file__).parent / "fixtures"
 EXPECTED = json.loads((FIXTURES / "libsvm.expected.json").read_text())
 SKLEARN = [
-    svm.LinearSVC(C=2.0, loss="hinge", max_iter=100_000),
-    svm.LinearSVC(multi_class="crammer_singer", max_iter=100_000),
+    svm.LinearSVC(C=2.0, loss="hinge", max_iter=100_000, random_state=0),
+    svm.LinearSVC(multi_class="crammer_singer", tol=1e-2, max_iter=100_000, random_state=0),
     svm.SVC(kernel="linear", C=3.0, class_weight={0: 2.0}),
     svm.NuSVC(kernel="linear", nu=0.1),
     linear_model.Perceptron(fit_intercept=False),

@@ -42,7 +42,7 @@ from maxmargin.estimators.validation import (
     read_weight,
     read_Xy,
 )
-from maxmargin.kernels.perceptron import MADE, SEEN
+from maxmargin.kernels.perceptron import MADE, SEEN, norm
 from maxmargin.rows import Csr, CsrRows, DenseRows, Rows
 from maxmargin.rows.training_data import (
     Machine,
@@ -459,8 +459,8 @@ class OnlineClassifier(LinearClassifier):
             log.mistakes += int(mistakes[k])
             log.reason = ONLINE
             if passes:
-                norm = float(np.linalg.norm(self._state.predictors()[k, :-1]))
-                epoch = Epoch(log.history.passed + 1, int(mistakes[k]), NAN, NAN, norm, NAN)
+                length = float(norm(self._state.predictors()[k]))
+                epoch = Epoch(log.history.passed + 1, int(mistakes[k]), NAN, NAN, length, NAN)
                 log.history.append(epoch)
 
     def _machines_on(self, codes: np.ndarray) -> list[Machine]:

@@ -241,6 +241,15 @@ def pocket_steps(
 
 
 @jit
+def norm(z: Any) -> float:
+    """‖w‖, summed from left to right: the same bits in a compiled run and in one that is watched."""
+    total = 0.0
+    for j in range(z.shape[0] - 1):
+        total += z[j] * z[j]
+    return np.sqrt(total)
+
+
+@jit
 def epochs(
     rows: Any,
     labels: Labels,
@@ -276,7 +285,7 @@ def epochs(
             if lines.errors.shape[0] > 0:
                 lines.errors[e] = wrong(rows, labels.codes, positive, order, predictor, rule.pad, f)
         lines.mistakes[e] = count[MADE] - made
-        lines.norm[e] = np.sqrt(np.sum(predictor[:-1] ** 2))
+        lines.norm[e] = norm(predictor)
         if lines.mistakes[e] == 0 or (pocket.z.shape[0] > 0 and pocket.errors[0] == 0.0):
             return e + 1, 0
         period = repeated(z, machine.earlier, machine.clock) if repeats else 0

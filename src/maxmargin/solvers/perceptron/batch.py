@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.history import Update
-from maxmargin.kernels.perceptron import repeated
+from maxmargin.kernels.perceptron import norm, repeated
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.epochs import Run, norm
+from maxmargin.solvers.perceptron.epochs import Run
 from maxmargin.solvers.perceptron.nearest_point import shortest_combination
 from maxmargin.solvers.problem import Examples, Observer, Problem, RemoteExamples, Solution, Trained
 from maxmargin.stopping import Progress, StoppingRule
@@ -77,7 +77,7 @@ def batch_perceptron(
                 period=0 if isinstance(step, str) else repeated(Z[k], run.earlier[k], run.clock[k]),
                 verdict=log.verdict,
             )
-            log.close_epoch(progress, norm(Z[k]), asked=asked, risk=float(risk.risk[j]))
+            log.close_epoch(progress, float(norm(Z[k])), asked=asked, risk=float(risk.risk[j]))
             if log.trace is not None and wrong[j]:
                 log.trace.append(Update(run.epoch, -1, -float(R[j]), Z[k].copy()))
         going_on = np.array([run.logs[k].reason is None for k in active])

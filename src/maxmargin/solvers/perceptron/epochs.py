@@ -22,12 +22,6 @@ ASKED = StopReason("callback", "A callback asked for the stop.")
 NAN = float("nan")
 
 
-def norm(z: np.ndarray) -> float:
-    """‖w‖; for long vectors not by BLAS, whose threads would go on spinning beside the next epoch."""
-    w = z[:-1]
-    return math.sqrt(w @ w if len(w) < 1000 else np.square(w).sum())
-
-
 class Log:
     """The history of one machine, its trace if there is one, and the reason why it stopped."""
 

@@ -34,12 +34,13 @@ from maxmargin.kernels.perceptron import (
     Pocket,
     Rule,
     epochs,
+    norm,
     repeated,
     sweep,
 )
 from maxmargin.rows import Csr, Dense
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.epochs import Recorder, Run, norm
+from maxmargin.solvers.perceptron.epochs import Recorder, Run
 from maxmargin.solvers.problem import (
     TILE_ENTRIES,
     Examples,
@@ -313,7 +314,7 @@ def _run_epoch(
             verdict=run.logs[k].verdict,
         )
         running = math.nan if pockets is None else float(pockets.running[k] / pockets.totals[k])
-        length = norm(state.predictor(k))
+        length = float(norm(state.predictor(k)))
         run.logs[k].close_epoch(progress, length, asked=asked, running_error=running)
         if run.logs[k].reason is not None:
             state.counts[k, LEFT] = STOPPED
