@@ -20,6 +20,7 @@ from maxmargin.core.errors import InputError, Remedy
 
 # Products of weights and features must neither overflow nor underflow, whatever the number of rows.
 LARGEST, SMALLEST = 2.0**400, 2.0**-400
+LARGEST_STEP = 2.0**90
 
 
 def complain(name: str, allowed: str, given: Any, *remedies: Remedy) -> InputError:
@@ -51,6 +52,14 @@ def check_number(
     if not math.isfinite(number) or number <= above or number < least or number >= below:
         raise complain(name, allowed, value, *remedies)
     return number
+
+
+def check_step(name: str, value: Any, advice: str, remedy: Remedy | None = None) -> None:
+    """Refuse steps with which products leave the range of doubles."""
+    step = check_number(name, value, above=0, remedy=remedy)
+    if not 1 / LARGEST_STEP <= step <= LARGEST_STEP:
+        allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
+        raise InputError(f"{name} must be {allowed}. Got {step!r} instead. {advice}")
 
 
 def check_count(name: str, value: Any, *, least: int = 1, none: str = "") -> int | None:

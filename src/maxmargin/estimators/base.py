@@ -7,33 +7,26 @@ binary machine.
 
 A Dask collection gives a Dask array, which is computed when it is asked for; every block of it, here or
 on a worker, is decided by the same :class:`Planes`, and so are the parts of files.
-
-What a linear model of another library says of its training: its loss, and whether b was penalised.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from abc import abstractmethod
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.cluster.collections import column_names, labelled
-from maxmargin.core.errors import InputError, Message, Remedy, listed
-from maxmargin.core.history import History, Trace
-from maxmargin.estimators.progress import CallbackSupportMixin
+from maxmargin.core.errors import InputError
 from maxmargin.estimators.validation import Features, check_reach, names_of, read_X
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
 from maxmargin.rows.training_data import is_parted, plain_labels, unlabelled
-from maxmargin.solvers.problem import Examples, Solution
-from maxmargin.stopping import StopReason
+from maxmargin.solvers.problem import Examples
 
 
 class UnchangedOnError:
@@ -52,12 +45,15 @@ class UnchangedOnError:
             self.state.update(self.before)
 
 
-class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
-    """f(x) = w·x + b for two classes; one such machine per class or per pair for more."""
+class LinearClassifierMixin(ClassifierMixin):
+    """Predictions of f(x) = w·x + b for two classes; of one such machine per class or pair for more.
+
+    It stands beside scikit-learn's mixins, and needs the fitted ``classes_``, ``n_features_in_`` and
+    ``_fitted_scheme``, and ``_weights``.
+    """
 
     fit_intercept: bool
     multi_class: str
-    verbose: int
     classes_: np.ndarray
     n_features_in_: int
     _fitted_scheme: dict[str, Any]
@@ -65,18 +61,6 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     @abstractmethod
     def _weights(self) -> np.ndarray:
         """Return z = (w, b) of each machine, one per row."""
-
-    def _check_params(self) -> None:
-        """Refuse parameters that are not allowed."""
-
-    @property
-    def _pad(self) -> float:
-        return 1.0 if self.fit_intercept else 0.0
-
-    @property
-    def _watched(self) -> bool:
-        """Whether somebody wants to know how a fit is going."""
-        return bool(self.verbose or getattr(self, "_skl_callbacks", None))
 
     def _scheme(self) -> dict[str, Any]:
         """Parameters on which the meaning of the weights depends: fixed once there are weights."""
@@ -129,74 +113,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         known = Features(type(self).__name__, self.n_features_in_, names_of(self))
         return Planes(self._weights(), self.classes_, self._fitted_scheme["multi_class"], known)
 
-    def _labels_of(self, F: np.ndarray) -> np.ndarray:
-        """Labels from the decision values of the machines, one row each."""
-        classes = self.classes_
-        return chosen(combined(F, len(classes), self._fitted_scheme["multi_class"]), classes)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-@dataclass(frozen=True)
-class BinaryMachine:
-    """One fitted binary machine: its weights and how they came about.
-
-    ``label`` is its class (one-vs-rest), its pair of classes (one-vs-one, the second is +1), or the
-    positive class of a binary problem.
-    """
-
-    label: Hashable
-    coef_: np.ndarray
-    intercept_: float
-    n_iter_: int
-    n_mistakes_: int
-    stop_reason_: StopReason
-    history_: History
-    trace_: Trace | None = None
-    best_error_: float | None = None
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """f(x) = w·x + b for every row of X."""
-        return np.asarray(X @ self.coef_) + self.intercept_
-
-
-@dataclass
-class Log:
-    """What a machine remembers beside its weights."""
-
-    label: Hashable
-    reason: StopReason
-    history: History
-    mistakes: int
-    trace: Trace | None = None
-    best_error: float = float("nan")
-
-    @classmethod
-    def of(cls, label: Hashable, s: Solution) -> Log:
-        """Return the log of a run."""
-        return cls(label, s.reason, s.history, s.mistakes, s.trace, s.best_error)
-
-    def copy(self) -> Log:
-        """Return a log that can be written on without changing this one."""
-        trace = None if self.trace is None else self.trace[:]
-        return replace(self, history=self.history[:], trace=trace)
-
-    def machine(self, z: np.ndarray) -> BinaryMachine:
-        """Return the machine with its present weights."""
-        return BinaryMachine(
-            label=self.label,
-            coef_=z[:-1].copy(),
-            intercept_=float(z[-1]),
-            n_iter_=self.history.passed,
-            n_mistakes_=self.mistakes,
-            stop_reason_=self.reason,
-            history_=self.history,
-            trace_=self.trace,
-            best_error_=None if np.isnan(self.best_error) else self.best_error,
-        )
 
 
 def combined(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
@@ -235,22 +155,6 @@ def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarr
         total[:, a] -= f
     largest = np.abs(total).max(axis=1, keepdims=True)
     return np.asarray(votes + total / (3.0 * np.where(largest > 0, largest, 1.0)))
-
-
-def summarise(reasons: list[tuple[Hashable, StopReason]]) -> StopReason:
-    """Return one reason for all machines: the reason itself, or how many stopped why."""
-    if len(reasons) == 1:
-        return reasons[0][1]
-    groups: dict[str, list[Hashable]] = {}
-    for label, reason in reasons:
-        groups.setdefault(reason.rule, []).append(label)
-    parts = []
-    for rule, labels in groups.items():
-        parts.append(f"{len(labels)} by {rule} ({listed(labels, 3, repr)})")
-    solved = all(reason.solved for _, reason in reasons)
-    story = Remedy("see {} for the whole story", "machines_[label]")
-    sentence = Message(f"{len(reasons)} machines stopped: {'; '.join(parts)}.", story)
-    return StopReason(" + ".join(groups), sentence, solved)
 
 
 class Planes(NamedTuple):
@@ -339,39 +243,3 @@ def share_right(planes: Planes, executor: Executor) -> float:
 
 def _hits(X: Any, y: Any, planes: Planes) -> tuple[float, float]:
     return planes.hits(X, y)
-
-
-LIBLINEAR = "liblinear"
-ONLY_LOSS = {
-    "LogisticRegression": "log_loss",
-    "LogisticRegressionCV": "log_loss",
-    "Perceptron": "perceptron",
-    "SVC": "hinge",
-    "NuSVC": "hinge",
-    "LinearSVC": "squared_hinge",
-}  # losses of estimators that have only one
-
-
-def loss_of(model: Any) -> str:
-    """The loss that a model minimised; the hinge if nothing else is known."""
-    if getattr(model, "multi_class", None) == "crammer_singer":
-        return "crammer_singer"
-    loss = getattr(model, "loss", None)
-    if isinstance(loss, str):
-        return loss
-    name = type(model).__name__
-    return ONLY_LOSS.get(name, f"that of {name}") if _of_scikit_learn(model) else "hinge"
-
-
-def scaling_of(model: Any) -> float | None:
-    """The constant feature whose weight is b, if b was penalised with w; else None."""
-    if not getattr(model, "fit_intercept", True):
-        return None
-    # LogisticRegression has the parameter, which only one of its solvers uses.
-    used = type(model).__name__ == "LinearSVC" or getattr(model, "solver", None) == LIBLINEAR
-    scaling = getattr(model, "intercept_scaling", None)
-    return None if scaling is None or (_of_scikit_learn(model) and not used) else float(scaling)
-
-
-def _of_scikit_learn(model: Any) -> bool:
-    return type(model).__module__.startswith("sklearn.")

@@ -10,11 +10,13 @@ import numpy as np
 
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.history import Update
-from maxmargin.estimators.online import OnlineClassifier, check_step
+from maxmargin.core.parameters import check_step
+from maxmargin.estimators.online import OnlineClassifier
+from maxmargin.estimators.perceptron_machine import Task
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Solution
 from maxmargin.stopping import StoppingRule
 
 
@@ -119,20 +121,11 @@ class BatchPerceptron(OnlineClassifier):
             return
         check_step("step", self.step, "Use 'exact'.", Remedy("'exact' needs no step size"))
 
-    def _solve(
-        self,
-        problem: Problem[Any],
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        stop: StoppingRule,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
+    def _solve(self, task: Task) -> list[Solution]:
+        problem, machines, start, stop, _, observer = task
         return batch_perceptron(problem, machines, start, self.step, stop, observer, self.record)
 
-    def _advance(
-        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
-    ) -> np.ndarray:
+    def _advance(self, examples: Examples, machines: Sequence[Machine]) -> np.ndarray:
         mistakes = np.zeros(len(machines), dtype=np.int64)
         Z = self._state.Z.copy()
         for k, machine in enumerate(machines):

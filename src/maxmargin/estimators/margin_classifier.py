@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Hashable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.verdict import Verdict
@@ -21,16 +23,16 @@ from maxmargin.core.errors import (
     warn,
 )
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
-from maxmargin.estimators.base import LinearClassifier, UnchangedOnError
+from maxmargin.estimators.base import LinearClassifierMixin, UnchangedOnError
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
-from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from maxmargin.estimators.validation import names_of, out_of_range, read_training
 from maxmargin.rows.training_data import Machine, TrainingData, class_weights, machines_of
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
 
 
-class MarginClassifier(LinearClassifier):
+class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """What estimators made of margin machines share: parameters, ``fit`` and fitted attributes."""
 
     C: float  # of those that have one
@@ -113,7 +115,7 @@ class MarginClassifier(LinearClassifier):
         def attributes(Z: np.ndarray) -> dict[str, Any]:
             return {**fitted, "_Z": Z.copy()}
 
-        watch = Watch(self, X, y, None, len(machines), attributes) if self._watched else None
+        watch = watching(self, X, y, None, len(machines), attributes)
         report, options = None if watch is None else watch.step, self._options()
         with watch or nullcontext():
             try:

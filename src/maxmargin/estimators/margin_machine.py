@@ -25,6 +25,7 @@ from maxmargin.core.history import Stage, current_stages
 from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.separability import ask
+from maxmargin.estimators.validation import feature_names
 from maxmargin.rows import Rows
 from maxmargin.rows.training_data import Machine, Part, TrainingData
 from maxmargin.solvers.margin.solve import solve_margins
@@ -191,8 +192,7 @@ class Options:
 
     def words(self, d: int) -> tuple[list[Hashable], tuple[str, ...], bool]:
         """What a verdict is put into words with: labels, features, and whether there is a bias."""
-        names = [f"x{j}" for j in range(d)] if self.names is None else self.names
-        return self.labels, tuple(map(str, names)), self.fit_intercept
+        return self.labels, feature_names(self.names, d), self.fit_intercept
 
     def bounds(self, machine: Machine, codes: np.ndarray, weight: Any = 1.0) -> np.ndarray | None:
         """C_i for each row of a machine, or None for a hard margin."""

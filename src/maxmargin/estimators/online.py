@@ -11,7 +11,7 @@ classes alike, the model is then exactly the one that knew both labels from the 
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -19,23 +19,27 @@ from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from maxmargin.core.errors import BudgetWarning, InputError, Message, Remedy, warn
+from maxmargin.core.errors import BudgetWarning, InputError, warn
 from maxmargin.core.history import Epoch, History, Trace
-from maxmargin.core.parameters import (
-    LARGEST,
-    check_bool,
-    check_choice,
-    check_count,
-    check_number,
-    random_generator,
+from maxmargin.core.parameters import LARGEST, check_bool, check_choice, check_count, random_generator
+from maxmargin.estimators.base import LinearClassifierMixin, UnchangedOnError, chosen, combined
+from maxmargin.estimators.perceptron_machine import (
+    BinaryMachine,
+    Log,
+    Options,
+    Task,
+    prepare,
+    solve_machines,
+    summarise,
+    told_of_budget,
 )
-from maxmargin.estimators.base import BinaryMachine, LinearClassifier, Log, UnchangedOnError, summarise
-from maxmargin.estimators.progress import Watch, with_callbacks
+from maxmargin.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from maxmargin.estimators.validation import (
     check_factors,
     check_reach,
-    feature_names,
+    names_of,
     read_start,
     read_training,
     read_validation,
@@ -52,23 +56,12 @@ from maxmargin.rows.training_data import (
     class_weights,
     encode,
     find_classes,
-    machines_of,
 )
 from maxmargin.solvers.perceptron.online import State
-from maxmargin.solvers.problem import (
-    Examples,
-    Observer,
-    Problem,
-    Solution,
-    examples_of,
-    nobody,
-    validation_of,
-)
+from maxmargin.solvers.problem import Examples, Solution, nobody
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 
-LARGEST_STEP = 2.0**90
 MIN_ROOM = 8  # features that weights have room for; then twice as many as there are
-LONG_RUNS = 10  # times as long as in a random order
 NAN = float("nan")
 ONLINE = StopReason(
     "online", "Learning as examples arrive: each was seen once, and no stopping rule applies."
@@ -76,7 +69,7 @@ ONLINE = StopReason(
 T = TypeVar("T")
 
 
-class OnlineClassifier(LinearClassifier):
+class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """A perceptron: ``fit``, ``partial_fit``, ``learn_one`` and ``predict_one``.
 
     A final class says how its machines are solved on given rows, and how they advance over new ones.
@@ -110,22 +103,16 @@ class OnlineClassifier(LinearClassifier):
     _weighs_partitions = True  # whether rows in partitions may have weights
 
     @abstractmethod
-    def _solve(
-        self,
-        problem: Problem[Any],
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        stop: StoppingRule,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
+    def _solve(self, task: Task) -> list[Solution]:
         """Run machines that share their rows."""
 
     @abstractmethod
-    def _advance(
-        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
-    ) -> np.ndarray:
+    def _advance(self, examples: Examples, machines: Sequence[Machine]) -> np.ndarray:
         """Learn from some examples; return the mistakes of each machine in them."""
+
+    @property
+    def _pad(self) -> float:
+        return 1.0 if self.fit_intercept else 0.0
 
     @property
     def _max_epochs(self) -> int | None:
@@ -211,13 +198,10 @@ class OnlineClassifier(LinearClassifier):
                     "counts errors by class there. Got weights instead. Use class_weight."
                 )
             self._fit_data(data, (X, y), (coef_init, intercept_init), (X_val, y_val))
-            if "max_epochs" in self.stop_reason_.rule.split(" + "):
-                told = Message.of(self.stop_reason_.sentence)
-                if getattr(self, "order", "") == "cyclic" and data.here and in_runs(data.here.codes):
-                    order = Remedy("visit the rows in another order each epoch", "order", "shuffled")
-                    text = f"{told.facts} The labels come in long runs, so the last class counts most."
-                    told = Message(text, order, *told.remedies)
-                warn(str(told), BudgetWarning)
+            codes = None if data.here is None else data.here.codes
+            told = told_of_budget(self.stop_reason_, getattr(self, "order", ""), codes)
+            if told:
+                warn(told, BudgetWarning)
         return self
 
     def _fit_data(
@@ -231,51 +215,36 @@ class OnlineClassifier(LinearClassifier):
         rule, classes, d = self._stopping_rule(), data.classes, data.rows.d
         self.n_features_in_ = d
         rng = random_generator("random_state", self.random_state)
-        training = examples_of(data, self._pad, self.normalize, self.record)
-        validation_data = self._validation(*held_out, classes)
-        validation = None if validation_data is None else validation_of(validation_data, self._pad)
-        fraction = rule.validation_fraction() if validation is None else None
-        counts = data.counts.sum(axis=0)
-        factors = class_weights(self.class_weight, classes, np.arange(len(classes)), counts)
-        machines = machines_of(data, self.multi_class, factors)
-        if fraction is not None:
-            train, validation = training.hold_out(fraction, rng)
-            machines = build_machines(classes, data.codes, self.multi_class, train, factors)
-
-        def verdict(machine: Machine) -> Any:
-            # Imported on use: a perceptron that is not asked for a proof does not wait for it.
-            from maxmargin.estimators.separability import Options, judge_machines, provable
-
-            asked = [machine], feature_names(self, d), Options(self.fit_intercept), fraction is not None
-            return judge_machines(provable(data), *asked)[0]
-
-        problem = Problem(training, validation, self._tracks_error(data.entries), verdict=verdict)
+        validation = self._validation(*held_out, classes)
+        options = self._options(data.entries)
+        problem, machines = prepare(data, validation, rule.validation_fraction(), options, rng)
         start = read_start(*begin, (len(machines), d), self.fit_intercept)
         if start is None and self.warm_start and "classes_" in vars(self):
             start = self._state.Z.copy()
-        together = training.shared(machines) and not self.record
-        alone = [np.s_[k : k + 1] for k in range(len(machines))]
         fitted = {"classes_": classes, "n_features_in_": d, "_fitted_scheme": self._scheme()}
 
         def attributes(Z: np.ndarray) -> dict[str, Any]:
             return {**fitted, "_state": State.begin(Z)}
 
-        solutions: list[Solution] = []
-        told = *given, self._max_epochs, len(machines), attributes
-        watch = Watch(self, *told) if self._watched else None
+        watch = watching(self, *given, self._max_epochs, len(machines), attributes)
         observer = nobody if watch is None else watch.epoch
         with watch or nullcontext():
-            for group in [np.s_[:]] if together else alone:
-                part = None if start is None else start[group]
-                solutions += self._solve(problem, machines[group], part, rule, rng, observer)
+            task = Task(problem, machines, start, rule, rng, observer)
+            solutions = solve_machines(self._solve, task, self.record)
         for name in ("feature_index_", "_rng", "_machines_key", "n_passes_", "bytes_moved_"):
             self.__dict__.pop(name, None)  # what a stream or partitions left behind
         self.classes_ = classes
         self._finish(machines, solutions)
         if data.rows.rounds:  # over the partitions of a collection
             self.n_passes_, self.bytes_moved_ = data.rows.rounds, data.rows.bytes_moved
-            if validation_data is not None:
-                self.bytes_moved_ += validation_data.rows.bytes_moved
+            if validation is not None:
+                self.bytes_moved_ += validation.rows.bytes_moved
+
+    def _options(self, entries: int) -> Options:
+        """What this estimator asks for, of rows with so many numbers."""
+        names = "fit_intercept", "normalize", "multi_class", "class_weight", "record"
+        asked = {name: getattr(self, name) for name in names}
+        return Options(**asked, track_error=self._tracks_error(entries), names=names_of(self))
 
     def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray) -> TrainingData | None:
         """Return the user's own validation rows."""
@@ -404,6 +373,11 @@ class OnlineClassifier(LinearClassifier):
         examples = Examples(self._one_row(x, grow=False), np.empty(0), 1.0)
         return self._labels_of(examples.decisions(self._state.predictors())).tolist()[0]
 
+    def _labels_of(self, F: np.ndarray) -> np.ndarray:
+        """Return labels from the decision values of the machines, one row each."""
+        classes = self.classes_
+        return chosen(combined(F, len(classes), self._fitted_scheme["multi_class"]), classes)
+
     def _check_scheme(self, names: Collection[str] | None = None) -> None:
         """Refuse to go on with parameters under which the weights at hand mean something else."""
         now = self._scheme()
@@ -451,7 +425,7 @@ class OnlineClassifier(LinearClassifier):
         if self._state.Z.shape[1] != part.rows.d + 1:
             self._state = self._state.widened(part.rows.d)
         examples = Examples.of(part, self._pad, self.normalize)
-        mistakes = self._advance(examples, self._machines_on(part.codes), self._rng)
+        mistakes = self._advance(examples, self._machines_on(part.codes))
         self.n_iter_ += passes
         self.n_mistakes_ += int(mistakes.sum())
         self.stop_reason_ = ONLINE
@@ -526,22 +500,6 @@ class OnlineClassifier(LinearClassifier):
         order = np.argsort(columns)
         ends = np.array([0, len(columns)], dtype=np.int64)
         return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
-
-
-def in_runs(codes: np.ndarray) -> bool:
-    """Whether rows of a class come in runs ten times as long as they would be in a random order."""
-    codes = codes[codes >= 0]
-    shares = np.bincount(codes) / len(codes)
-    expected = len(codes) * (1.0 - shares @ shares)
-    return bool(LONG_RUNS * (1 + np.count_nonzero(np.diff(codes))) < expected)
-
-
-def check_step(name: str, value: Any, advice: str, remedy: Remedy | None = None) -> None:
-    """Refuse steps with which products leave the range of doubles."""
-    step = check_number(name, value, above=0, remedy=remedy)
-    if not 1 / LARGEST_STEP <= step <= LARGEST_STEP:
-        allowed = f"between {1 / LARGEST_STEP:.0e} and {LARGEST_STEP:.0e}"
-        raise InputError(f"{name} must be {allowed}. Got {step!r} instead. {advice}")
 
 
 def vector(x: Any) -> np.ndarray:

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.parameters import check_bool, check_choice, check_number
-from maxmargin.estimators.online import OnlineClassifier, check_step
+from maxmargin.core.parameters import check_bool, check_choice, check_number, check_step
+from maxmargin.estimators.online import OnlineClassifier
+from maxmargin.estimators.perceptron_machine import Task
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows.training_data import Machine
@@ -25,7 +26,7 @@ from maxmargin.solvers.perceptron.online import (
     passes_over,
     vote,
 )
-from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Solution
 from maxmargin.stopping import StoppingRule
 
 CHEAP_ENTRIES = 1 << 17  # stored numbers up to which one more pass is a tenth of a millisecond
@@ -177,18 +178,9 @@ class Perceptron(OnlineClassifier):
             mixing=self.partitions == "mixing",
         )
 
-    def _solve(
-        self,
-        problem: Problem[Any],
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        stop: StoppingRule,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
-        if start is None:
-            start = np.zeros((len(machines), problem.training.rows.d + 1))
-        state = State.begin(start, self.average, stop.max_updates())
+    def _solve(self, task: Task) -> list[Solution]:
+        problem, machines, _, stop, rng, observer = task
+        state = State.begin(task.start_or_zero(), self.average, stop.max_updates())
         passes = passes_over(problem.training, machines, self._settings())
         return online_perceptron(problem, passes, state, stop, rng, observer)
 
@@ -214,16 +206,14 @@ class Perceptron(OnlineClassifier):
         ]
         return self._labels_of(np.array(shares))
 
-    def _advance(
-        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
-    ) -> np.ndarray:
+    def _advance(self, examples: Examples, machines: Sequence[Machine]) -> np.ndarray:
         before = self._state.counts[:, MADE].copy()
         for which, passes in grouped(examples, machines, self._settings()):
             state, log = self._state.part(which), self._logs[which][0]
             if log.trace is None:
-                passes.epoch(state, rng)
+                passes.epoch(state, self._rng)
                 continue
             recorder = Recorder(examples, passes.machines[0], log.trace)
-            passes.epoch(state, rng, on_update=recorder.record)
+            passes.epoch(state, self._rng, on_update=recorder.record)
             recorder.write()
         return np.asarray(self._state.counts[:, MADE] - before)

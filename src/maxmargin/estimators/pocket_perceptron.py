@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.core.parameters import check_bool, check_choice, check_count
 from maxmargin.estimators.online import OnlineClassifier
+from maxmargin.estimators.perceptron_machine import Task
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.online import ORDERS, Settings
@@ -21,7 +22,7 @@ from maxmargin.solvers.perceptron.pocket import (
     pocket_passes,
     pocket_perceptron,
 )
-from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
+from maxmargin.solvers.problem import Examples, Solution
 from maxmargin.stopping import MaxUpdates, StoppingRule
 
 
@@ -161,17 +162,9 @@ class PocketPerceptron(OnlineClassifier):
     def _stopping_rule(self) -> StoppingRule:
         return super()._stopping_rule() | MaxUpdates(self.max_updates)
 
-    def _solve(
-        self,
-        problem: Problem[Any],
-        machines: Sequence[Machine],
-        start: np.ndarray | None,
-        stop: StoppingRule,
-        rng: np.random.Generator,
-        observer: Observer,
-    ) -> list[Solution]:
-        if start is None:
-            start = np.zeros((len(machines), problem.training.rows.d + 1))
+    def _solve(self, task: Task) -> list[Solution]:
+        problem, machines, _, stop, rng, observer = task
+        start = task.start_or_zero()
         settings, limit = self._settings(), self.max_witnesses
         solutions = []
         for passes in pocket_passes(problem.training, machines, start, settings):
@@ -214,9 +207,7 @@ class PocketPerceptron(OnlineClassifier):
         self.unpolished_error_: Any = self._by_label([s.unpolished_error for s in solutions])
         self._lower_bounds = [s.lower_bound for s in solutions]
 
-    def _advance(
-        self, examples: Examples, machines: Sequence[Machine], rng: np.random.Generator
-    ) -> np.ndarray:
+    def _advance(self, examples: Examples, machines: Sequence[Machine]) -> np.ndarray:
         state = self._state
         assert state.pocket is not None and state.runs is not None
         before = state.counts[:, MADE].copy()
@@ -226,7 +217,7 @@ class PocketPerceptron(OnlineClassifier):
                 continue
             log = self._logs[k]
             carried = Carried(state.part(np.s_[k : k + 1]), state.pocket[k], state.runs[k], log.trace)
-            judged[k] = learn_rows(examples, machine, carried, self._settings(), rng)
+            judged[k] = learn_rows(examples, machine, carried, self._settings(), self._rng)
             log.trace = carried.trace
         self.best_error_ = self.unpolished_error_ = self._by_label(judged.tolist())
         self._lower_bounds = [0.0] * len(machines)

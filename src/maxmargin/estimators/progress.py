@@ -144,3 +144,9 @@ class Watch:
         Z = weights()
         attributes = self.attributes(Z) if len(Z) == self.machines else None
         return bool(task.call_on_fit_task_end(**given, reconstruction_attributes=attributes))
+
+
+def watching(estimator: Any, *given: Any) -> Watch | None:
+    """Return what observes a fit (see :class:`Watch`), if somebody wants to know how it is going."""
+    wanted = estimator.verbose or getattr(estimator, "_skl_callbacks", None)
+    return Watch(estimator, *given) if wanted else None

@@ -38,7 +38,13 @@ from maxmargin.core.parameters import (
     check_choice,
     check_number,
 )
-from maxmargin.estimators.validation import check_exact_survey, feature_names, read_training, time_limit
+from maxmargin.estimators.validation import (
+    check_exact_survey,
+    feature_names,
+    names_of,
+    read_training,
+    time_limit,
+)
 from maxmargin.rows import Rows
 from maxmargin.rows.survey import gather
 from maxmargin.rows.training_data import Machine, TrainingData, machines_of
@@ -206,7 +212,7 @@ def read_labelled(X: Any, y: Any, numbers: str = "binary") -> tuple[TrainingData
     """Check X and y: finite numbers of any size, and labels that differ as text; name the features."""
     reader = BaseEstimator()
     data = provable(read_training(reader, X, y, numbers=numbers))
-    return data, feature_names(reader, data.rows.d)
+    return data, feature_names(names_of(reader), data.rows.d)
 
 
 def provable(data: TrainingData) -> TrainingData:

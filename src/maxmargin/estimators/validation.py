@@ -308,9 +308,9 @@ def names_of(estimator: Any) -> Sequence[str] | None:
     return getattr(estimator, "feature_names_in_", None)
 
 
-def feature_names(estimator: Any, d: int) -> tuple[str, ...]:
-    """The names of the columns of a data frame, or x0, x1 and so on."""
-    return tuple(map(str, getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])))
+def feature_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
+    """The names of the columns of a data frame as texts, or x0, x1 and so on."""
+    return tuple(map(str, [f"x{j}" for j in range(d)] if names is None else names))
 
 
 def refuse_partitions(X: Any) -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.validation import check_finite, feature_names, read_Xy
+from maxmargin.estimators.validation import check_finite, feature_names, names_of, read_Xy
 from maxmargin.rows.training_data import encode, find_classes
 
 MAX_DENSE_NUMBERS = 1 << 27  # numbers of sparse data that is made dense for a picture
@@ -51,7 +51,7 @@ def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | No
         )
     classes = getattr(estimator, "classes_", None)
     classes = find_classes(labels) if classes is None else np.asarray(classes)
-    found = feature_names(reader, rows.d) if names is None else tuple(map(str, names))
+    found = feature_names(names_of(reader) if names is None else names, rows.d)
     if len(found) != rows.d:
         raise InputError(f"names must hold {rows.d} names. Got {len(found)} instead.")
     return Points(rows.take(np.arange(rows.n)), encode(labels, classes), classes, found, X)

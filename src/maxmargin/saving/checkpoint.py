@@ -41,7 +41,7 @@ from maxmargin.core.codec import (
 from maxmargin.core.errors import InputError, NotSeparableError, warn
 from maxmargin.core.history import History, Stage, Stages, State, Trace, keeping
 from maxmargin.core.parameters import check_number
-from maxmargin.estimators.base import LinearClassifier
+from maxmargin.estimators.base import LinearClassifierMixin
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.base import Csr
@@ -101,7 +101,7 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
     array([[1., 1.]])
     """
     check_number("every", every, least=0)
-    if not isinstance(model, LinearClassifier):
+    if not isinstance(model, LinearClassifierMixin):
         raise InputError(
             f"model must be an estimator of maxmargin. Got {type(model).__name__} instead. "
             "Of a pipeline take the last step."

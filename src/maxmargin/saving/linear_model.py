@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificates.certificate import Certificate, Certificates
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.base import LinearClassifier, chosen, decide_multiclass, loss_of, scaling_of
-from maxmargin.estimators.certify import certify
+from maxmargin.estimators.base import LinearClassifierMixin, chosen, decide_multiclass
+from maxmargin.estimators.certify import certify, loss_of, scaling_of
 from maxmargin.estimators.validation import read_X
 from maxmargin.rows import Rows
 from maxmargin.rows.sparse import check_structure
@@ -230,7 +230,7 @@ def exported(model: Any) -> tuple[LinearModel, np.ndarray]:
     if isinstance(model, LinearModel):
         k = 2 if len(model.coef_) == 1 else len(model.coef_)
         known = model if model.classes_ is not None else replace(model, classes_=np.arange(k))
-    elif isinstance(model, LinearClassifier):
+    elif isinstance(model, LinearClassifierMixin):
         check_is_fitted(model)
         if len(model.classes_) < 2:
             raise InputError(

@@ -41,7 +41,6 @@ from maxmargin.core.codec import (
 )
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.memory import GRANTED_BYTES
-from maxmargin.estimators.base import LinearClassifier
 from maxmargin.rows.training_data import machine_count, machine_labels
 from maxmargin.saving.coef_table import from_coef_csv
 from maxmargin.saving.liblinear_libsvm import from_liblinear, from_libsvm, read_bytes
@@ -318,7 +317,7 @@ def _restore(content: Any) -> Any:
     return model
 
 
-def _restore_fitted(model: LinearClassifier, found: dict[str, Any]) -> None:
+def _restore_fitted(model: Any, found: dict[str, Any]) -> None:
     model.classes_, model.n_features_in_ = found["classes"], found["features"]["count"]
     values, d = model.classes_.tolist(), model.n_features_in_
     least = 1 if isinstance(model, PERCEPTRONS) else 2

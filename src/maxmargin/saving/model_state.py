@@ -45,12 +45,12 @@ from maxmargin.core.codec import (
 )
 from maxmargin.core.errors import InputError, Witness
 from maxmargin.core.history import Epoch, History, Trace, Update
-from maxmargin.estimators.base import Log
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.online import MIN_ROOM
 from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.estimators.perceptron_machine import Log
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
