@@ -12,14 +12,8 @@ import numpy as np
 from maxmargin.core.errors import InputError, Witness, plural
 from maxmargin.core.parameters import NEVER, OutOfTimeError, check_count
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
-from maxmargin.estimators.separability import (
-    Options,
-    Question,
-    judge,
-    question_of,
-    read_labelled,
-    witness_of,
-)
+from maxmargin.estimators.question import Question, witness_of
+from maxmargin.estimators.separability import Options, judge, question_of, read_labelled
 from maxmargin.estimators.validation import refuse_partitions, time_limit
 from maxmargin.rows.training_data import machines_of
 from maxmargin.solvers.exact.integer_rows import ExactRows

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from maxmargin.certificates.verdict import ExactOptimum
+from maxmargin.certificates.proof import fraction_text
+from maxmargin.certificates.verdict import ExactOptimum, Verdict
 from maxmargin.core.errors import BudgetError, Remedy
-from maxmargin.estimators.exact_optimum import exact_optimum
+from maxmargin.core.parameters import NEVER, OutOfTimeError
 from maxmargin.estimators.margin_classifier import MarginClassifier
-from maxmargin.estimators.separability import Options, question_of, read_labelled
+from maxmargin.estimators.question import Question, plane_text
+from maxmargin.estimators.separability import Options, confirm, judge, question_of, read_labelled
 from maxmargin.estimators.validation import refuse_partitions, time_limit
 from maxmargin.rows.training_data import machines_of
+from maxmargin.solvers.exact.hard_margin import exact_hard_margin, uniform
+
+SUPPORT_GAP = 1e-9  # gap at which the support of a guess is likely that of the optimum
 
 
 @dataclass(eq=False, repr=False)
@@ -150,3 +156,31 @@ class HardMarginSVC(MarginClassifier):
         if len(optima) == 1:
             return optima[0]
         return {machine.label: best for machine, best in zip(machines, optima, strict=True)}
+
+
+def exact_optimum(question: Question) -> tuple[Verdict, ExactOptimum | None]:
+    """The verdict, and if the classes are separable and there is time the largest margin, exactly."""
+    verdict, finding = judge(question, SUPPORT_GAP)
+    if not verdict.separable:
+        return verdict, None
+    start = {}
+    if finding.guess is not None:
+        start = dict(zip(finding.guess.support.tolist(), finding.guess.alpha.tolist(), strict=True))
+    rows = uniform(question.exact_rows())
+    try:
+        point = exact_hard_margin(rows, start)
+    except OutOfTimeError:
+        return verdict, None
+    # Exact rows are 10^places times those of the user, and their columns 2^-k times that.
+    unit = Fraction(2) ** rows.powers[0] / 10**question.places
+    w = tuple(v / unit for v in point.w)
+    which = sorted(point.alpha)
+    alpha = {int(question.given([i])[0]): point.alpha[i] / unit**2 for i in which}
+    content = question.header("optimum")
+    content["plane"] = plane_text(question, [*w, point.b])
+    weights = [fraction_text(v) for v in alpha.values()]
+    content["multipliers"] = {"rows": question.numbered(which).tolist(), "weights": weights}
+    proof = question.proof(content)
+    confirm(replace(question, deadline=NEVER), proof, which)
+    square = 1 / sum([v * v for v in w], Fraction(0))
+    return verdict, ExactOptimum(w, point.b, alpha, square, proof, point.solves, point.exact_rows)

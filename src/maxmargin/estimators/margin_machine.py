@@ -23,8 +23,6 @@ from maxmargin.certificates.certificate import Certificate, Point, certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.history import Stage, current_stages
 from maxmargin.core.parameters import Deadline, OutOfTimeError
-from maxmargin.estimators.exact_optimum import second_opinion
-from maxmargin.estimators.separability import ask
 from maxmargin.estimators.validation import feature_names
 from maxmargin.rows import Rows
 from maxmargin.rows.training_data import Machine, Part, TrainingData
@@ -344,6 +342,10 @@ def _found(
     limited = options.max_passes is not None
     if fitted is not None and (fitted.certificate_.primal < math.inf or limited):
         return None, fitted
+    # Imported on use: a fit whose plane is found does not wait for exact arithmetic.
+    from maxmargin.estimators.question import ask
+    from maxmargin.estimators.separability import second_opinion
+
     words = options.words(rows.d)
     partial = data.weight is not None and not data.weight.all()
     question = ask(machine, rows, task.y, *words, partial, deadline=deadline)

@@ -26,7 +26,6 @@ from maxmargin.certificates.certificate import (
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import NEVER, Deadline, OutOfTimeError
-from maxmargin.estimators.exact_optimum import second_opinion
 from maxmargin.estimators.margin_machine import (
     Found,
     MarginMachine,
@@ -37,7 +36,8 @@ from maxmargin.estimators.margin_machine import (
     reported,
     row_values,
 )
-from maxmargin.estimators.separability import ask
+from maxmargin.estimators.question import ask
+from maxmargin.estimators.separability import second_opinion
 from maxmargin.rows.training_data import Machine, Partitions, TrainingData
 from maxmargin.solvers.margin.partitions import SolvedOnPartitions, solve_on_partitions
 from maxmargin.solvers.margin.questions import BinaryTask, Given, Question, View, ask_all

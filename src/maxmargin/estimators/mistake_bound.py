@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import NEVER, Deadline, check_number
-from maxmargin.estimators.exact_optimum import exact_optimum
-from maxmargin.estimators.separability import Question, judge
+from maxmargin.estimators.hard_margin import exact_optimum
+from maxmargin.estimators.question import Question
+from maxmargin.estimators.separability import judge
 from maxmargin.estimators.validation import read_Xy, time_limit
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows, with_column

@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from maxmargin.certificates.verdict import Precision
-from maxmargin.estimators.separability import Question
+from maxmargin.certificates.verdict import OnDemand, Precision
+from maxmargin.core.parameters import NEVER
+from maxmargin.estimators.question import Question
 from maxmargin.rows import CsrRows, DenseRows, Rows
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers
 from maxmargin.solvers.exact.separability import Finding, find_verdict
@@ -27,6 +28,23 @@ MAX_COLUMNS = 600  # of data whose columns are looked at
 DEPENDENT_SHARE = 1e-12  # of a column, outside the span of others: as much as rounding leaves
 COEFFICIENT_ROUNDING = Fraction(1, 10**9)  # relative distance from the fraction it is taken for
 MAX_DENOMINATOR = 1_000  # of that fraction
+
+
+def on_demand(
+    question: Question, rows: ExactRows, finding: Finding, z: Sequence[Number] | None
+) -> OnDemand:
+    """What a verdict with plane ``z`` finds when it is asked for: rarely, and it may take long."""
+
+    def precision() -> Precision:
+        rows.deadline = NEVER
+        return measure(question, rows, finding, z)
+
+    if not question.rows.resident:  # a file may be gone by then
+        measured = precision()
+        return OnDemand(lambda: measured)
+    if z is None or question.among is not None:
+        return OnDemand(precision)
+    return OnDemand(precision, lambda: directions(question, finding), question.count * rows.D**2)
 
 
 def measure(

@@ -1,20 +1,18 @@
 """Is my data linearly separable? A verdict with an exact proof.
 
-A :class:`Question` is about two classes, or one against the rest. :func:`judge` turns what exact
-arithmetic finds on its rows into a :class:`Verdict` with its proof, which is written down in text, and
-confirmed by the independent checker before anybody sees it.
+:func:`judge` turns what exact arithmetic finds on the rows of a :class:`Question` into a
+:class:`Verdict` with its proof, which is written down in text, and confirmed by the independent checker
+before anybody sees it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import cycle
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,14 +20,15 @@ from sklearn.base import BaseEstimator
 from maxmargin import checker
 from maxmargin.certificates.proof import (
     Proof,
-    fingerprint,
+    fingerprint_of,
     fraction_text,
     in_doubles,
     integer_text,
     label_text,
+    streams_of,
 )
-from maxmargin.certificates.verdict import MulticlassVerdict, OnDemand, Precision, Verdict, Work
-from maxmargin.core.errors import InputError, Witness
+from maxmargin.certificates.verdict import MulticlassVerdict, Verdict, Work
+from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import (
     NEVER,
     Deadline,
@@ -38,6 +37,8 @@ from maxmargin.core.parameters import (
     check_choice,
     check_number,
 )
+from maxmargin.estimators.precision import on_demand
+from maxmargin.estimators.question import Among, Question, ask, plane_text, user_plane, witness_of
 from maxmargin.estimators.validation import (
     check_exact_survey,
     feature_names,
@@ -45,14 +46,19 @@ from maxmargin.estimators.validation import (
     read_training,
     time_limit,
 )
-from maxmargin.rows import Rows
 from maxmargin.rows.survey import gather
-from maxmargin.rows.training_data import Machine, TrainingData, machines_of
-from maxmargin.solvers.exact.decimal_rows import Decimals
-from maxmargin.solvers.exact.hard_margin import Separated, separated
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, exponents_of, primitive
-from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
-from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded, signs
+from maxmargin.rows.training_data import Machine, Part, Partitions, TrainingData, machines_of
+from maxmargin.solvers.exact.hard_margin import (
+    Separated,
+    exact_hard_margin,
+    separated,
+    uniform,
+    within_reach,
+)
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
+from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict, guess_from
+from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded
+from maxmargin.solvers.margin.tasks import Solved
 
 NUMBERS = "binary", "decimal"
 MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
@@ -196,8 +202,6 @@ def judge_machines(
         from maxmargin.solvers.exact.objections import SETTINGS
 
         if data.entries > SETTINGS.max_numbers_here:
-            from maxmargin.estimators.separability_partitions import judge_partitions
-
             return judge_partitions(data, machines, features, options)
         data = gather(data)
         machines = [machine.on(data.codes) for machine in machines]
@@ -206,6 +210,65 @@ def judge_machines(
         question = question_of(data, machine, features, options, partial)
         verdicts.append(judge(question, options.tol, margin=options.margin)[0])
     return verdicts
+
+
+def judge_partitions(
+    data: TrainingData,
+    machines: Sequence[Machine],
+    features: tuple[str, ...],
+    options: Options,
+) -> list[Verdict]:
+    """The verdicts on machines whose rows stay in partitions; only those that matter come here.
+
+    A verdict on some rows is put before all, and rows that contradict it join them, until none does. The
+    proof is about all rows: its fingerprint is taken partition by partition.
+    """
+    from maxmargin.solvers.exact.objections import decide_on_partitions
+    from maxmargin.solvers.margin.questions import BinaryTask
+
+    if options.numbers == "decimal":
+        raise InputError(
+            "numbers must be 'binary' for rows in partitions. Got 'decimal' instead. compute() rows "
+            "that fit into memory."
+        )
+    rows, labels, pad = data.rows, data.classes.tolist(), float(options.fit_intercept)
+    verdicts = []
+    tasks = [BinaryTask(machine.positive, machine.negative, None, pad) for machine in machines]
+    found = decide_on_partitions(data, tasks, options.tol, options.deadline)
+    for machine, task, one in zip(machines, tasks, found, strict=True):
+        pool, finding = one.pool, one.finding
+        machine = replace(machine, members=rows.offsets[pool.part] + pool.number)
+        on = [
+            start + some for start, some in zip(rows.offsets, one.on, strict=False) if some is not None
+        ]
+        among = Among(
+            one.n,
+            data.reach,
+            partial(fingerprint_of_partitions, rows, task, one.n),
+            np.concatenate([np.empty(0, np.int64), *on]),
+        )
+        asking = ask(machine, pool.rows, pool.y, labels, features, options.fit_intercept)
+        question = replace(asking, among=among)
+        one.rows.deadline = NEVER
+        if finding.kind == "undecided":
+            verdicts.append(undecided(question, one.rows, replace(finding, guess=None)))
+            continue
+        finding.work.exact_rows = one.exact
+        filtered = 0 if finding.plane is None else one.n - one.exact
+        verdicts.append(put_into_words(question, one.rows, finding, one.answer, filtered))
+    return verdicts
+
+
+def fingerprint_of_partitions(rows: Partitions, task: Any, count: int) -> str:
+    """The fingerprint of the rows of a machine, which are brought here partition by partition."""
+    parts = (part for k in range(rows.parts) for part in rows.along(_streams, None, [k], [task]))
+    return fingerprint_of(parts, count, rows.d)
+
+
+def _streams(part: Part, task: Any, _: None) -> list[list[np.ndarray]]:
+    which = task.members(part.codes)
+    rows = part.rows if len(which) == part.rows.n else part.rows.select(which)
+    return list(streams_of(rows, task.signs(part.codes[which])))
 
 
 def read_labelled(X: Any, y: Any, numbers: str = "binary") -> tuple[TrainingData, tuple[str, ...]]:
@@ -224,176 +287,6 @@ def provable(data: TrainingData) -> TrainingData:
             "which some read the same in a proof. Give them distinct names."
         )
     return check_exact_survey(data)
-
-
-class Among(NamedTuple):
-    """What is known of all rows of a question, of which only some are here."""
-
-    n: int
-    reach: np.ndarray  # the largest |x_ij|, for every feature j
-    fingerprint: Callable[[], str]
-    on_plane: np.ndarray  # the rows on the plane that was found, by their numbers in the user's data
-
-
-@dataclass(frozen=True)
-class Question:
-    """Two classes, or one against all others, among labelled rows."""
-
-    rows: Rows  # of both sides
-    y: np.ndarray  # ±1 for each of them
-    members: np.ndarray | None  # where they stand in the user's data; None for all, in order
-    positive: Hashable
-    negative: Hashable  # None: all others
-    others: Sequence[Hashable]  # the labels of the negative side
-    features: tuple[str, ...]
-    fit_intercept: bool = True
-    partial: bool = False  # rows of these labels were left out: the proof is about X[members] alone
-    whole: Rows | None = None  # the rows of all classes, if ``rows`` is a copy of some of them
-    deadline: Deadline = NEVER  # when exact arithmetic has to end
-    among: Among | None = None  # what is known of all rows, if ``rows`` are only some of them
-    decimal: bool = False  # a double stands for the shortest decimal that rounds to it
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the coefficients: of the features, and one that is none of them."""
-        last = "intercept"
-        while last in self.features:
-            last = f"({last})"
-        return (*self.features, last)
-
-    @property
-    def count(self) -> int:
-        """How many rows the proof is about."""
-        return self.rows.n if self.among is None else self.among.n
-
-    @property
-    def reach(self) -> np.ndarray:
-        """The largest |x_ij| of all rows, for every feature j."""
-        return self.rows.column_reach if self.among is None else self.among.reach
-
-    @cached_property
-    def decimals(self) -> Decimals | None:
-        """The rows as decimals, if that is what they stand for."""
-        return Decimals.of(self.rows) if self.decimal else None
-
-    @property
-    def places(self) -> int:
-        """The rows in exact arithmetic are 10^places times those given."""
-        return 0 if self.decimals is None else self.decimals.places
-
-    def in_units(self, margin: float, up: bool = False) -> float:
-        """A margin of the exact rows in the units of the user, rounded down or up."""
-        if not self.places or math.isinf(margin):
-            return margin
-        return margin / 10.0**self.places * (1 + 1e-15 if up else 1 - 1e-15)
-
-    def signs_of(self, rows: ExactRows, w: np.ndarray, b: float) -> np.ndarray:
-        """On which side of a plane of the user each row is, decided exactly."""
-        *z, last = from_doubles(rows, w, b) if self.fit_intercept else [*from_doubles(rows, w, b), 0]
-        z = [*z, last * 10**self.places] if self.fit_intercept else z
-        return signs(rows, z).of
-
-    def exact_rows(self) -> ExactRows:
-        """The rows in exact arithmetic."""
-        if self.decimals is not None:
-            return self.decimals.exact_rows(self.y, float(self.fit_intercept), self.deadline)
-        exponents = exponents_of(self.reach)
-        pad, used = float(self.fit_intercept), self.reach > 0
-        return ExactRows(self.rows, self.y, pad, exponents, used, self.deadline)
-
-    def header(self, kind: str) -> dict[str, Any]:
-        """The entries that all proofs have."""
-        return {
-            "format": "maxmargin proof",
-            "version": 1,
-            "kind": kind,
-            "intercept": self.fit_intercept,
-            "features": self.rows.d,
-            "rows": self.count,
-            "positive": [label_text(self.positive)],
-            "negative": [label_text(label) for label in self.others],
-            **({"numbers": "decimal"} if self.decimal else {}),
-        }
-
-    def proof(self, content: dict[str, Any]) -> Proof:
-        """A proof about these rows; their fingerprint is taken when it is needed.
-
-        Until then the user's rows are held, but no copies of them.
-        """
-        if self.among is not None:
-            return Proof(content, self.among.fingerprint)
-        rows, y, whole, members = self.rows, self.y, self.whole, self.members
-        if whole is None or members is None:
-            return Proof(content, partial(fingerprint, rows, y))
-        return Proof(content, lambda: fingerprint(whole.select(members), y))
-
-    def labelled(self) -> Iterator[checker.Row]:
-        """The rows as the independent checker reads them, with rows of other classes left blank."""
-        one = label_text(self.positive)
-        others = cycle([label_text(label) for label in self.others])  # which of them is all the same
-        number = 0
-        for where, block in self.rows.blocks():
-            for i, row in zip(
-                range(where.start, where.stop), block.take(np.arange(block.n)).tolist(), strict=True
-            ):
-                here = i if self.members is None or self.partial else int(self.members[i])
-                for _ in range(number, here):
-                    yield "\0", {}
-                number = here + 1
-                yield one if self.y[i] > 0 else next(others), {j: v for j, v in enumerate(row) if v}
-
-    def numbered(self, which: Iterable[int]) -> np.ndarray:
-        """Row numbers in the data that the proof is about."""
-        return np.array(list(which), dtype=np.int64) if self.partial else self.given(which)
-
-    def given(self, which: Iterable[int]) -> np.ndarray:
-        """Row numbers in the user's data."""
-        rows = np.array(list(which), dtype=np.int64)
-        return rows if self.members is None else self.members[rows]
-
-    def on_plane(self, finding: Finding) -> np.ndarray:
-        """The rows on the plane of a finding, by their numbers in the user's data."""
-        return self.given(finding.on_plane) if self.among is None else self.among.on_plane
-
-    def numbered_on_plane(self, finding: Finding) -> np.ndarray:
-        """The same by their numbers in the data that the proof is about."""
-        return self.numbered(finding.on_plane) if self.among is None else self.among.on_plane
-
-
-def ask(
-    machine: Machine,
-    part: Rows,
-    y: np.ndarray,
-    labels: Sequence[Hashable],
-    features: tuple[str, ...],
-    fit_intercept: bool,
-    partial: bool = False,
-    whole: Rows | None = None,
-    deadline: Deadline = NEVER,
-    decimal: bool = False,
-) -> Question:
-    """Ask whether the two sides of a machine are separable; ``part`` holds the rows of its members.
-
-    ``partial`` says that some rows of their classes are not among them; ``whole`` are all rows. After
-    the ``deadline`` whoever answers raises :class:`OutOfTimeError`.
-    """
-    others = [k for k in range(len(labels)) if k != machine.positive]
-    members = machine.members
-    everything = len(members) == 0 or int(members[-1]) == len(members) - 1
-    return Question(
-        part,
-        y,
-        None if everything else members,
-        labels[machine.positive],
-        None if machine.negative is None else labels[machine.negative],
-        [labels[k] for k in (others if machine.negative is None else [machine.negative])],
-        features,
-        fit_intercept,
-        partial,
-        whole,
-        deadline,
-        decimal=decimal,
-    )
 
 
 def question_of(
@@ -443,6 +336,32 @@ def judge(
             return put_into_words(question, rows, finding, answer, filtered), finding
     rows.deadline = NEVER
     return undecided(question, rows, finding), replace(finding, kind="undecided")
+
+
+def second_opinion(question: Question, first: Solved) -> tuple[Verdict, Solved | None]:
+    """What exact arithmetic says of rows that floating point could not separate.
+
+    The weights with which it saw them cancel are tried at once. Returns the verdict, and if the classes
+    are separable after all a plane with multipliers.
+    """
+    verdict, _ = judge(question, known=guess_from(first) if first.meets else None)
+    if verdict.kind == "undecided":
+        raise OutOfTimeError
+    passes = first.passes
+    if not verdict.separable or verdict.w is None or verdict.b is None:
+        return verdict, None
+    alpha = np.zeros(question.rows.n)
+    rows = question.exact_rows()
+    if not within_reach(rows):
+        m = question.y * (question.rows.times(verdict.w[:, None])[:, 0] + verdict.b)
+        least = max(float(m.min()), np.finfo(float).tiny)
+        return verdict, Solved(verdict.w / least, verdict.b / least, alpha, passes + 1)
+    rows = uniform(rows)
+    point = exact_hard_margin(rows, {})
+    unit = Fraction(2) ** rows.powers[0]
+    for i, value in point.alpha.items():
+        alpha[i] = float(value / unit**2)
+    return verdict, Solved(np.array([float(v / unit) for v in point.w]), float(point.b), alpha, passes)
 
 
 def undecided(question: Question, rows: ExactRows, finding: Finding) -> Verdict:
@@ -509,30 +428,6 @@ def put_into_words(
     )
 
 
-def on_demand(
-    question: Question, rows: ExactRows, finding: Finding, z: Sequence[Number] | None
-) -> OnDemand:
-    """What a verdict with plane ``z`` finds when it is asked for: rarely, and it may take long."""
-
-    def precision() -> Precision:
-        from maxmargin.estimators.precision import measure
-
-        rows.deadline = NEVER
-        return measure(question, rows, finding, z)
-
-    def directions() -> dict[str, int]:
-        from maxmargin.estimators.precision import directions
-
-        return directions(question, finding)
-
-    if not question.rows.resident:  # a file may be gone by then
-        measured = precision()
-        return OnDemand(lambda: measured)
-    if z is None or question.among is not None:
-        return OnDemand(precision)
-    return OnDemand(precision, directions, question.count * rows.D**2)
-
-
 def work_of(finding: Finding, filtered: int) -> Work:
     """How a finding was reached; floating point decided ``filtered`` rows."""
     work = finding.work
@@ -546,42 +441,6 @@ def _is_multiple(w: np.ndarray, b: float, plane: Sequence[Number]) -> bool:
     (p, q), one = ratios[k], plane[k]
     pairs = zip(ratios, plane, strict=False)  # without an intercept there is no b
     return p != 0 and all(u * q * one == p * v * e for (u, v), e in pairs)
-
-
-def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> Witness:
-    """Rows that cancel, as the user sees them."""
-    sides = {s: [i for i in sorted(weights) if rows.y[i] == s] for s in (1.0, -1.0)}
-    totals = {s: sum([weights[i] for i in which]) for s, which in sides.items()}
-    if not question.fit_intercept:
-        totals = dict.fromkeys(totals, sum(totals.values()))
-    shares = {s: [Fraction(weights[i], totals[s]) for i in which] for s, which in sides.items()}
-    mean = np.zeros(rows.d)
-    best = 1.0 if sides[1.0] else -1.0
-    for i, share in zip(sides[best], shares[best], strict=True):
-        mean += float(share) * rows.given.take(np.array([i]))[0]
-    return Witness(
-        positive=question.given(sides[1.0]),
-        positive_weights=np.array(shares[1.0], dtype=object),
-        negative=question.given(sides[-1.0]),
-        negative_weights=np.array(shares[-1.0], dtype=object),
-        point=mean,
-        means=question.fit_intercept,
-    )
-
-
-def user_plane(question: Question, rows: ExactRows, z: Sequence[Number]) -> list[Number]:
-    """A plane of the exact rows in the coordinates of the user, up to a positive factor."""
-    most = max([0, *rows.powers])
-    unit = 10**question.places
-    scaled = [v * (unit << most - k) for v, k in zip(z, rows.powers, strict=False)]
-    scaled += [v * (1 << most) for v in z[rows.d :]]
-    return primitive(scaled) if set(map(type, scaled)) == {int} else scaled
-
-
-def plane_text(question: Question, numbers: Sequence[Number]) -> dict[str, Any]:
-    """A plane of the user as text."""
-    w = [fraction_text(v) for v in numbers[: question.rows.d]]
-    return {"w": w, "b": fraction_text(numbers[-1]) if question.fit_intercept else "0"}
 
 
 def write_proof(question: Question, rows: ExactRows, finding: Finding, plane: dict[str, Any]) -> Proof:
