@@ -86,7 +86,8 @@ def model(name):
         return MAKE[name]()
 
 
-DERIVED = {"_machines_key", "_machines_kept"}  # made again when needed
+# Made again when needed, or looked up in training rows, which no model takes along.
+DERIVED = {"_machines_key", "_machines_kept", "_rows", "_support_vectors", "_n_support"}
 
 
 def written(attributes):

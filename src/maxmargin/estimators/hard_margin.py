@@ -66,6 +66,12 @@ class HardMarginSVC(MarginClassifier):
         1/‖w‖ and 2/‖w‖; arrays with one entry per machine for more than two classes.
     support_ : array of int
         Training rows with α_i > 0: they lie on the edges of the slab.
+    support_vectors_ : array or sparse matrix of shape (support vectors, d)
+        The rows ``X[support_]``.
+    n_support_ : array of shape (classes,)
+        How many of them each class has. Both are looked up when they are first asked for; until then
+        the model refers to the training rows, which should not be changed. A model that is copied or
+        pickled keeps what has been asked for; one that :func:`maxmargin.load` reads has neither.
     dual_ : array of shape (n,)
         α_i per training row; (machines, n) for more than two classes.
     certificate_ : Certificate

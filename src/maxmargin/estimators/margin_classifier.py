@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
@@ -27,7 +27,17 @@ from maxmargin.estimators.base import LinearClassifierMixin, UnchangedOnError
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
 from maxmargin.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from maxmargin.estimators.validation import names_of, out_of_range, read_training
-from maxmargin.rows.training_data import Machine, TrainingData, class_weights, machines_of
+from maxmargin.rows.partitions import split
+from maxmargin.rows.training_data import (
+    Machine,
+    Part,
+    Partitions,
+    TrainingData,
+    class_weights,
+    machines_of,
+    matrix_of,
+    stacked,
+)
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.solve import SOLVERS
 
@@ -49,6 +59,9 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     n_iter_: int
     bytes_moved_: int  # over the partitions of a Dask collection
     _Z: np.ndarray
+    _rows: Partitions  # the training rows, which support vectors are looked up in
+    _support_vectors: Any
+    _n_support: np.ndarray
 
     def _options(self) -> Options:
         """What this estimator asks for."""
@@ -124,6 +137,9 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
                 raise out_of_range(data, names_of(self)) from None
         self._refuse(machines, [verdict for verdict, _ in solved])
         self._publish([machine for _, machine in solved if machine is not None])
+        for name in ("_support_vectors", "_n_support"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self._rows = data.rows
         self.__dict__.pop("bytes_moved_", None)
         if data.rows.bytes_moved:
             self.bytes_moved_ = data.rows.bytes_moved
@@ -194,6 +210,37 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         return np.unique(np.concatenate([m.support_ for m in self._fitted("support_")]))
 
     @property
+    def support_vectors_(self) -> Any:
+        """The rows of ``support_``, dense or CSR as in training; see the class."""
+        if "_support_vectors" not in vars(self):
+            found = self._of_support(_matrix, "support_vectors_", "X[model.support_] selects them")
+            self._support_vectors = matrix_of(stacked(found))
+        return self._support_vectors
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """How many rows of ``support_`` each class has; see the class."""
+        if "_n_support" not in vars(self):
+            found = self._of_support(_codes, "n_support_", "y[model.support_] are their labels")
+            self._n_support = np.bincount(np.concatenate(found), minlength=len(self.classes_))
+        return self._n_support
+
+    def _of_support(self, function: Callable[[Part, np.ndarray], Any], name: str, remedy: str) -> Any:
+        """What partitions of the training rows answer about the rows of ``support_``: one pass."""
+        self._fitted(name)
+        if "_rows" not in vars(self):
+            raise AttributeError(
+                f"{name} is looked up in the training rows when it is first asked for, and this model "
+                f"has none: it was loaded, copied or unpickled. With training rows X and labels y, "
+                f"{remedy}."
+            )
+        return self._rows.each(function, own=split(self._rows, self.support_))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training rows behind."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_rows"}
+
+    @property
     def certificate_(self) -> Certificate:
         """The certificate; with more than two classes that of the machine with the largest gap."""
         machines = self._fitted("certificate_")
@@ -219,6 +266,14 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     def bound_support_(self) -> np.ndarray:
         """Training rows with α_i = C_i in some machine: inside its slab, or on the wrong side."""
         return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))
+
+
+def _matrix(part: Part, numbers: np.ndarray) -> Any:
+    return matrix_of(part.rows.select(numbers))
+
+
+def _codes(part: Part, numbers: np.ndarray) -> np.ndarray:
+    return np.asarray(part.codes[numbers])
 
 
 SLACK = Remedy("use {}, which allows for slack", "model", "SoftMarginSVC")

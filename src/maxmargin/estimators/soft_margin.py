@@ -63,6 +63,12 @@ class SoftMarginSVC(MarginClassifier):
         ξ_i per training row, likewise.
     support_ : array of int
         Training rows with α_i > 0.
+    support_vectors_ : array or sparse matrix of shape (support vectors, d)
+        The rows ``X[support_]``.
+    n_support_ : array of shape (classes,)
+        How many of them each class has. Both are looked up when they are first asked for; until then
+        the model refers to the training rows, which should not be changed. A model that is copied or
+        pickled keeps what has been asked for; one that :func:`maxmargin.load` reads has neither.
     free_support_, bound_support_ : array of int
         Those with α_i < C_i, on the edges of the slab, and those with α_i = C_i, in it or on the
         wrong side.

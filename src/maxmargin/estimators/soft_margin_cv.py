@@ -63,7 +63,7 @@ class SoftMarginSVCCV(MarginClassifier):
         The score of each C on each fold.
     coef_, intercept_, classes_, margin_, slab_width_, machines_
         Of the final machine, as in :class:`SoftMarginSVC`.
-    dual_, slack_, support_, free_support_, bound_support_
+    dual_, slack_, support_, free_support_, bound_support_, support_vectors_, n_support_
         Likewise, for all rows.
     certificate_, n_passes_, n_iter_, solver_
         Likewise, without the folds.
