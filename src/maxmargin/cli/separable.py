@@ -40,8 +40,8 @@ def separable(
     """
     if other is not None and one is None:
         raise click.UsageError("--against needs --class.")
+    from maxmargin.estimators.progress import time_limit
     from maxmargin.estimators.separability import Options, decide
-    from maxmargin.estimators.validation import time_limit
 
     cli.inputs.check_target(proof, "--proof")
     table, labels = cli.inputs.open_labelled(file)

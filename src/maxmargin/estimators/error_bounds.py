@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import InputError, Witness, plural
+from maxmargin.core.errors import Witness, plural
 from maxmargin.core.parameters import NEVER, OutOfTimeError, check_count
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
+from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.question import Question, witness_of
 from maxmargin.estimators.separability import Options, judge, question_of, read_labelled
-from maxmargin.estimators.validation import refuse_partitions, time_limit
+from maxmargin.estimators.validation import check_two_classes, refuse_partitions
 from maxmargin.rows.training_data import machines_of
 from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.packing import pack
@@ -118,11 +119,7 @@ def error_bounds(
         options = Options(fit_intercept, numbers=numbers, deadline=deadline)
         refuse_partitions(X)
         data, features = read_labelled(X, y, numbers)
-        if len(data.classes) > 2:
-            raise InputError(
-                f"y must hold two classes. Got {len(data.classes)} instead. Bound each machine by "
-                "itself: error_bounds(X, y == label)."
-            )
+        check_two_classes(data.classes, "error_bounds")
         (machine,) = machines_of(data, "ovr", np.ones(2))
         question = question_of(data, machine, features, options)
         return _bounded(question, max_witnesses, random_state)

@@ -14,9 +14,10 @@ from maxmargin.certificates.verdict import ExactOptimum, Verdict
 from maxmargin.core.errors import BudgetError, Remedy
 from maxmargin.core.parameters import NEVER, OutOfTimeError
 from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.question import Question, plane_text
 from maxmargin.estimators.separability import Options, confirm, judge, question_of, read_labelled
-from maxmargin.estimators.validation import refuse_partitions, time_limit
+from maxmargin.estimators.validation import refuse_partitions
 from maxmargin.rows.training_data import machines_of
 from maxmargin.solvers.exact.hard_margin import exact_hard_margin, uniform
 

@@ -14,14 +14,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.certificates.certificate import Certificate
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.core.errors import (
-    BudgetWarning,
-    Message,
-    NotSeparableError,
-    Remedy,
-    listed,
-    warn,
-)
+from maxmargin.core.errors import BudgetWarning, Message, NotSeparableError, Remedy, listed, warn
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import LinearClassifierMixin, UnchangedOnError
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
@@ -178,6 +171,10 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         values = [getattr(machine, name) for machine in self._fitted(name)]
         return values[0] if len(values) == 1 else np.array(values)
 
+    def _of_any(self, name: str) -> np.ndarray:
+        """The rows of any machine, ascending."""
+        return np.unique(np.concatenate([getattr(m, name) for m in self._fitted(name)]))
+
     def _fitted(self, name: str) -> list[MarginMachine]:
         """The machines, of which an attribute is asked for."""
         if "machines_" not in vars(self):
@@ -207,7 +204,7 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     @property
     def support_(self) -> np.ndarray:
         """Training rows with α_i > 0, of any machine."""
-        return np.unique(np.concatenate([m.support_ for m in self._fitted("support_")]))
+        return self._of_any("support_")
 
     @property
     def support_vectors_(self) -> Any:
@@ -260,12 +257,12 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     @property
     def free_support_(self) -> np.ndarray:
         """Training rows with 0 < α_i < C_i in some machine: they lie on the edges of its slab."""
-        return np.unique(np.concatenate([m.free_support_ for m in self._fitted("free_support_")]))
+        return self._of_any("free_support_")
 
     @property
     def bound_support_(self) -> np.ndarray:
         """Training rows with α_i = C_i in some machine: inside its slab, or on the wrong side."""
-        return np.unique(np.concatenate([m.bound_support_ for m in self._fitted("bound_support_")]))
+        return self._of_any("bound_support_")
 
 
 def _matrix(part: Part, numbers: np.ndarray) -> Any:

@@ -15,12 +15,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import NEVER, Deadline, check_number
 from maxmargin.estimators.hard_margin import exact_optimum
+from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.question import Question
 from maxmargin.estimators.separability import judge
-from maxmargin.estimators.validation import read_Xy, time_limit
+from maxmargin.estimators.validation import check_two_classes, read_Xy
 from maxmargin.kernels.perceptron import inverse_lengths
 from maxmargin.rows import CsrRows, PartedRows, Rows, as_rows, with_column
 from maxmargin.rows.training_data import Machine, encode, find_classes
@@ -119,11 +119,7 @@ def mistake_bound(
     """
     rows, y = read_Xy(BaseEstimator(), X, y)
     classes = find_classes(y)
-    if len(classes) > 2:
-        raise InputError(
-            f"y must hold two classes. Got {len(classes)} instead. Bound each machine by itself: "
-            "mistake_bound(X, y == label)."
-        )
+    check_two_classes(classes, "mistake_bound")
     pad = 1.0 if fit_intercept else 0.0
     inverse = np.empty(rows.n)
     for where, block in rows.blocks():

@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import BudgetWarning, InputError, warn
 from maxmargin.core.history import Epoch, History, Trace
-from maxmargin.core.parameters import LARGEST, check_bool, check_choice, check_count, random_generator
+from maxmargin.core.parameters import check_bool, check_choice, check_count, random_generator
 from maxmargin.estimators.base import LinearClassifierMixin, UnchangedOnError, chosen, combined
 from maxmargin.estimators.perceptron_machine import (
     BinaryMachine,
@@ -31,6 +30,7 @@ from maxmargin.estimators.perceptron_machine import (
     Options,
     Task,
     prepare,
+    read_start,
     solve_machines,
     summarise,
     told_of_budget,
@@ -40,9 +40,10 @@ from maxmargin.estimators.validation import (
     check_factors,
     check_reach,
     names_of,
-    read_start,
+    read_features,
     read_training,
     read_validation,
+    read_vector,
     read_weight,
     read_Xy,
 )
@@ -215,7 +216,7 @@ class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         rule, classes, d = self._stopping_rule(), data.classes, data.rows.d
         self.n_features_in_ = d
         rng = random_generator("random_state", self.random_state)
-        validation = self._validation(*held_out, classes)
+        validation = read_validation(self, *held_out, classes)
         options = self._options(data.entries)
         problem, machines = prepare(data, validation, rule.validation_fraction(), options, rng)
         start = read_start(*begin, (len(machines), d), self.fit_intercept)
@@ -245,12 +246,6 @@ class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         names = "fit_intercept", "normalize", "multi_class", "class_weight", "record"
         asked = {name: getattr(self, name) for name in names}
         return Options(**asked, track_error=self._tracks_error(entries), names=names_of(self))
-
-    def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray) -> TrainingData | None:
-        """Return the user's own validation rows."""
-        if (X_val is None) != (y_val is None):
-            raise InputError("X_val and y_val must be given together. Got only one of them.")
-        return None if X_val is None else read_validation(self, X_val, y_val, classes)
 
     def _finish(self, machines: list[Machine], solutions: list[Solution]) -> None:
         self._logs = [Log.of(m.label, s) for m, s in zip(machines, solutions, strict=True)]
@@ -353,7 +348,7 @@ class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
             if "classes_" not in vars(self):
                 self._check_params()
                 known = np.array([y]) if classes is None else find_classes(np.asarray(classes))
-                self._begin(known, 0 if isinstance(x, Mapping) else len(vector(x)))
+                self._begin(known, 0 if isinstance(x, Mapping) else len(read_vector(x)))
                 if isinstance(x, Mapping):
                     self.feature_index_ = {}
             self._check_scheme()
@@ -463,7 +458,7 @@ class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     def _one_row(self, x: Any, grow: bool) -> Rows:
         """Return one example as rows."""
         if not isinstance(x, Mapping):
-            v = vector(x)
+            v = read_vector(x)
             if len(v) != self.n_features_in_:
                 raise InputError(
                     f"x must hold {self.n_features_in_} features, as before. Got {len(v)} instead."
@@ -486,7 +481,7 @@ class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     def _row_from_dict(self, x: Mapping[Any, Any], grow: bool) -> Rows:
         names = self.feature_index_
         known = dict(x) if grow else {k: v for k, v in x.items() if k in names}
-        values = _numbers(known)
+        values = read_features(known)
         new = [name for name in known if name not in names]
         if new:
             names.update({name: len(names) + j for j, name in enumerate(new)})
@@ -500,28 +495,3 @@ class OnlineClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         order = np.argsort(columns)
         ends = np.array([0, len(columns)], dtype=np.int64)
         return check_reach(CsrRows(Csr(values[order], columns[order], ends), (1, room)))
-
-
-def vector(x: Any) -> np.ndarray:
-    """Return one example as a vector of doubles."""
-    try:
-        v = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        v = np.empty((0, 0))
-    if v.ndim != 1 or not len(v):
-        raise InputError(f"x must be a vector of numbers or a dict of features. Got {x!r} instead.")
-    return np.ascontiguousarray(v)
-
-
-def _numbers(features: Mapping[Any, Any]) -> np.ndarray:
-    """Return the values of named features as doubles; every one must be a finite number."""
-    values = np.array(list(features.values()))
-    if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST):
-        return values.astype(np.float64)
-    for name, value in features.items():
-        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
-            raise InputError(
-                f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
-                f"Got {value!r} for {name!r} instead."
-            )
-    return np.array([float(v) for v in features.values()])

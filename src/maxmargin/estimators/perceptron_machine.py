@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.errors import Message, Remedy, listed
+from maxmargin.core.errors import InputError, Message, Remedy, listed
 from maxmargin.core.history import History, Trace
+from maxmargin.core.parameters import LARGEST
 from maxmargin.estimators.validation import feature_names
 from maxmargin.rows.training_data import (
     Machine,
@@ -29,8 +30,7 @@ from maxmargin.stopping import StoppingRule, StopReason
 LONG_RUNS = 10  # times as long as in a random order
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What a fit is asked for, beside rows and labels."""
 
     fit_intercept: bool
@@ -98,6 +98,39 @@ def prepare(
         return separability.judge_machines(rows, [machine], features, asked, partial)[0]
 
     return Problem(training, validation, options.track_error, verdict=verdict), machines
+
+
+def read_start(
+    coef_init: Any, intercept_init: Any, shape: tuple[int, int], fit_intercept: bool
+) -> np.ndarray | None:
+    """Return the start z = (w, b) of each machine from ``coef_init`` and ``intercept_init``."""
+    if coef_init is None and intercept_init is None:
+        return None
+    machines, d = shape
+    start = np.zeros((machines, d + 1))
+    if coef_init is not None:
+        start[:, :-1] = _shaped("coef_init", coef_init, (machines, d))
+    if intercept_init is not None:
+        if not fit_intercept:
+            raise InputError(
+                "intercept_init must be None when fit_intercept=False. "
+                f"Got {intercept_init!r} instead. Set fit_intercept=True, or leave it out."
+            )
+        start[:, -1:] = _shaped("intercept_init", intercept_init, (machines, 1))
+    return start
+
+
+def _shaped(name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.size != shape[0] * shape[1] or not np.all(np.abs(array) <= LARGEST):
+        raise InputError(
+            f"{name} must hold {shape[0]} × {shape[1]} finite numbers (machines × values), at most "
+            f"{LARGEST:.1e} in size. Got {value!r} instead."
+        )
+    return array.reshape(shape)
 
 
 def solve_machines(solve: Callable[[Task], list[Solution]], task: Task, record: bool) -> list[Solution]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from maxmargin.core.parameters import Deadline
+from maxmargin.core.errors import Remedy
+from maxmargin.core.parameters import Deadline, check_count, check_number
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -88,6 +90,19 @@ def shown(name: str, end: float) -> Iterator[Deadline]:
         yield Deadline(end, tell)
     finally:
         bar.stop()
+
+
+def time_limit(
+    name: str, max_seconds: float | None, verbose: int = 0
+) -> AbstractContextManager[Deadline]:
+    """Check both options; return the deadline of some work as a context, with a bar of this name."""
+    check_count("verbose", verbose, least=0)
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, above=0, remedy=Remedy("None means no limit"))
+    end = time.perf_counter() + (math.inf if max_seconds is None else max_seconds)
+    if not verbose:
+        return nullcontext(Deadline(end))
+    return shown(name, end)
 
 
 class Watch:

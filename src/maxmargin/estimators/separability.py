@@ -38,14 +38,9 @@ from maxmargin.core.parameters import (
     check_number,
 )
 from maxmargin.estimators.precision import on_demand
+from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.question import Among, Question, ask, plane_text, user_plane, witness_of
-from maxmargin.estimators.validation import (
-    check_exact_survey,
-    feature_names,
-    names_of,
-    read_training,
-    time_limit,
-)
+from maxmargin.estimators.validation import check_exact_survey, feature_names, names_of, read_training
 from maxmargin.rows.survey import gather
 from maxmargin.rows.training_data import Machine, Part, Partitions, TrainingData, machines_of
 from maxmargin.solvers.exact.hard_margin import (

@@ -7,11 +7,10 @@ It is looked for only after the reading has failed: good data cost nothing.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +19,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from maxmargin.cluster.collections import column_names, labelled
-from maxmargin.core.errors import InputError, Remedy
-from maxmargin.core.parameters import LARGEST, SMALLEST, Deadline, check_count, check_number
+from maxmargin.core.errors import InputError
+from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.base import not_doubles
 from maxmargin.rows.sparse import check_structure
@@ -256,8 +255,12 @@ def read_training(
     return in_memory(rows, y, weight, classes)
 
 
-def read_validation(estimator: Any, X: Any, y: Any, classes: np.ndarray) -> TrainingData:
-    """Check validation rows, whose labels must be among the classes of the fit."""
+def read_validation(estimator: Any, X: Any, y: Any, classes: np.ndarray) -> TrainingData | None:
+    """Check validation rows, if there are any; their labels must be among the classes of the fit."""
+    if (X is None) != (y is None):
+        raise InputError("X_val and y_val must be given together. Got only one of them.")
+    if X is None:
+        return None
     if is_parted(X):
         data = check_survey(survey(labelled(X, y), labelled=False))
         known_features(estimator, data.rows.d, data.names or column_names(X), reset=False)
@@ -376,6 +379,15 @@ def _labels(rows: Rows, y: Any) -> np.ndarray:
     return np.asarray(labels)
 
 
+def check_two_classes(classes: np.ndarray, function: str) -> None:
+    """Refuse more than two classes, which a function bounds one machine at a time."""
+    if len(classes) > 2:
+        raise InputError(
+            f"y must hold two classes. Got {len(classes)} instead. Bound each machine by itself: "
+            f"{function}(X, y == label)."
+        )
+
+
 def check_reach(rows: Rows, *, training: bool = False, names: Sequence[str] | None = None) -> Rows:
     """Refuse nan, infinities, and numbers whose products leave the range of doubles.
 
@@ -463,49 +475,26 @@ def _not_exact(kind: str) -> InputError:
     )
 
 
-def time_limit(
-    name: str, max_seconds: float | None, verbose: int = 0
-) -> AbstractContextManager[Deadline]:
-    """Check both options; return the deadline of some work as a context, with a bar of this name."""
-    check_count("verbose", verbose, least=0)
-    if max_seconds is not None:
-        check_number("max_seconds", max_seconds, above=0, remedy=Remedy("None means no limit"))
-    end = time.perf_counter() + (math.inf if max_seconds is None else max_seconds)
-    if not verbose:
-        return nullcontext(Deadline(end))
-    from maxmargin.estimators.progress import shown
-
-    return shown(name, end)
-
-
-def read_start(
-    coef_init: Any, intercept_init: Any, shape: tuple[int, int], fit_intercept: bool
-) -> np.ndarray | None:
-    """Return the start z = (w, b) of each machine from ``coef_init`` and ``intercept_init``."""
-    if coef_init is None and intercept_init is None:
-        return None
-    machines, d = shape
-    start = np.zeros((machines, d + 1))
-    if coef_init is not None:
-        start[:, :-1] = _shaped("coef_init", coef_init, (machines, d))
-    if intercept_init is not None:
-        if not fit_intercept:
-            raise InputError(
-                "intercept_init must be None when fit_intercept=False. "
-                f"Got {intercept_init!r} instead. Set fit_intercept=True, or leave it out."
-            )
-        start[:, -1:] = _shaped("intercept_init", intercept_init, (machines, 1))
-    return start
-
-
-def _shaped(name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
+def read_vector(x: Any) -> np.ndarray:
+    """Return one example as a vector of doubles."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        v = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
-        array = np.array(np.nan)
-    if array.size != shape[0] * shape[1] or not np.all(np.abs(array) <= LARGEST):
-        raise InputError(
-            f"{name} must hold {shape[0]} × {shape[1]} finite numbers (machines × values), at most "
-            f"{LARGEST:.1e} in size. Got {value!r} instead."
-        )
-    return array.reshape(shape)
+        v = np.empty((0, 0))
+    if v.ndim != 1 or not len(v):
+        raise InputError(f"x must be a vector of numbers or a dict of features. Got {x!r} instead.")
+    return np.ascontiguousarray(v)
+
+
+def read_features(features: Mapping[Any, Any]) -> np.ndarray:
+    """Return the values of named features as doubles; every one must be a finite number."""
+    values = np.array(list(features.values()))
+    if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST):
+        return values.astype(np.float64)
+    for name, value in features.items():
+        if not isinstance(value, Real) or not abs(float(value)) <= LARGEST:
+            raise InputError(
+                f"feature values must be finite numbers, at most {LARGEST:.1e} in size. "
+                f"Got {value!r} for {name!r} instead."
+            )
+    return np.array([float(v) for v in features.values()])
