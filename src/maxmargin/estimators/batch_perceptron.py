@@ -13,7 +13,7 @@ from maxmargin.core.history import Update
 from maxmargin.estimators.online import OnlineClassifier, check_step
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 

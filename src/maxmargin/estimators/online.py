@@ -54,7 +54,7 @@ from maxmargin.rows.training_data import (
     find_classes,
     machines_of,
 )
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 from maxmargin.solvers.problem import (
     Examples,
     Observer,

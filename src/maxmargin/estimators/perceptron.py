@@ -15,16 +15,8 @@ from maxmargin.estimators.online import OnlineClassifier, check_step
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.epochs import Recorder
-from maxmargin.solvers.perceptron.online import (
-    ORDERS,
-    Settings,
-    State,
-    grouped,
-    online_perceptron,
-    passes_over,
-    vote,
-)
+from maxmargin.solvers.perceptron.epochs import ORDERS, Recorder, Settings, State
+from maxmargin.solvers.perceptron.online import grouped, online_perceptron, passes_over, vote
 from maxmargin.solvers.problem import Examples, Observer, Problem, Solution
 from maxmargin.stopping import StoppingRule
 
@@ -224,6 +216,7 @@ class Perceptron(OnlineClassifier):
                 passes.epoch(state, rng)
                 continue
             recorder = Recorder(examples, passes.machines[0], log.trace)
-            passes.epoch(state, rng, on_update=recorder.record)
+            passes.on_update = recorder.record
+            passes.epoch(state, rng)
             recorder.write()
         return np.asarray(self._state.counts[:, MADE] - before)

@@ -13,7 +13,7 @@ from maxmargin.core.parameters import check_bool, check_choice, check_count
 from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.online import ORDERS, Settings
+from maxmargin.solvers.perceptron.epochs import ORDERS, Settings
 from maxmargin.solvers.perceptron.pocket import (
     Carried,
     learn_rows,

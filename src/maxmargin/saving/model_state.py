@@ -56,7 +56,7 @@ from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.solvers.margin.solve import SOLVERS
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
 
 RULES: dict[str, Any] = {
