@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.cluster.collections import column_names, labelled
+from maxmargin.cluster import column_names, labelled
 from maxmargin.core.errors import InputError, Message, Remedy, listed
 from maxmargin.core.history import History, Trace
 from maxmargin.estimators.progress import CallbackSupportMixin

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from maxmargin.cluster.collections import column_names, labelled
+from maxmargin.cluster import column_names, labelled
 from maxmargin.core.errors import InputError, Remedy
 from maxmargin.core.parameters import LARGEST, SMALLEST, Deadline, check_count, check_number
 from maxmargin.rows import Rows, as_rows
