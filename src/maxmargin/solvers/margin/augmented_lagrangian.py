@@ -41,13 +41,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 from maxmargin.kernels.margin import clip_multipliers, slope
 from maxmargin.solvers.margin.coordinates import SETTINGS as COORDINATES
 from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError, inner_products
-from maxmargin.solvers.margin.kkt_finish import finish
 from maxmargin.solvers.margin.reduced_problem import (
     FIRST_RIDGE,
     MAX_ORDER,
     MAX_RIDGE,
     Reduced,
     cholesky,
+    finish,
     normal_matrix,
 )
 from maxmargin.solvers.margin.tasks import MarginPoint, one_thread
