@@ -34,7 +34,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin.kernels.margin import add_rows, dots
-from maxmargin.solvers.margin.coordinates import Growing
+from maxmargin.solvers.margin.coordinates import InnerProducts
 from maxmargin.solvers.margin.dual_problem import DualProblem
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 
@@ -64,7 +64,7 @@ class Factorised:
 
     def __init__(self, dual_problem: DualProblem) -> None:
         self.dual_problem = dual_problem
-        self._products = Growing(dual_problem.n, SETTINGS.max_factorised_rows)
+        self._products = InnerProducts(dual_problem.n, SETTINGS.max_factorised_rows)
 
     def solve(self, x: np.ndarray, w: np.ndarray, F: np.ndarray) -> bool:
         """Move the multipliers x of the rows F, and w with them, to where these rows have margin 1.
