@@ -27,9 +27,7 @@ from maxmargin.core.codec import (
     TEXT,
     VALUE,
     Form,
-    arrays,
     bad,
-    check_expansion,
     decode_labels,
     encode_labels,
     entries,
@@ -38,8 +36,6 @@ from maxmargin.core.codec import (
     named,
     object_vector,
     one_of,
-    pack,
-    plain,
     record,
 )
 from maxmargin.core.errors import InputError, Remedy
@@ -60,7 +56,7 @@ from maxmargin.saving.model_state import (
     state_form,
     state_of,
 )
-from maxmargin.saving.sealed import seal, unseal
+from maxmargin.saving.sealed import arrays, check_expansion, pack, plain, seal, unseal
 
 FORMAT, VERSION = "maxmargin-model", 2  # version 1 has no arrays in base64
 OTHERS = {  # endings that promise another format, and who writes it
