@@ -316,7 +316,9 @@ def lowest(found: Breaks) -> float:
 # rises in it. Groups bracket the minimum, and the next round asks for the breakpoints within the bracket
 # alone.
 
+BREAKPOINTS = 4096  # breakpoints that a partition returns
 GROUPS = 1024  # of breakpoints, by number and by weight
+MAX_ROUNDS = 6  # rounds after which all breakpoints that are left are asked for
 
 
 class Line(NamedTuple):
@@ -356,7 +358,7 @@ class Line(NamedTuple):
         return float(before[-1]) if len(before) else low, float(after[0]) if len(after) else high
 
 
-def together(lines: Sequence[Line]) -> Line:
+def joined_lines(lines: Sequence[Line]) -> Line:
     """The line of all partitions."""
     return Line(
         sum(line.slope for line in lines),
@@ -368,7 +370,7 @@ def together(lines: Sequence[Line]) -> Line:
     )
 
 
-def within(found: Breaks, low: float, high: float, most: int | None) -> Line:
+def breakpoints_between(found: Breaks, low: float, high: float, most: int | None) -> Line:
     """The breakpoints of a partition within a bracket, or groups of them if they are too many."""
     start, stop = np.searchsorted(found.t, [low, high], side="right")
     slope = found.slope + float(np.sum(found.jumps[:start]))
@@ -383,10 +385,6 @@ def within(found: Breaks, low: float, high: float, most: int | None) -> Line:
     begin = np.flatnonzero(np.append(True, np.diff(group) > 0))
     end = np.append(begin[1:], len(t)) - 1
     return Line(slope, t[begin], t[end], np.add.reduceat(jumps, begin), found.total, found.nonzero)
-
-
-BREAKPOINTS = 4096  # breakpoints that a partition returns
-MAX_ROUNDS = 6  # rounds after which all breakpoints that are left are asked for
 
 
 class RemoteRisk(Slope):
@@ -440,7 +438,7 @@ class RemoteRisk(Slope):
             found = zip(*self.rows.each(_broken, self.form, asked, *lines, most), strict=True)
             wider = []
             for k, parts in zip(searching, found, strict=True):
-                line = together([part for part in parts if part is not None])
+                line = joined_lines([part for part in parts if part is not None])
                 if line.exact:
                     steps[k] = lowest(line.breaks())
                 else:
@@ -487,7 +485,7 @@ def _broken(
     for which, here in _risks(part, form, machines):
         here.look(Z[which])
         for k, found in zip(range(which.start, which.stop), here.breaks(D[which]), strict=True):
-            lines[k] = within(found, *brackets[k], most)
+            lines[k] = breakpoints_between(found, *brackets[k], most)
     return lines
 
 
