@@ -4,10 +4,9 @@ a_i = y_i (x_i − c)/s with a centre c and a power of two s. Moving the origin 
 scaling by s changes w by 1/s and C by s², so nothing is lost; but sums no longer cancel, and products
 stay within the range of doubles. In these coordinates the margin of row i is m_i = a_i·w + y_i b.
 
-Inner products of the rows that have been in the band, kept from step to step.
-
 From one Newton step to the next the band changes by a few rows. With hundreds of features, forming A Aᵀ
-anew costs far more than all the rest of a step; so the products of all rows met so far are kept.
+anew costs far more than all the rest of a step; so the products of all rows met so far are kept
+(:class:`InnerProducts`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from, and by interior points where there are none, or where that stalls.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,24 +109,27 @@ def soft_margin(
     """Solve machines on the same rows together; see the module for the idea."""
     given = zip(frames, bounds, budgets, starts, strict=True)
     machines = [_Machine(frame, C, tol, budget, start) for frame, C, budget, start in given]
-    some = [machine for machine in machines if machine.first is not None]
-    planes = [machine.first for machine in some if machine.first is not None]
-    for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+    begun = [(machine, machine.first) for machine in machines if machine.first is not None]
+    for machine, m in _with_margins(begun):
         machine.begin(m)
     for _ in range(SETTINGS.max_rounds):
-        some = [machine for machine in machines if not machine.done]
-        if not some:
+        running = [machine for machine in machines if not machine.done]
+        if not running:
             break
-        planes = []
-        for machine in some:
-            planes.append(machine.solve())
-        for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+        solved = [(machine, machine.solve()) for machine in running]
+        for machine, m in _with_margins(solved):
             machine.step(m)
-    some = [machine for machine in machines if machine.has_free_bias()]
-    planes = [Plane(machine.best.w, machine.best.b) for machine in some]
-    for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+    free = [machine for machine in machines if machine.has_free_bias()]
+    best = [(machine, Plane(machine.best.w, machine.best.b)) for machine in free]
+    for machine, m in _with_margins(best):
         machine.centre_bias(m)
     return [machine.best for machine in machines]
+
+
+def _with_margins(pairs: Sequence[tuple[_Machine, Plane]]) -> Iterator[tuple[_Machine, np.ndarray]]:
+    """Machines with the margins of all rows for their planes, from one pass."""
+    margins = measure([machine.frame for machine, _ in pairs], [plane for _, plane in pairs])
+    return zip([machine for machine, _ in pairs], margins, strict=True)
 
 
 class _Machine:
