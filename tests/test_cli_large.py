@@ -11,10 +11,11 @@ from scipy import sparse
 
 import maxmargin as mm
 from commands import run
-from maxmargin.cli import drawing, output
+from maxmargin.cli import output
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.options import Source
 from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay
+from maxmargin.plots import sample as drawing
 
 N, SOME = 1_000, 100
 RNG = np.random.default_rng(0)
@@ -132,6 +133,8 @@ def test_a_page_with_rows_held_out_and_three_classes():
     with open("r.html", encoding="utf-8") as file:
         page = file.read()
     assert "750 rows were trained on, 250 were held out" in page and "of 250 validation rows" in page
+    assert page.count("Save the proof") == 3 and page.count("<b>The proof.</b>") == 3  # each machine
+    assert NOTE + "750 rows" in page and page.count("<b>The model.</b> The plane") == 3
     write("v.csv", X[:500], labels[:500])
     assert run("report", "d.csv", "--validate", "v.csv", "--out", "r.html")[0] == 0
     with open("r.html", encoding="utf-8") as file:
@@ -164,10 +167,10 @@ def test_samples_of_sparse_rows_in_memory(monkeypatch):
     mm.write_svmlight(S, np.arange(500) % 2, "s.svm")
     monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 1 << 28)
     table = open_table(Source("s.svm"))
-    sample = drawing.draw(table, [np.array([3, 499])])
+    sample = drawing.draw(table.X, table.y, [np.array([3, 499])])
     assert {3, 499} <= set(sample.rows) and len(sample.rows) == SOME
     np.testing.assert_array_equal(sample.X, S.toarray()[sample.rows])
-    np.testing.assert_array_equal(drawing.draw(table).rows, drawing.draw(table).rows)
+    np.testing.assert_array_equal(*(drawing.draw(table.X, table.y).rows for _ in range(2)))
 
 
 # Progress

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_FOLDS = 5
+MAX_RECORDED_ROWS = 2_000  # of a picture, up to which a perceptron records every update
 MODELS_OF = {  # which models an option is for
     "C": ("soft-margin",),
     "cv": ("soft-margin",),
@@ -202,6 +203,29 @@ def _estimator(
         del given["C"]
         return mm.SoftMarginSVCCV(cv=_folds(y, path), **given)
     return getattr(mm, options.MODELS[model])(**given)
+
+
+def fit_to_draw(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:
+    """Return a fitted model and a note: the soft margin, where the hard margin has no solution."""
+    record = {"record": len(y) <= MAX_RECORDED_ROWS}
+    given: dict[str, dict[str, Any]] = {
+        "perceptron": record,
+        "batch-perceptron": record,
+        "pocket": {"random_state": 0},
+        "hard-margin": {},
+        "soft-margin": {"C": C},
+    }
+
+    def fit(name: str) -> Any:
+        return getattr(mm, options.MODELS[name])(fit_intercept=intercept, **given[name]).fit(X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.BudgetWarning)  # the reason of stopping is shown
+        try:
+            return fit(name), ""
+        except mm.NotSeparableError:
+            note = f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
+            return fit("soft-margin"), note
 
 
 def _folds(y: np.ndarray, path: str) -> int:

@@ -10,7 +10,7 @@ from maxmargin.plots.film.animation import animate
 from maxmargin.plots.learning import ErrorDisplay
 from maxmargin.plots.mistakes import MistakesDisplay
 from maxmargin.plots.path import PathDisplay
-from maxmargin.plots.report.writing import write_report
+from maxmargin.plots.report.page import write_report
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.separation import SeparabilityDisplay
 from maxmargin.plots.weights import WeightSpaceDisplay

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.validation import check_finite, feature_names, read_Xy
+from maxmargin.rows import Rows
 from maxmargin.rows.training_data import encode, find_classes
 
 MAX_DENSE_NUMBERS = 1 << 27  # numbers of sparse data that is made dense for a picture
@@ -39,22 +40,37 @@ class Points:
         return np.where(self.codes == 1, 1.0, -1.0)
 
 
-def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
+class Labelled(NamedTuple):
+    """Rows with label codes, their classes, and the names of the features."""
+
+    rows: Rows
+    codes: np.ndarray
+    classes: np.ndarray
+    names: tuple[str, ...]
+
+
+def read_labelled(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Labelled:
     """Check X and y; classes are those of the estimator, if it has some."""
     reader = BaseEstimator()
     rows, labels = read_Xy(reader, X, y, check=False)
     check_finite(rows)
-    if sparse.issparse(X) and rows.n * rows.d > MAX_DENSE_NUMBERS:
-        raise InputError(
-            f"a picture needs dense rows. Got {rows.n} × {rows.d} sparse ones instead, which are too "
-            "many numbers. Draw fewer rows, or fewer columns."
-        )
     classes = getattr(estimator, "classes_", None)
     classes = find_classes(labels) if classes is None else np.asarray(classes)
     found = feature_names(reader, rows.d) if names is None else tuple(map(str, names))
     if len(found) != rows.d:
         raise InputError(f"names must hold {rows.d} names. Got {len(found)} instead.")
-    return Points(rows.take(np.arange(rows.n)), encode(labels, classes), classes, found, X)
+    return Labelled(rows, encode(labels, classes), classes, found)
+
+
+def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
+    """Check X and y, and make the rows dense."""
+    rows, codes, classes, found = read_labelled(X, y, estimator, names)
+    if sparse.issparse(X) and rows.n * rows.d > MAX_DENSE_NUMBERS:
+        raise InputError(
+            f"a picture needs dense rows. Got {rows.n} × {rows.d} sparse ones instead, which are too "
+            "many numbers. Draw fewer rows, or fewer columns."
+        )
+    return Points(rows.take(np.arange(rows.n)), codes, classes, found, X)
 
 
 def not_linear(estimator: Any) -> InputError:
