@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -38,6 +39,14 @@ class Points:
     def signs(self) -> np.ndarray:
         """±1 of two classes."""
         return np.where(self.codes == 1, 1.0, -1.0)
+
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """w₁ and w₂ of two features, each with the name of its feature, if that says more than x0."""
+        return tuple(
+            w if re.fullmatch(r"x\d+", name) else f"{w} ({name})"
+            for w, name in zip(("w₁", "w₂"), self.names, strict=True)
+        )
 
 
 class Labelled(NamedTuple):

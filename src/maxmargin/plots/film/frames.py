@@ -13,7 +13,6 @@ from maxmargin.plots.data import Points, View
 from maxmargin.plots.film.captions import Still, plain_sign, short
 from maxmargin.plots.geometry import EMPTY_BORDER, box_line, find_cone
 from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size
-from maxmargin.plots.weight_picture import weight_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,7 +151,7 @@ class WPanel:
         }
         legend_above(ax, handles, columns=3)
         cut = replace(points, names=tuple(short(name, 18) for name in points.names))
-        first, second = weight_names(cut) if view.axes[0, 0] else reversed(weight_names(cut))
+        first, second = cut.weight_names if view.axes[0, 0] else reversed(cut.weight_names)
         ax.set_xlabel(plain(first), labelpad=2)
         ax.set_ylabel(plain(second), labelpad=2)
 
