@@ -38,12 +38,8 @@ PARAMETERS = {"seed": "random_state", "jobs": "n_jobs"}  # options with another 
 @options.data()
 @options.model
 @click.option("--cv", is_flag=True, help="Choose C by cross-validation, from 1e-4 to 1e4.")
-@click.option(
-    "--multi-class",
-    type=click.Choice(["ovr", "ovo"]),
-    default="ovr",
-    show_default=True,
-    help="Of three or more classes: one machine per class, or per pair.",
+@options.choice(
+    "--multi-class", ["ovr", "ovo"], "Of three or more classes: one machine per class, or per pair."
 )
 @click.option(
     "--tol",
@@ -51,37 +47,17 @@ PARAMETERS = {"seed": "random_state", "jobs": "n_jobs"}  # options with another 
     help="Relative gap to stop at. [default: 1e-6 soft, 1e-9 hard]",
 )
 @options.perceptron_step
-@click.option(
-    "--order",
-    type=click.Choice(["cyclic", "shuffled", "random"]),
-    default="cyclic",
-    show_default=True,
-    help="Order of the rows.",
-)
+@options.choice("--order", ["cyclic", "shuffled", "random"], "Order of the rows.")
 @click.option("--average", is_flag=True, help="Keep the mean of the weights of all steps.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random orders.")
-@click.option(
-    "--max-iter", type=click.IntRange(1), default=100, show_default=True, help="Budget of epochs."
-)
-@click.option(
-    "--max-updates",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    help="Budget of updates of the pocket.",
-)
+@options.count("--seed", 0, "Of random orders.", least=0)
+@options.count("--max-iter", 100, "Budget of epochs.")
+@options.count("--max-updates", 10_000, "Budget of updates of the pocket.")
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0, min_open=True),
     help="Budget of time, with --cv for all fits together. [default: none]",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Machines, or folds of --cv, side by side.",
-)
+@options.count("--jobs", 1, "Machines, or folds of --cv, side by side.")
 @options.checkpoint
 @options.validate
 @click.option("--out", type=click.Path(), help="Write the model to this file (JSON).")

@@ -64,7 +64,7 @@ FILM = Need(("perceptron", "batch-perceptron"), two_classes=True, max_rows=2_000
 @click.command()
 @options.data()
 @options.model
-@click.option("--kind", type=click.Choice(list(NEEDS)), default="x-space", show_default=True)
+@options.choice("--kind", list(NEEDS))
 @click.option(
     "--machine",
     metavar="LABEL",
