@@ -276,7 +276,7 @@ def test_the_path_of_C_is_followed_only_if_that_is_cheap(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("measured")
 def test_labels_are_taken_as_they_are(tmp_path):
     few = slice(None, None, 6)
-    labels = np.array(["<b>a&\"'", "$x_$ $^$", "{{BODY}}"])[Y[few]]
+    labels = np.array(["<b>a&\"'", "$x_$ $^$", "{{body}}"])[Y[few]]
     data = X[few, :2] + 10 * np.eye(3)[Y[few], :2]
     model = mm.HardMarginSVC().fit(data, labels)
     path = write_report(tmp_path / "r.html", model, data, labels, names=["<i>", "$\\frac$"])
@@ -284,10 +284,10 @@ def test_labels_are_taken_as_they_are(tmp_path):
     Nesting.of(page)
     assert "<b>a" not in page and "<i>" not in page
     assert "<summary>&lt;b&gt;a&amp;&quot;&#x27; against all others" in page
-    assert "<summary>{{BODY}} against all others" in page
+    assert "<summary>{{body}} against all others" in page
     assert sorted(proofs(page)) == [
-        "proof-BODY-against-all-others.json",
         "proof-b-a-against-all-others.json",
+        "proof-body-against-all-others.json",
         "proof-x-against-all-others.json",
     ]
 

@@ -355,13 +355,15 @@ def _recipe(estimator: Any) -> str:
 
 def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return the page with its sections, each a heading and what stands below it."""
-    template = (
-        resources.files("maxmargin.plots.report").joinpath("report.html").read_text(encoding="utf-8")
-    )
     body = "\n".join(
         f"<section>\n<h2>{html.escape(name)}</h2>\n{part}\n</section>" for name, part in sections
     )
-    parts = {"TITLE": html.escape(title), "VERSION": __version__, "BODY": body}
+    return fill_template("report/report.html", title=html.escape(title), version=__version__, body=body)
+
+
+def fill_template(file: str, **parts: str) -> str:
+    """Return a template of this package with its ``{{names}}`` replaced by the parts, all at once."""
+    template = resources.files("maxmargin.plots").joinpath(file).read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
