@@ -18,7 +18,7 @@ from maxmargin.plots import style
 from maxmargin.plots.artists import draw_path, thin_path
 from maxmargin.plots.geometry import CONE, cone_corners, draw_cone, on_circle
 from maxmargin.plots.style import BLACK
-from maxmargin.plots.wspace import OriginPlanes, read_flat, read_path, read_run, set_square
+from maxmargin.plots.w_space import OriginPlanes, read_flat, read_path, read_run, set_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,11 +28,11 @@ from maxmargin.plots.mistakes import MistakesDisplay
 from maxmargin.plots.path import PathDisplay
 from maxmargin.plots.risk import RiskDisplay
 from maxmargin.plots.sample import Drawn, draw_verdict
-from maxmargin.plots.separation import SeparabilityDisplay
+from maxmargin.plots.separability import SeparabilityDisplay
 from maxmargin.plots.style import pyplot
-from maxmargin.plots.weights import WeightSpaceDisplay
-from maxmargin.plots.wspace import both_spaces
-from maxmargin.plots.xspace import XSpaceDisplay
+from maxmargin.plots.w_space import both_spaces
+from maxmargin.plots.weight_space import WeightSpaceDisplay
+from maxmargin.plots.x_space import XSpaceDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -139,7 +139,7 @@ class WSpaceDisplay(OriginPlanes):
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.wspace import WSpaceDisplay
+    >>> from maxmargin.plots.w_space import WSpaceDisplay
     >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
     >>> model = mm.Perceptron(fit_intercept=False, record=True).fit(X, y)
     >>> display = WSpaceDisplay.from_estimator(model, X, y)

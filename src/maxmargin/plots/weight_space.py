@@ -60,7 +60,7 @@ class WeightSpaceDisplay:
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.weights import WeightSpaceDisplay
+    >>> from maxmargin.plots.weight_space import WeightSpaceDisplay
     >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
     >>> model = mm.HardMarginSVC().fit(X, y)
     >>> display = WeightSpaceDisplay.from_estimator(model, X, y, kind="section")
