@@ -134,11 +134,13 @@ def test_a_page_with_rows_held_out_and_three_classes():
         page = file.read()
     assert "750 rows were trained on, 250 were held out" in page and "of 250 validation rows" in page
     assert page.count("Save the proof") == 3 and page.count("<b>The proof.</b>") == 3  # each machine
-    assert NOTE + "750 rows" in page and page.count("<b>The model.</b> The plane") == 3
+    assert NOTE not in page and page.count("<b>The model.</b> The plane") == 3  # 750 rows can be drawn
     write("v.csv", X[:500], labels[:500])
     assert run("report", "d.csv", "--validate", "v.csv", "--out", "r.html")[0] == 0
     with open("r.html", encoding="utf-8") as file:
-        assert "of 500 validation rows" in file.read()
+        page = file.read()
+    assert "of 500 validation rows" in page and NOTE + f"{N:,} rows" in page
+    assert page.count(" A sample of the rows.") == 6  # of the model of each machine, seen and in words
 
 
 def test_the_lab_opens_with_a_sample(monkeypatch):

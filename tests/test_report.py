@@ -309,6 +309,20 @@ def test_names_in_pictures_are_no_formulas(monkeypatch):
 
 
 @pytest.mark.usefixtures("blank")
+def test_rows_of_a_file_have_the_page_of_rows_in_memory(tmp_path):
+    few = slice(None, None, 3)
+    data = np.column_stack([X[few], Y[few] == 0])
+    np.savetxt(tmp_path / "d.csv", data, delimiter=",", header="a,b,c,d,kind", comments="")
+    rows = mm.open_rows(tmp_path / "d.csv", label="kind")
+    model = mm.SoftMarginSVC().fit(X[few], rows.labels)
+    pages = [
+        write_report(tmp_path / "r.html", model, given, rows.labels, names="abcd").read_text("utf-8")
+        for given in (X[few], rows)
+    ]
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.usefixtures("blank")
 def test_a_proof_without_room_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr("maxmargin.plots.report.page.MAX_PROOF_BYTES", 100)
     page = check(

@@ -45,11 +45,11 @@ def report(
     """
     options.check_model_options(model, options.DRAWN_MODELS_OF)
     from maxmargin.plots.report.page import Report
-    from maxmargin.plots.sample import in_memory, is_drawable
+    from maxmargin.plots.sample import load_drawable
 
     cli.inputs.check_target(out, "--out")
     table, labels = cli.inputs.open_labelled(file)
-    whole = in_memory(table.X, "report") if is_drawable(table.X) else table.X
+    whole = load_drawable(table.X)
     X, y, X_val, y_val = whole, table.y, None, None
     if validate is not None:
         other = cli.inputs.open_validation(validate, file, table, labels)

@@ -61,7 +61,12 @@ def in_memory(X: Any, what: str) -> Any:
             Remedy("name a file of fewer rows"),
             Remedy("choose some of its features with {}", "columns"),
         )
-    if not isinstance(X, Rows):
+    return load_drawable(X)
+
+
+def load_drawable(X: Any) -> Any:
+    """Rows of a file in memory if all of them can be drawn; whatever else as it is."""
+    if not isinstance(X, Rows) or not is_drawable(X):
         return X
     rows: Any = X.select(np.arange(X.n))
     return rows.matrix if rows.is_sparse else rows.arrays.X
@@ -111,7 +116,7 @@ def draw_model(model: Any, X: Any, y: Any) -> Drawn:
     Those on the edges come first. The support vectors of the model are then counted in the sample.
     """
     if is_drawable(X):
-        return Drawn(model, in_memory(X, "a picture"), y)
+        return Drawn(model, load_drawable(X), y)
     margin = isinstance(model, MarginClassifier)
     sample = draw(X, np.asarray(y), wanted=[model.free_support_, model.support_] if margin else [])
     found = copy.copy(model)
@@ -125,7 +130,7 @@ def draw_model(model: Any, X: Any, y: Any) -> Drawn:
 def draw_verdict(verdict: Verdict, X: Any, y: Any) -> Drawn:
     """The verdict over its rows, or over a sample that holds its witness or its nearest rows."""
     if is_drawable(X):
-        return Drawn(verdict, in_memory(X, "a picture"), y)
+        return Drawn(verdict, load_drawable(X), y)
     y, witness = np.asarray(y), verdict.witness
     needed = [] if witness is None else [witness.rows]
     if verdict.margin is not None and verdict.w is not None:  # the nearest row of each side

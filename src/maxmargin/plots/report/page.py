@@ -34,7 +34,7 @@ from maxmargin.plots.report.pictures import (
     regions_pictures,
     verdict_picture,
 )
-from maxmargin.plots.sample import Drawn, draw_model
+from maxmargin.plots.sample import Drawn, draw_model, load_drawable
 from maxmargin.rows import Rows
 
 MAX_DESCRIBED_FEATURES = 12
@@ -99,6 +99,8 @@ def write_report(
     ...     "The gap" in page.read_text(encoding="utf-8")
     True
     """
+    X = load_drawable(X)
+    whole = (X, y) if whole is None else (load_drawable(whole[0]), whole[1])
     report = Report(estimator, X, y, X_val, y_val, whole, names, title, recipe, source, notes)
     return report.write(path)
 
@@ -110,9 +112,9 @@ class Report:
     estimator: Any
     X: Any
     y: Any
-    X_val: Any = None
-    y_val: Any = None
-    whole: tuple[Any, Any] | None = None
+    X_val: Any
+    y_val: Any
+    whole: tuple[Any, Any]
     names: Sequence[str] | None = None
     title: str = ""
     recipe: str = ""
@@ -126,18 +128,17 @@ class Report:
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page, whole or not at all."""
-        everything = (self.X, self.y) if self.whole is None else self.whole
-        rows, codes, classes, names = read_labelled(*everything, self.estimator, self.names)
-        verdict = decide(*everything, Options(getattr(self.estimator, "fit_intercept", True)), names)
+        rows, codes, classes, names = read_labelled(*self.whole, self.estimator, self.names)
+        verdict = decide(*self.whole, Options(getattr(self.estimator, "fit_intercept", True)), names)
         proofs, trained = Proofs(self.source), len(np.asarray(self.y))
         part = trained if trained < rows.n else None  # of the rows, if not all were trained on
         sections = [
             ("The data", data_section(rows, classes[codes], names, trained)),
-            ("Is it separable?", verdict_section(verdict, proofs, *everything, whole_named=bool(part))),
+            ("Is it separable?", verdict_section(verdict, proofs, *self.whole, whole_named=bool(part))),
             ("The model", self._model_section(verdict, names, part)),
         ]
         if isinstance(verdict, MulticlassVerdict):
-            machines = _Machines(self, verdict, everything, names, proofs, part)
+            machines = _Machines(self, verdict, names, proofs, part)
             sections.append(("Machine by machine", machines.section()))
         sections.append(("How good is it?", self._errors_section()))
         recipe = self.recipe or _recipe(self.estimator)
@@ -246,7 +247,6 @@ class _Machines:
 
     report: Report
     verdict: MulticlassVerdict
-    whole: tuple[Any, Any]
     names: Sequence[str]
     proofs: Proofs
     part: int | None  # of the rows, if the certificates are not about all of them
@@ -278,7 +278,7 @@ class _Machines:
 
     def _block(self, label: Hashable, *, opened: bool) -> str:
         name, verdict, text = machine_name(label), self.verdicts[label], ""
-        pictures = [verdict_picture(verdict, *self.whole)]
+        pictures = [verdict_picture(verdict, *self.report.whole)]
         if self.machines:
             text = machine_text(self.machines[label], self.part)
             model, X, y, note = self.report.drawn
