@@ -14,7 +14,7 @@ from commands import run
 from maxmargin.cli import output
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.options import Source
-from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay
+from maxmargin.plots import CertificateDisplay, ErrorDisplay, SeparabilityDisplay, XSpaceDisplay
 from maxmargin.plots import sample as drawing
 
 N, SOME = 1_000, 100
@@ -124,6 +124,19 @@ def test_the_page_has_the_numbers_of_all_rows(model):
         values = "".join(f"<td>{v:.4g}</td>" for v in (column.min(), column.mean(), column.max()))
         assert f"<th>{name}</th>{values}" in page
     assert "<script src" not in page and page.count("<figure>") == {"soft-margin": 5}.get(model, 4)
+
+
+def test_a_page_shows_the_bound_of_a_pocket_on_all_rows(monkeypatch):
+    made, before = [], ErrorDisplay.from_estimator
+    spy = lambda *given, **options: made.append(before(*given, **options)) or made[-1]  # noqa: E731
+    monkeypatch.setattr(ErrorDisplay, "from_estimator", spy)
+    rows = np.tile([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 3.0, 1.0]], (N // 4, 1))
+    labels = np.tile(["a", "b", "b", "b"], N // 4)
+    labels[0] = "b"  # where many of the other class are
+    write("d.csv", rows, labels)
+    assert run("report", "d.csv", "--model", "pocket", "--share", "0", "--out", "r.html")[0] == 0
+    (display,) = made
+    assert display.least == display.result == 1 / N
 
 
 def test_a_page_with_rows_held_out_and_three_classes():

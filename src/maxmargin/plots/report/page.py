@@ -163,7 +163,7 @@ class Report:
         else:
             text = machine_text(model, part)
         if two:
-            pictures = model_pictures(self.drawn, self.X, self.y, names)
+            pictures = model_pictures(self.drawn, (model, self.X, self.y), names)
         else:
             pictures = regions_pictures(self.drawn, names)
         if not self.drawn.note:
@@ -283,7 +283,7 @@ class _Machines:
             text = machine_text(self.machines[label], self.part)
             model, X, y, note = self.report.drawn
             drawn = Drawn(*stand_in(model, X, y, label), note)
-            pictures += model_pictures(drawn, *self._rows(label)[1:], self.names)
+            pictures += model_pictures(drawn, self._rows(label), self.names)
         return "\n".join(
             [
                 f"<details{' open' if opened else ''}>",

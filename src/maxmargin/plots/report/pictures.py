@@ -70,10 +70,10 @@ def regions_pictures(drawn: Drawn, names: Sequence[str]) -> list[str]:
     return [picture("The regions", seen, XSpaceDisplay.from_estimator, model, X, y, names=names)]
 
 
-def model_pictures(drawn: Drawn, X: Any, y: Any, names: Sequence[str]) -> list[str]:
+def model_pictures(drawn: Drawn, whole: tuple[Any, Any, Any], names: Sequence[str]) -> list[str]:
     """Return what applies to a model of two classes: the plane, its certificate or how it learned.
 
-    ``drawn`` is the model over its training rows X, y, or over a sample of them.
+    ``whole`` is the model with its training rows and labels, ``drawn`` the same, or a sample of them.
     """
     model, shown, labels, note = drawn
     margin = hasattr(model, "certificate_")
@@ -86,9 +86,7 @@ def model_pictures(drawn: Drawn, X: Any, y: Any, names: Sequence[str]) -> list[s
     seen += _projected(shown)
     draw = XSpaceDisplay.from_estimator
     pictures = [picture("The model", seen, draw, model, shown, labels, names=names)]
-    pictures += (
-        _certificate_pictures(model, shown, labels) if margin else _learning_pictures(model, X, y)
-    )
+    pictures += _certificate_pictures(model, shown, labels) if margin else _learning_pictures(*whole)
     whole_plane = not note and np.shape(shown)[1] == 2  # where weights are right depends on all rows
     return pictures + (_weight_pictures(model, shown, labels) if whole_plane else [])
 
