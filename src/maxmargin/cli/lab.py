@@ -49,11 +49,11 @@ def _opening_state(file: options.Source, features: Sequence[str]) -> dict[str, A
     """Return the state to open with; how it came about goes to standard error."""
     from maxmargin.laboratory.state import LIMITS
     from maxmargin.laboratory.tables import opening
-    from maxmargin.plots.sample import draw, in_memory, is_drawable
+    from maxmargin.plots.sample import draw, is_drawable, load_drawable
 
     table = cli.inputs.open_table(file)
     if is_drawable(table.X):
-        table = table._replace(X=in_memory(table.X, "the lab"))
+        table = table._replace(X=load_drawable(table.X))
     else:
         sample = draw(table.X, table.y, max_rows=LIMITS["points"])
         click.echo(f"{len(sample.y):,} of {len(table.y):,} rows are shown.", err=True)
