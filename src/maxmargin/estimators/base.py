@@ -109,9 +109,9 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Return f(x) for each row: one value for two classes, else one column per class.
 
         The sign is that of the sum w_1 x_1 + w_2 x_2 + … + b from left to right, for dense and sparse
-        rows alike; with one-vs-rest the largest value is in the column where that sum is. With one-vs-one
-        a column holds votes, ties broken by the sum of decision values. Dask
-        collections give a Dask array, computed block by block when it is.
+        rows alike; with one-vs-rest so is the column of the largest value. With one-vs-one a column
+        holds votes, ties broken by the sum of decision values. Dask collections give a Dask array,
+        computed block by block when it is.
         """
         check_is_fitted(self)
         planes = self._planes()

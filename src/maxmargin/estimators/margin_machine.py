@@ -23,8 +23,6 @@ from maxmargin.certificates.certificate import Certificate, Point, certificate
 from maxmargin.certificates.verdict import Verdict
 from maxmargin.core.history import Stage, current_stages
 from maxmargin.core.parameters import Deadline, OutOfTimeError
-from maxmargin.estimators.exact_optimum import second_opinion
-from maxmargin.estimators.separability import ask
 from maxmargin.rows import Rows
 from maxmargin.rows.training_data import Machine, Part, TrainingData
 from maxmargin.solvers.margin.solve import solve_margins
@@ -346,6 +344,10 @@ def _found(
         return None, fitted
     words = options.words(rows.d)
     partial = data.weight is not None and not data.weight.all()
+    # Imported on use, like all exact arithmetic.
+    from maxmargin.estimators.exact_optimum import second_opinion
+    from maxmargin.estimators.separability import ask
+
     question = ask(machine, rows, task.y, *words, partial, deadline=deadline)
     try:
         verdict, other = second_opinion(question, result)
