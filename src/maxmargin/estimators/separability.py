@@ -49,6 +49,7 @@ from maxmargin.solvers.exact.separability import Finding, Guess, find_verdict
 from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, rounded, signs
 
 NUMBERS = "binary", "decimal"
+NUMBERS_AT_A_TIME = 1 << 14  # of rows whose sums are confirmed
 MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
 
 
@@ -549,10 +550,10 @@ def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> 
     if not question.fit_intercept:
         totals = dict.fromkeys(totals, sum(totals.values()))
     shares = {s: [Fraction(weights[i], totals[s]) for i in which] for s, which in sides.items()}
-    mean = np.zeros(rows.d)
     best = 1.0 if sides[1.0] else -1.0
-    for i, share in zip(sides[best], shares[best], strict=True):
-        mean += float(share) * rows.given.take(np.array([i]))[0]
+    mean = rows.given.select(np.array(sides[best])).combine(np.array([shares[best]], dtype=np.float64))[
+        0
+    ]
     return Witness(
         positive=question.given(sides[1.0]),
         positive_weights=np.array(shares[1.0], dtype=object),
@@ -623,15 +624,17 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
 
 
 def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> None:
-    kept = {}
-    for i in dict.fromkeys(named):
+    kept, which = {}, list(dict.fromkeys(named))
+    step = max(1, NUMBERS_AT_A_TIME // question.rows.d)
+    for start in range(0, len(which), step):
         question.deadline.check()
-        row = question.rows.take(np.array([i]))[0]
-        columns = np.flatnonzero(row).tolist()
-        values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
-        if question.fit_intercept:
-            columns.append(question.rows.d)
-        a = checker.signed(int(question.y[i]), columns, values, question.decimal)
-        kept[int(question.numbered([i])[0])] = a
+        part = which[start : start + step]
+        given = zip(part, question.numbered(part), question.rows.take(np.array(part)), strict=True)
+        for i, number, row in given:
+            columns = np.flatnonzero(row).tolist()
+            values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
+            if question.fit_intercept:
+                columns.append(question.rows.d)
+            kept[int(number)] = checker.signed(int(question.y[i]), columns, values, question.decimal)
     seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
     checker.require_sums(proof.content, kept, seen, question.deadline.check)
