@@ -26,7 +26,7 @@ from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dpotrf
 
 from maxmargin.rows import CsrRows, DenseRows
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, exponents_of
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, as_integers, exponents_of
 from maxmargin.solvers.exact.linear_algebra import pivots
 
 NEARLY_DEPENDENT = 2.0**-13  # of a column of length one, the part outside the span of others
@@ -334,6 +334,10 @@ class TransformedRows(ExactRows):
     def plain(self) -> ExactRows:
         """The rows that are transformed: these cancel with the same weights."""
         return self.base
+
+    def plane_of_plain(self, z: Sequence[Number]) -> list[int]:
+        """T z, in whole numbers."""
+        return as_integers(self.T.apply(z))
 
     def restricted(self, which: np.ndarray) -> ExactRows:
         """Only some rows."""

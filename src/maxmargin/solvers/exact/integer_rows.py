@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import compress, pairwise
 from math import gcd
+from operator import lshift
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from maxmargin.solvers.exact.modular import residues_of
 PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they are
 CACHED_INTEGERS = 1 << 22  # numbers kept as integers
 MIN_SPARSE_COLUMNS = 20  # beyond which rows of few entries are treated as such
-MIN_COLUMNS_PER_ENTRY = 5
+MIN_COLUMNS_PER_ENTRY = 8
 ROWS_AT_A_TIME = 256  # rows taken at a time
 NUMBERS_AT_A_TIME = 1 << 20  # of rows that may be zero
 LEVEL_OF_ZERO = 1 << 20  # far below any exponent
@@ -217,6 +218,10 @@ class ExactRows:
         """Rows that cancel with the same weights, in the shortest numbers."""
         return self
 
+    def plane_of_plain(self, z: Sequence[Number]) -> Sequence[Number]:
+        """The plane of these rows as one of the plain ones, with the same signs."""
+        return z
+
     def residues(self, which: np.ndarray, prime: int) -> np.ndarray:
         """The rows ±(x_i, 1), in proportion, modulo a prime."""
         if self.is_rounded:
@@ -228,9 +233,32 @@ class ExactRows:
 
     def _whole_rows(self, which: list[int]) -> list[Whole]:
         """These rows in integers; rows of other forms compute them in other ways."""
+        if not self.given.is_sparse and not self.is_rounded:
+            return self._dense_integers(np.array(which))
         found = []
         for i, (columns, row) in zip(which, self._numbers(which), strict=True):
             found.append(self._integers(columns, row, 1 if self.y[i] > 0 else -1))
+        return found
+
+    def _dense_integers(self, which: np.ndarray) -> list[Whole]:
+        """The same of dense doubles, many at a time."""
+        mantissa, exponent = np.frexp(self.given.take(which).astype(np.float64))
+        ints = np.ldexp(mantissa, 53).astype(np.int64)
+        ints *= np.where(self.y[which] > 0, 1, -1)[:, None]
+        trailing = np.frexp((ints & -ints).astype(np.float64))[1] - 1  # of zero, −1
+        ints >>= np.maximum(trailing, 0)
+        low = self.exponents + 53 - exponent - trailing  # a_ij = integer · 2^-low
+        low[ints == 0] = 0
+        m = np.max(low, axis=1, initial=0)
+        shifts = np.where(ints == 0, 0, m[:, None] - low)
+        columns, found = range(self.D), []
+        for row, shift, most, y in zip(
+            ints.tolist(), shifts.tolist(), m.tolist(), self.y[which].tolist(), strict=True
+        ):
+            numbers = list(map(lshift, row, shift))
+            if self.pad:
+                numbers.append((1 if y > 0 else -1) << most)
+            found.append(Whole(columns, numbers, most))
         return found
 
     def _numbers(self, which: list[int]) -> list[tuple[Sequence[int], list[float]]]:

@@ -80,10 +80,11 @@ def signs(rows: ExactRows, z: Sequence[Number], offset: int = 0) -> Signs:
     if at_once is not None:
         of[near] = at_once
         return Signs(of, len(near), values, bound)
+    exact, plane = (rows, z) if offset else (rows.plain, rows.plane_of_plain(z))
     for start in range(0, len(near), ROWS_AT_A_TIME):
         rows.deadline.check()
         part = near[start : start + ROWS_AT_A_TIME]
-        of[part] = _exactly(rows, part, z, offset)
+        of[part] = _exactly(exact, part, plane, offset)
     return Signs(of, len(near), values, bound)
 
 
