@@ -19,15 +19,17 @@ from maxmargin.core.parameters import check_bool, check_jobs, check_number
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.estimators.validation import read_X
-from maxmargin.kernels.many_problems import COLUMNS, many_problems
-from maxmargin.kernels.small_problem import DUAL, PASSES, PRIMAL
+from maxmargin.kernels.many_problems import COLUMNS, certify_problems, many_problems
+from maxmargin.kernels.small_problem import DUAL, PASSES, PRIMAL, memory, stages
 from maxmargin.rows import DenseRows
 from maxmargin.rows.training_data import encode, find_classes
 from maxmargin.solvers.margin.small import SETTINGS as SMALL
-from maxmargin.solvers.margin.tasks import in_threads
+from maxmargin.solvers.margin.small import locked
+from maxmargin.solvers.margin.tasks import TIGHT_GAP, in_threads
 
 # Of problems that are solved in one call: a few milliseconds between looks at Ctrl-C.
 ROWS_AT_ONCE, NUMBERS_AT_ONCE = 20_000, 1 << 20
+NO_ROUNDS = np.empty((0, 3))
 
 
 class Batch(NamedTuple):
@@ -41,7 +43,7 @@ class Batch(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Planes (w, b), multipliers and slacks, and reports, a line each."""
+    """Planes (w, b), multipliers and slacks of their rows, and reports, a line each."""
 
     Z: np.ndarray
     alpha: np.ndarray
@@ -51,8 +53,14 @@ class Solved(NamedTuple):
 def solve_batch(batch: Batch, pad: float, tol: float) -> Solved:
     """Solve a batch; problems that need another solver have an infinite primal value."""
     k, d = len(batch.first) - 1, batch.X.shape[1]
-    found = Solved(np.empty((k, d + 1)), np.empty((len(batch.rows), 2)), np.empty((k, COLUMNS)))
-    many_problems(*batch, pad, tol, *found)
+    size = len(batch.rows)
+    found = Solved(np.empty((k, d + 1)), np.empty((2, size)), np.full((k, COLUMNS), math.inf))
+    stop = 0.5 * tol, min(0.5 * tol, TIGHT_GAP)
+    given = memory(int(np.diff(batch.first).max()), d)
+    many_problems(
+        tuple(batch), pad, stop, given, stages(), found.Z, found.alpha[0], found.report, NO_ROUNDS
+    )
+    certify_problems(tuple(batch), pad > 0.0, tol, *found)
     return found
 
 
@@ -377,7 +385,7 @@ def _solve(model: SoftMarginSVC, prices: np.ndarray, piece: Piece) -> _Part:
     Z, values = np.empty((len(rows), d + 1)), np.full((len(rows), 3), math.inf)
     first = np.cumsum([0, *sizes])
     if all(_is_small(n, d) for n in sizes):
-        batch = Batch(X, np.concatenate(rows), first, y, np.repeat(own, sizes))
+        batch = Batch(locked(X), np.concatenate(rows), first, y, np.repeat(own, sizes))
         found = solve_batch(batch, float(model.fit_intercept), model.tol)
         Z, values = found.Z, found.report[:, [PRIMAL, DUAL, PASSES]]
     for k in np.flatnonzero(~np.isfinite(values[:, 0])).tolist():
