@@ -1,6 +1,6 @@
 """Linear algebra of small problems: plain loops over addresses, compiled into whoever calls them.
 
-Vectors and matrices are addresses in one block of memory (:func:`maxmargin.kernels.jit.at`), matrices
+Vectors and matrices are addresses in one block of memory (:func:`maxmargin.kernels.jit.at`), a matrix
 row after row. They compile in less time than slices of arrays, and no loop looks at bounds or counts
 references. Nothing here calls another library, or other threads.
 """

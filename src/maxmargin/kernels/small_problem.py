@@ -21,12 +21,12 @@ system w = Σ α_i a_i, m_i = 1 for i in B and Σ α_i y_i = 0; its matrix X_B X
 once, and corrections to w, b and α are repeated until they are rounding. The multipliers of the other
 rows are at their bounds. Where the band is never small enough, the point with the smallest gap counts.
 
-A step is solved with the matrix of the features, of order d + 1, or that of the rows in the band, where
-these are fewer. Two stages, a round and the exact band, are compiled by themselves, all else into the one
-kernel that Python calls (:mod:`maxmargin.kernels.many_problems`); a long function is called in one place,
-since what is called twice is compiled twice. Copies of a function in two kernels would have their sums in
-another order, and which copy runs would depend on what was loaded first, and on whether it came from the
-cache.
+A step is solved with the matrix of the features, of order d + 1, or that of the rows in the band,
+where these are fewer. Two stages, a round and the exact band, are compiled by themselves, all else into
+the one kernel that Python calls (:mod:`maxmargin.kernels.many_problems`). A long function is called in
+one place, since what is called twice is compiled twice. Copies of a function in two kernels would have
+their sums in another order, and which copy runs would depend on what was loaded first, and on whether it
+came from the cache.
 """
 
 from __future__ import annotations

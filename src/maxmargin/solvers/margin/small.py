@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,6 +85,40 @@ class SmallRows:
         log = [Pass(int(passes), value, bound) for passes, value, bound in known.tolist()]
         w, b = z[0, :-1].copy(), float(z[0, -1])
         return Solved(w, b, alpha, int(report[0, PASSES]), log=tuple(log))
+
+
+NO_ROUNDS = np.empty((0, 3))
+
+
+class Batch(NamedTuple):
+    """Problems in one call: rows of X, with signs and bounds; those of problem p from first[p] on."""
+
+    X: np.ndarray
+    rows: np.ndarray
+    first: np.ndarray
+    y: np.ndarray
+    C: np.ndarray
+
+
+class Planes(NamedTuple):
+    """Planes (w, b), multipliers and slacks of their rows, and reports, a line each."""
+
+    Z: np.ndarray
+    alpha: np.ndarray
+    report: np.ndarray
+
+
+def solve_batch(batch: Batch, pad: float, tol: float) -> Planes:
+    """Solve problems one after the other; one that needs another solver has an infinite primal value.
+
+    The slacks are not filled in.
+    """
+    count, d, size = len(batch.first) - 1, batch.X.shape[1], len(batch.rows)
+    found = Planes(np.empty((count, d + 1)), np.empty((2, size)), np.full((count, COLUMNS), math.inf))
+    stop = tol, min(tol, TIGHT_GAP)
+    given = tuple(batch), pad, stop, memory(int(np.diff(batch.first).max()), d), stages()
+    many_problems(*given, found.Z, found.alpha[0], found.report, NO_ROUNDS)
+    return found
 
 
 def solve_small(
