@@ -66,9 +66,10 @@ def stage(function: Callable[..., int]) -> Callable[[], int]:
     def address() -> int:
         options: dict[str, Any] = {"nopython": True, "error_model": "numpy"}
         try:
-            return int(cfunc(STAGE, cache=True, **options)(function).address)
+            compiled: Any = cfunc(STAGE, cache=True, **options)(function)
         except RuntimeError:  # no writable directory for the cache
-            return int(cfunc(STAGE, **options)(function).address)
+            compiled = cfunc(STAGE, **options)(function)
+        return int(compiled.address)
 
     return address
 
@@ -159,7 +160,8 @@ def at(_context: Any, array: Any, k: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         return builder.gep(data, [arguments[1]])
 
-    return types.CPointer(array.dtype)(array, types.intp), generate
+    found: Any = types.CPointer(array.dtype)  # type: ignore[no-untyped-call]
+    return found(array, types.intp), generate
 
 
 @_intrinsic
