@@ -323,10 +323,67 @@ def newton_step(p: Any, k: int, stiff: Any, room: Any) -> bool:
     return True
 
 
-@jit_part
-def finish(p: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
-    """Solve the conditions of a band for w, b and its multipliers; False if these leave the bounds."""
-    X, y, d, pad, H, band = p.X, p.y, p.d, p.pad, room.H, room.band
+@stage
+def round_stage(
+    work: Any, numbers: Any, most: int, n: int, d: int, count: int, s0: float, pad: float
+) -> int:
+    """Take Newton steps until a round is solved, on all rows or on those that are copied.
+
+    Returns the number of rows in the band.
+    """
+    p, fixed = whole_problem(work, most, n, d, pad), fixed_of_all(work, most, d)
+    m, alpha = long_vector(work, most, MARGINS), long_vector(work, most, NOW)
+    if count < n:
+        copy = copy_of_some(work, numbers, most, d)
+        p = Problem(copy.X, p.K, copy.y, copy.C, count, d, False, pad)
+        fixed = Fixed(copy.a, copy.stiff, copy.v0, s0)
+        m, alpha = copy.m, copy.alpha
+    room, plane = room_for_steps(work, numbers, most, d), short_vector(work, most, d, PLANE)
+    u, g, step = room.u, room.g, room.step
+    steps = 0
+    while True:
+        moved = clipped(p, fixed, m, alpha)
+        k, total = find_gradient(p, fixed, room, plane, alpha)
+        if steps == MAX_STEPS:
+            break
+        if k > 0:
+            if not newton_step(p, k, fixed.stiff, room):
+                break
+        else:
+            along = p.pad > 0.0 and abs(g[d]) > 1e-11 * total
+            for j in range(d):
+                step[j] = 0.0 if along else -g[j]
+            step[d] = -g[d] if along else 0.0
+        decrement = -inner(g, step, d + 1)
+        if not decrement > 1e-30 * inner(plane, plane, d) or (
+            k > 0 and decrement <= INEXACTNESS * moved
+        ):
+            break
+        margins(p, step, u)
+        constant = inner(plane, step, d) - inner(fixed.v0, step, d) - p.pad * fixed.s0 * step[d]
+        t = search(p, fixed, m, u, constant, inner(step, step, d), decrement)
+        for j in range(d + 1):
+            plane[j] += t * step[j]
+        for i in range(p.n):
+            m[i] += t * u[i]
+        steps += 1
+    work[TAKEN] = steps
+    return k
+
+
+@stage
+def finish_stage(
+    work: Any, numbers: Any, most: int, n: int, d: int, k: int, _: float, pad: float
+) -> int:
+    """Solve the conditions of the band, of k rows; return 1, or 0 if multipliers leave their bounds."""
+    p, room = whole_problem(work, most, n, d, pad), room_for_steps(work, numbers, most, d)
+    plane, w = short_vector(work, most, d, PLANE), short_vector(work, most, d, TRIAL)
+    now, alpha = long_vector(work, most, NOW), long_vector(work, most, OTHER)
+    for j in range(d + 1):
+        w[j] = plane[j]
+    for i in range(n):
+        alpha[i] = now[i]
+    X, y, H, band = p.X, p.y, room.H, room.band
     others, short, new, change, towards = room.v, room.g, room.u, room.change, room.towards
     mean = inner_products(p, band, k, H) or 1.0
     for r in range(k):
@@ -334,7 +391,7 @@ def finish(p: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
             H[r * k + q] += pad * mean
         H[r * k + r] += 1e-13 * mean
     if not factorise(H, k):
-        return False
+        return 0
     for r in range(k):
         new[r], alpha[band[r]] = y[band[r]] * alpha[band[r]], 0.0
     rest = pad * weighted_sum(X, p.n, d, y, alpha, others)
@@ -377,42 +434,9 @@ def finish(p: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
         i = band[r]
         value = y[i] * new[r]
         if not 0.0 <= value <= p.C[i]:
-            return False
+            return 0
         alpha[i] = value
-    return True
-
-
-@stage
-def round_stage(
-    work: Any, numbers: Any, most: int, n: int, d: int, count: int, s0: float, pad: float
-) -> int:
-    """Solve a round, on all rows or on those that are copied; return how many rows are in the band."""
-    p, fixed = whole_problem(work, most, n, d, pad), fixed_of_all(work, most, d)
-    m, alpha = long_vector(work, most, MARGINS), long_vector(work, most, NOW)
-    if count < n:
-        copy = copy_of_some(work, numbers, most, d)
-        p = Problem(copy.X, p.K, copy.y, copy.C, count, d, False, pad)
-        fixed = Fixed(copy.a, copy.stiff, copy.v0, s0)
-        m, alpha = copy.m, copy.alpha
-    room, plane = room_for_steps(work, numbers, most, d), short_vector(work, most, d, PLANE)
-    k, steps = one_round(p, fixed, room, plane, m, alpha)
-    work[TAKEN] = steps
-    return k
-
-
-@stage
-def finish_stage(
-    work: Any, numbers: Any, most: int, n: int, d: int, k: int, _: float, pad: float
-) -> int:
-    """Solve the conditions of the band, of k rows; return 1, or 0 if multipliers leave their bounds."""
-    p, room = whole_problem(work, most, n, d, pad), room_for_steps(work, numbers, most, d)
-    plane, trial = short_vector(work, most, d, PLANE), short_vector(work, most, d, TRIAL)
-    now, other = long_vector(work, most, NOW), long_vector(work, most, OTHER)
-    for j in range(d + 1):
-        trial[j] = plane[j]
-    for i in range(n):
-        other[i] = now[i]
-    return 1 if finish(p, k, room, trial, other) else 0
+    return 1
 
 
 @jit_part
@@ -509,40 +533,6 @@ def find_gradient(p: Any, fixed: Any, room: Any, plane: Any, alpha: Any) -> tupl
         g[j] = plane[j] - v[j] - fixed.v0[j]
     g[d] = -p.pad * excess
     return k, total
-
-
-@jit_part
-def one_round(p: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any) -> tuple[int, int]:
-    """Take Newton steps until the round is solved; return the size of the band, and how many steps."""
-    u, g, step, d = room.u, room.g, room.step, p.d
-    steps = 0
-    while True:
-        moved = clipped(p, fixed, m, alpha)
-        k, total = find_gradient(p, fixed, room, plane, alpha)
-        if steps == MAX_STEPS:
-            break
-        if k > 0:
-            if not newton_step(p, k, fixed.stiff, room):
-                break
-        else:
-            along = p.pad > 0.0 and abs(g[d]) > 1e-11 * total
-            for j in range(d):
-                step[j] = 0.0 if along else -g[j]
-            step[d] = -g[d] if along else 0.0
-        decrement = -inner(g, step, d + 1)
-        if not decrement > 1e-30 * inner(plane, plane, d) or (
-            k > 0 and decrement <= INEXACTNESS * moved
-        ):
-            break
-        margins(p, step, u)
-        constant = inner(plane, step, d) - inner(fixed.v0, step, d) - p.pad * fixed.s0 * step[d]
-        t = search(p, fixed, m, u, constant, inner(step, step, d), decrement)
-        for j in range(d + 1):
-            plane[j] += t * step[j]
-        for i in range(p.n):
-            m[i] += t * u[i]
-        steps += 1
-    return k, steps
 
 
 @jit_part
