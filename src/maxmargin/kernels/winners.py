@@ -18,7 +18,7 @@ import numpy as np
 from numba.extending import overload
 
 from maxmargin.core.parameters import LARGEST
-from maxmargin.kernels.jit import jit, jit_any_order, jit_ieee, jit_inlined
+from maxmargin.kernels.jit import jit, jit_any_order, jit_ieee, jit_part
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF, dot_in_order, span
 from maxmargin.rows.base import Dense
 
@@ -53,7 +53,7 @@ def _sum_of_sizes(x: Any) -> float:
     return size
 
 
-@jit_inlined
+@jit_part
 def _sparse_dot_and_reach(x: Any, j: Any, w: Any) -> tuple[float, float]:
     total = 0.0
     size = 0.0
