@@ -74,11 +74,9 @@ class Branch(NamedTuple):
     right: int
 
 
-@dataclass(frozen=True)
-class Plane:
-    """A plane of the exact rows (rounded), the points it has wrong, and what they cost."""
+class Found(NamedTuple):
+    """The points that a plane has wrong, and what they cost."""
 
-    z: np.ndarray
     wrong: np.ndarray
     cost: Fraction
 
@@ -93,7 +91,9 @@ class Search:
     wrong_of : function
         The points that a plane of the exact rows has wrong, or on it, exactly.
     starts : list of array
-        Planes to begin with.
+        The points that some planes have wrong.
+    max_nodes : int
+        Nodes of the tree to look into.
     deadline : Deadline
         When to end, and who is told of the bounds.
     """
@@ -105,19 +105,19 @@ class Search:
         starts: list[np.ndarray],
         deadline: Deadline,
         rng: np.random.Generator,
+        max_nodes: float = np.inf,
     ) -> None:
         self.points, self.wrong_of, self.deadline, self.rng = points, wrong_of, deadline, rng
         self.witnesses = Witnesses(points, rng)
         self.unit = unit_of(points.costs)
         self.float_unit, self.least_cost = float(self.unit), float(points.cost.min(initial=np.inf))
-        everything = np.arange(points.n)
-        self.best = Plane(np.zeros(points.rows.D), everything, sum(points.costs, Fraction(0)))
-        for z in starts:
-            self._compare(z)
+        self.best = self._found(np.arange(points.n))
+        for wrong in starts:
+            self._compare(wrong)
         self.root: Node | None = None
         self.open: list[tuple[float, int, Node]] = []
         self._number = itertools.count()
-        self.nodes = 0
+        self.nodes, self.max_nodes = 0, max_nodes
 
     @property
     def enough(self) -> Fraction:
@@ -160,7 +160,7 @@ class Search:
     def _close(self) -> bool:
         """Take the node of least bound, until all bounds are enough; False if the time is over first."""
         while self.open and self.open[0][0] < self.enough_in_floats:
-            if self.deadline.over:
+            if self.deadline.over or self.nodes >= self.max_nodes:
                 return False
             bound, _, node = heappop(self.open)
             if self.deadline.tell is not None:
@@ -215,7 +215,7 @@ class Search:
                 self._push(node)
                 return
             if not better and not self.witnesses.add_exact(allowed):
-                self._take_exact(allowed)
+                self._compare(np.flatnonzero(~allowed))  # a plane that only exact arithmetic finds
         fresh = self._node(node.wrong, node.right, node.basis, SETTINGS.rounds)
         node.bound, node.prices = max(node.bound, fresh.bound), fresh.prices
         node.basis, node.shares = fresh.basis, fresh.shares
@@ -285,22 +285,17 @@ class Search:
     def _take(self, z: np.ndarray) -> bool:
         """Take a plane of the points if it is better."""
         cost = float(self.points.cost[self.points.A @ z <= 0.0].sum())
-        return cost < float(self.best.cost) and self._compare(self.points.plane(z))
+        return cost < float(self.best.cost) and self._compare(self.wrong_of(self.points.plane(z)))
 
-    def _compare(self, z: np.ndarray) -> bool:
-        wrong = self.wrong_of(z)
-        cost = sum([self.points.costs[i] for i in wrong.tolist()], Fraction(0))
-        if cost >= self.best.cost:
-            return False
-        self.best = Plane(z, wrong, cost)
-        return True
+    def _compare(self, wrong: np.ndarray) -> bool:
+        """Take points that a plane has wrong, if they cost less."""
+        found = self._found(wrong)
+        better = found.cost < self.best.cost
+        self.best = found if better else self.best
+        return better
 
-    def _take_exact(self, allowed: np.ndarray) -> None:
-        """Points that only exact arithmetic separates: a plane for them is as good as found."""
-        wrong = np.flatnonzero(~allowed)
-        cost = sum([self.points.costs[i] for i in wrong.tolist()], Fraction(0))
-        if cost < self.best.cost:
-            self.best = Plane(np.zeros(0), wrong, cost)
+    def _found(self, wrong: np.ndarray) -> Found:
+        return Found(wrong, sum([self.points.costs[i] for i in wrong.tolist()], Fraction(0)))
 
     def lower(self) -> Fraction:
         """What is proven of all planes: the least of all leaves, whose witnesses are confirmed now."""

@@ -67,18 +67,27 @@ class Packing:
         self._refresh()
 
     def _refresh(self) -> None:
-        """The inverse of the basis, its values and its prices, from the basis alone."""
-        B = np.zeros((self.n, self.n))
-        known = self.witnesses
-        for k, column in enumerate(self.basis.tolist()):
-            if column >= 0:
-                B[known.members[column, : known.sizes[column]], k] = 1.0
-            elif column >= -self.n:
-                B[-1 - column, k] = 1.0
-            else:
-                B[-1 - self.n - column, k] = -1.0
-        self._inverse = np.ascontiguousarray(np.linalg.inv(B).T)
-        self._x = self.capacity @ self._inverse
+        """The inverse of the basis and its values, from the basis alone.
+
+        With the points whose cost is used up first, it is [[M, 0], [N, I]]: M and N are columns of
+        witnesses, I what is left of the other costs.
+        """
+        n, places = self.n, np.arange(self.n)
+        held = self.basis >= 0
+        rest = places[~held]
+        beyond = self.basis[rest] < -n
+        points = np.where(beyond, -1 - n - self.basis[rest], -1 - self.basis[rest])
+        sign = np.where(beyond, -1.0, 1.0)
+        tight = np.setdiff1d(places, points)
+        columns = self.witnesses.contains[self.basis[held]].astype(np.float64)  # one a row
+        inverse = np.zeros((n, n))  # transposed: by point, then by place in the basis
+        inverse[points, rest] = sign
+        if len(tight):
+            M = np.linalg.inv(columns[:, tight])  # transposed, too
+            inverse[np.ix_(tight, places[held])] = M
+            inverse[np.ix_(tight, rest)] = -M @ columns[:, points] * sign
+        self._inverse = inverse
+        self._x = self.capacity @ inverse
 
     def _profits(self) -> np.ndarray:
         """One for every witness that counts; others leave the packing."""
