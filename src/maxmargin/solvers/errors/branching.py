@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.core.parameters import Deadline
+from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.solvers.errors.packing import Packing, Shares
 from maxmargin.solvers.errors.witnesses import Points, Witnesses
 
@@ -89,9 +89,9 @@ class Search:
     points : Points
         The different rows.
     wrong_of : function
-        The points that a plane of the exact rows has wrong, or on it, exactly.
-    starts : list of array
-        The points that some planes have wrong.
+        The rows that a plane of the exact rows has wrong, or on it, exactly.
+    start : array
+        The points that some plane has wrong.
     max_nodes : int
         Nodes of the tree to look into.
     deadline : Deadline
@@ -102,18 +102,17 @@ class Search:
         self,
         points: Points,
         wrong_of: Callable[[np.ndarray], np.ndarray],
-        starts: list[np.ndarray],
+        start: np.ndarray,
         deadline: Deadline,
         rng: np.random.Generator,
         max_nodes: float = np.inf,
     ) -> None:
         self.points, self.wrong_of, self.deadline, self.rng = points, wrong_of, deadline, rng
-        self.witnesses = Witnesses(points, rng)
+        self.witnesses = Witnesses(points, rng, deadline)
         self.unit = unit_of(points.costs)
         self.float_unit, self.least_cost = float(self.unit), float(points.cost.min(initial=np.inf))
         self.best = self._found(np.arange(points.n))
-        for wrong in starts:
-            self._compare(wrong)
+        self._compare(start)
         self.root: Node | None = None
         self.open: list[tuple[float, int, Node]] = []
         self._number = itertools.count()
@@ -131,11 +130,19 @@ class Search:
         return best - max(self.float_unit * (1.0 - SETTINGS.safety), best * SETTINGS.rounding)
 
     def run(self) -> bool:
-        """Search until the best plane is proven to be the best, or the time is over."""
+        """Search until the best plane is proven to be the best; False if a budget ends first."""
         if not self.points.n:
             return True
+        try:
+            return self._run()
+        except OutOfTimeError:  # in exact arithmetic
+            return False
+
+    def _run(self) -> bool:
         everything = np.ones(self.points.n, dtype=bool)
-        for _ in range(SETTINGS.first_walks):
+        for k in range(SETTINGS.first_walks):
+            if k and self.deadline.over:
+                break
             z, found = self.witnesses.look(self.rng.random(self.points.n), everything)
             if z is not None:
                 self._take(z)
@@ -147,7 +154,8 @@ class Search:
         self.root = self._node((), (), None, SETTINGS.root_rounds)
         self._push(self.root)
         for _ in range(SETTINGS.roundings):
-            self._round(self.root)
+            if not self.deadline.over:
+                self._round(self.root)
         while self._close():
             weak = [node for node in _leaves(self.root) if self._proven(node) <= self.enough]
             if not weak:
@@ -285,7 +293,9 @@ class Search:
     def _take(self, z: np.ndarray) -> bool:
         """Take a plane of the points if it is better."""
         cost = float(self.points.cost[self.points.A @ z <= 0.0].sum())
-        return cost < float(self.best.cost) and self._compare(self.wrong_of(self.points.plane(z)))
+        return cost < float(self.best.cost) and self._compare(
+            self.points.of_rows(self.wrong_of(self.points.plane(z)))
+        )
 
     def _compare(self, wrong: np.ndarray) -> bool:
         """Take points that a plane has wrong, if they cost less."""

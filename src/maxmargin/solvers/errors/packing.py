@@ -99,7 +99,7 @@ class Packing:
         """The best packing of the witnesses known by now; False if the points cannot all be so."""
         known, profit = self.witnesses, self._profits()
         while True:
-            held = np.where(self.basis >= 0, profit[np.maximum(self.basis, 0)], 0.0)
+            held = np.append(profit, 0.0)[np.maximum(self.basis, -1)]
             y = self._inverse @ held
             given = known.members, known.sizes, profit, self.capacity, self.unlimited, self.basis
             ended = pack_columns(*given, self._inverse, self._x, y, PIVOTS_AT_ONCE)

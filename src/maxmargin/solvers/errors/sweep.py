@@ -31,8 +31,14 @@ EXACT_FLOATS = 2**53
 Vector = tuple[int, int, int]
 
 
-def sweep(points: Points, units: list[int], deadline: Deadline) -> tuple[int, np.ndarray]:
-    """The least cost of the points that a plane has wrong, in whole ``units``, and those points."""
+def sweep(points: Points, unit: Fraction, deadline: Deadline) -> tuple[Fraction, np.ndarray]:
+    """The least cost of the points that a plane has wrong, and those points.
+
+    All costs are multiples of the ``unit``: they are added up as whole numbers.
+    """
+    if not points.n:
+        return Fraction(0), np.empty(0, np.int64)
+    units = [int(cost / unit) for cost in points.costs]
     whole = [[*ints, 0, 0][:3] for ints, _ in points.rows.whole(points.first.tolist())]
     vectors: list[Vector] = [(a, b, c) for a, b, c in whole]
     costs = np.array(units, dtype=float if sum(units) < EXACT_FLOATS else object)
@@ -46,7 +52,7 @@ def sweep(points: Points, units: list[int], deadline: Deadline) -> tuple[int, np
         deadline.check(doing=f"planes through {k + 1:,} of {len(circles):,} points")
         found = _Turn(vectors, doubles, p).least(costs, best[0])
         best = best if found is None else found
-    return best
+    return best[0] * unit, best[1]
 
 
 def _ratio(x: int, m: int) -> float:

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from maxmargin.core.parameters import Deadline
 from maxmargin.kernels.witnesses import SEPARABLE, cheapest_witness
 from maxmargin.solvers.exact.integer_rows import ExactRows
 from maxmargin.solvers.exact.linear_algebra import cancel
@@ -41,8 +42,10 @@ class Points:
     point_of : array of int
         The point that a row is, or −1 for rows of zeros, which no plane through the origin has right,
         and for rows that cost nothing.
+    zero : array of int
+        Rows of zeros that cost something.
     unavoidable : Fraction
-        The cost of rows of zeros.
+        Their cost.
     A : array
         The points in coordinates in which they have length one and spread equally in all directions.
     """
@@ -56,6 +59,7 @@ class Points:
         for row, point in enumerate(point_of.ravel().tolist()):
             totals[point] += costs[row]
         zero = ~np.any(padded, axis=1)[first]
+        self.zero = first[zero & np.array([bool(total) for total in totals])]
         self.unavoidable = sum([totals[k] for k in np.flatnonzero(zero)], Fraction(0))
         used = np.array([bool(total) for total in totals], dtype=bool) & ~zero
         number = np.where(used, np.cumsum(used) - 1, -1)
@@ -66,6 +70,15 @@ class Points:
         self.A, self._back = np.zeros((0, rows.D)), np.eye(rows.D)
         if self.n:
             self.A, self._back = _even(rows.block(self.first), bool(rows.pad))
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """The points of some rows."""
+        found = np.unique(self.point_of[rows])
+        return found[found >= 0]
+
+    def rows_of(self, points: np.ndarray) -> np.ndarray:
+        """The rows that are some points; those of point −1 are of none."""
+        return np.flatnonzero(np.isin(self.point_of, points))
 
     def plane(self, z: np.ndarray) -> np.ndarray:
         """A plane of ``A`` in the coordinates of the exact rows."""
@@ -92,8 +105,8 @@ def _even(B: np.ndarray, padded: bool) -> tuple[np.ndarray, np.ndarray]:
 class Witnesses:
     """The witnesses found so far, by number."""
 
-    def __init__(self, points: Points, rng: np.random.Generator) -> None:
-        self.points, self.rng = points, rng
+    def __init__(self, points: Points, rng: np.random.Generator, deadline: Deadline) -> None:
+        self.points, self.rng, self.deadline = points, rng, deadline
         width = points.A.shape[1] + 1
         self._found, self._sizes = np.empty((MAX_FOUND, width), np.int64), np.empty(MAX_FOUND, np.int64)
         self._members, self._size = np.zeros((MAX_FOUND, width), np.int64), np.zeros(MAX_FOUND, np.int64)
@@ -187,7 +200,9 @@ class Witnesses:
     def add_exact(self, allowed: np.ndarray) -> bool:
         """Look for a witness among points in exact arithmetic; False if a plane has all right."""
         which = self.points.first[np.flatnonzero(allowed)]
-        found = find_witness(self.points.rows.restricted(which)) if len(which) else None
+        some = self.points.rows.restricted(which)
+        some.deadline = self.deadline
+        found = find_witness(some) if len(which) else None
         if not found:
             return False
         rows = {int(which[i]): weight for i, weight in found.items()}
