@@ -10,8 +10,7 @@ from maxmargin.kernels.margin import clip_multipliers, descend, hinge_slope, slo
 from maxmargin.rows import as_rows
 from maxmargin.solvers.margin import augmented_lagrangian, small
 from maxmargin.solvers.margin.coordinates import Frame, Products, find_scaling
-from maxmargin.solvers.margin.kkt_finish import finish
-from maxmargin.solvers.margin.reduced_problem import Reduced
+from maxmargin.solvers.margin.reduced_problem import Reduced, finish
 from maxmargin.solvers.margin.tasks import MarginPoint, balanced, dual_value
 
 

@@ -13,11 +13,10 @@ import maxmargin as mm
 from maxmargin.kernels.perceptron import SEEN
 from maxmargin.rows.survey import survey
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron import batch_partitions, pocket_partitions
-from maxmargin.solvers.perceptron.batch import breaks, lowest
-from maxmargin.solvers.perceptron.batch_partitions import RemoteRisk
-from maxmargin.solvers.perceptron.online import visiting_order
-from maxmargin.solvers.perceptron.online_partitions import partitions_in_turn
+from maxmargin.solvers.perceptron import batch, pocket_partitions
+from maxmargin.solvers.perceptron.batch import RemoteRisk, breaks, lowest
+from maxmargin.solvers.perceptron.epochs import visiting_order
+from maxmargin.solvers.perceptron.online import partitions_in_turn
 from maxmargin.solvers.problem import Form, RemoteExamples
 from maxmargin.stopping import (
     MaxSeconds,
@@ -273,8 +272,8 @@ def test_the_line_search_brackets_the_minimum_of_all_partitions(rows, cuts, ties
     X, y = np.column_stack([m, q]), np.arange(len(m)) % 2
     signs = 2.0 * y - 1.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_partitions, "BREAKPOINTS", 4)
-        patch.setattr(batch_partitions, "GROUPS", 2)
+        patch.setattr(batch, "BREAKPOINTS", 4)
+        patch.setattr(batch, "GROUPS", 2)
         weight = np.array([1.0, 3.0])
         parts = blocks(X * signs[:, None], y, [min(cut, len(m)) for cut in cuts])
         data = survey(Serial([*parts, (np.zeros((2, 2)), np.array([0, 1]))]))

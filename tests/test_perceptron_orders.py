@@ -6,7 +6,7 @@ import pytest
 import maxmargin as mm
 import twins
 from bank import SEPARABLE, problem
-from maxmargin.solvers.perceptron.online import BLOCK_ROWS, visiting_order
+from maxmargin.solvers.perceptron.epochs import BLOCK_ROWS, visiting_order
 
 SIZES = {"small": 100, "large": 20_001}  # above 16,384 rows blocks are shuffled
 

@@ -33,7 +33,7 @@ def test_a_working_set_is_as_large_as_there_is_room(
     def watched(machine: softmargin._Machine) -> object:
         plane = solve(machine)
         if machine.frame.n == len(X):
-            sizes.append(len(machine.which))
+            sizes.append(len(machine.working))
         return plane
 
     monkeypatch.setattr(softmargin._Machine, "solve", watched)

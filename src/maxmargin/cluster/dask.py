@@ -18,7 +18,7 @@ and no more than sixteen parts arrive at the client.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYetError
 from graphlib import TopologicalSorter
@@ -33,14 +33,13 @@ from dask.optimization import cull
 from dask.system import CPU_COUNT
 
 from maxmargin.core.errors import ClusterError, MaxMarginError
-from maxmargin.rows.partitions import Source, Sources, Weighted, joined
+from maxmargin.rows.partitions import Given, Source, Sources, Weighted, joined
+from maxmargin.rows.training_data import Combine, Function
 
 FAN = 16  # values that are combined at a time
 TASKS_PER_THREAD = 4  # tasks for each thread of the cluster, at least
 SHARED = -1
 T = TypeVar("T")
-Combine = Callable[[list[Any]], Any]
-Function = Callable[..., Any]
 
 
 class _Hidden:
@@ -160,11 +159,7 @@ class DaskExecutor:
             self._places = [Place(cloudpickle.dumps(one.alone), one.outside) for one in self._places]
 
     def run(
-        self,
-        function: Callable[..., Any],
-        numbers: Sequence[int],
-        given: Sequence[tuple[Any, ...]],
-        combine: Combine | None = None,
+        self, function: Function, numbers: Sequence[int], given: Given, combine: Combine | None = None
     ) -> list[Any]:
         """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``.
 
@@ -192,13 +187,7 @@ class DaskExecutor:
         lists = self._from({**self._shared, **graph}, level)
         return [result for results in lists for result in results]
 
-    def chain(
-        self,
-        function: Callable[..., Any],
-        numbers: Sequence[int],
-        given: Sequence[tuple[Any, ...]],
-        start: Any,
-    ) -> Any:
+    def chain(self, function: Function, numbers: Sequence[int], given: Given, start: Any) -> Any:
         """Hand a state on: ``function(X, y, *given[k], state)`` of partition ``numbers[k]``, in turn.
 
         One graph; a task waits for the one before it, and what a lost worker held is computed again.

@@ -1,9 +1,10 @@
-"""What happened, epoch by epoch: the table behind every learning curve.
+"""What happened in a fit: a line for every epoch, and on request every update; and its checkpoints.
 
-Every update of a run, in order: the film from which animations are cut.
+:class:`History` is the table behind every learning curve, :class:`Trace` the film from which animations
+are cut.
 
-And where solvers leave their states. A fit is a sequence of calls of solvers, its stages: a solver asks
-for its stage, goes on from what an earlier process left there, and hands in its state after every epoch
+Solvers leave their states in stages. A fit is a sequence of calls of solvers; each asks for its
+:class:`Stage`, goes on from what an earlier process left there, and hands in its state after every epoch
 or pass. Without a checkpoint nothing is kept.
 """
 

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.cluster.collections import column_names, labelled
+from maxmargin.cluster import column_names, labelled
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.validation import Features, check_reach, names_of, read_X
 from maxmargin.rows import Rows

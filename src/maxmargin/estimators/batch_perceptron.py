@@ -15,7 +15,7 @@ from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.estimators.perceptron_machine import Task
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk, batch_perceptron
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 from maxmargin.solvers.problem import Examples, Solution
 from maxmargin.stopping import StoppingRule
 

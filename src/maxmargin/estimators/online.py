@@ -58,7 +58,7 @@ from maxmargin.rows.training_data import (
     encode,
     find_classes,
 )
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 from maxmargin.solvers.problem import Examples, Solution, nobody
 from maxmargin.stopping import AllCorrect, Cycle, MaxEpochs, StoppingRule, StopReason
 

@@ -16,16 +16,8 @@ from maxmargin.estimators.perceptron_machine import Task
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.perceptron import MADE, SEEN
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.epochs import Recorder
-from maxmargin.solvers.perceptron.online import (
-    ORDERS,
-    Settings,
-    State,
-    grouped,
-    online_perceptron,
-    passes_over,
-    vote,
-)
+from maxmargin.solvers.perceptron.epochs import ORDERS, Recorder, Settings, State
+from maxmargin.solvers.perceptron.online import grouped, online_perceptron, passes_over, vote
 from maxmargin.solvers.problem import Examples, Solution
 from maxmargin.stopping import StoppingRule
 
@@ -214,6 +206,7 @@ class Perceptron(OnlineClassifier):
                 passes.epoch(state, self._rng)
                 continue
             recorder = Recorder(examples, passes.machines[0], log.trace)
-            passes.epoch(state, self._rng, on_update=recorder.record)
+            passes.on_update = recorder.record
+            passes.epoch(state, self._rng)
             recorder.write()
         return np.asarray(self._state.counts[:, MADE] - before)

@@ -14,7 +14,7 @@ from maxmargin.estimators.online import OnlineClassifier
 from maxmargin.estimators.perceptron_machine import Task
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.online import ORDERS, Settings
+from maxmargin.solvers.perceptron.epochs import ORDERS, Settings
 from maxmargin.solvers.perceptron.pocket import (
     Carried,
     learn_rows,

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from maxmargin.cluster.collections import column_names, labelled
+from maxmargin.cluster import column_names, labelled
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.rows import Rows, as_rows

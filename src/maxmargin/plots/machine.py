@@ -20,7 +20,7 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace, Update
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.rows.training_data import class_weights, encode
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 
 REST = "all others"  # sorts before "class …", so the class is +1
 

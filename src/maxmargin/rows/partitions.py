@@ -31,7 +31,7 @@ from scipy import sparse
 from maxmargin.core.errors import InputError
 from maxmargin.rows.base import Rows
 from maxmargin.rows.sparse import check_structure
-from maxmargin.rows.training_data import Part, Partitions, as_rows, codes_of
+from maxmargin.rows.training_data import Combine, Function, Part, Partitions, as_rows, codes_of
 
 
 def joined(*given: Any) -> Any:
@@ -196,30 +196,23 @@ def weights_of(weight: Any) -> np.ndarray:
     return found
 
 
+Given = Sequence[tuple[Any, ...]]  # small values for each of the partitions
+
+
 class Executor(Protocol):
     """Where partitions are, and how a function is run on them."""
 
     parts: int
 
     def run(
-        self,
-        function: Callable[..., Any],
-        numbers: Sequence[int],
-        given: Sequence[tuple[Any, ...]],
-        combine: Callable[[list[Any]], Any] | None = None,
+        self, function: Function, numbers: Sequence[int], given: Given, combine: Combine | None = None
     ) -> list[Any]:
         """Return ``function(X, y, *given[k])`` of each partition ``numbers[k]``, in this order.
 
         With ``combine``, neighbours are combined where they are, until few are left.
         """
 
-    def chain(
-        self,
-        function: Callable[..., Any],
-        numbers: Sequence[int],
-        given: Sequence[tuple[Any, ...]],
-        start: Any,
-    ) -> Any:
+    def chain(self, function: Function, numbers: Sequence[int], given: Given, start: Any) -> Any:
         """Hand a state on: ``function(X, y, *given[k], state)`` of partition ``numbers[k]``, in turn."""
 
     @property
@@ -234,7 +227,7 @@ def split(rows: Partitions, indices: np.ndarray) -> list[np.ndarray]:
     return [indices[low:high] - first for low, high, first in pairs]
 
 
-class RemoteRows:
+class RemoteRows(Partitions):
     """Rows in partitions, of which those without rows are left out.
 
     Parameters
@@ -261,7 +254,6 @@ class RemoteRows:
         self.lengths = np.array(lengths, dtype=np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)])
         self.n, self.d, self.classes = int(self.offsets[-1]), d, classes
-        self.rounds = self.bytes_moved = 0
         self._change: Callable[[Rows], Rows] | None = None
 
     @property
@@ -269,29 +261,17 @@ class RemoteRows:
         """How many partitions there are."""
         return len(self._numbers)
 
-    def each(
-        self,
-        function: Callable[..., Any],
-        *small: Any,
-        own: Sequence[Any] | None = None,
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> list[Any]:
-        """One round: ``function(part, *small)`` of every partition, with its own state at the end."""
+    def _asked(self, function: Function, states: Given, combine: Combine | None) -> list[Any]:
         function = self._seeing(function)
-        states = [small if own is None else (*small, own[k]) for k in range(self.parts)]
         given = [(function, self.classes, *state) for state in states]
         results = self._executor.run(opened, self._numbers, given, combine)
-        self.rounds += 1
         self.bytes_moved += sum(map(moved, given)) + sum(map(moved, results))
         return results
 
-    def along(
-        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
-    ) -> Any:
-        """Hand a state on: ``function(part, own[k], state)`` of partition ``numbers[k]``, in turn.
+    def along(self, function: Function, start: Any, numbers: Sequence[int], own: Sequence[Any]) -> Any:
+        """Hand a state on, by one graph.
 
-        One graph, and a part of a round: what makes up a round the caller says. A graph of all
-        partitions would have them read ahead, to wait in memory: see ``at_once``.
+        A graph of all partitions would have them read ahead, to wait in memory: see ``at_once``.
         """
         some, function = [self._numbers[number] for number in numbers], self._seeing(function)
         given = [(function, self.classes, mine) for mine in own]
@@ -310,12 +290,12 @@ class RemoteRows:
         other._change = change
         return other
 
-    def _seeing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _seeing(self, function: Function) -> Function:
         """The function of a partition as it is seen here."""
         return function if self._change is None else partial(_changed, function, self._change)
 
 
-def opened(X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray | None, *state: Any) -> Any:
+def opened(X: Any, y: Any, function: Function, classes: np.ndarray | None, *state: Any) -> Any:
     """Run a function on a partition; this is what workers call."""
     block = block_of(X, y)
     rows, codes = rows_of(block.X), np.empty(0, np.int32)
@@ -325,14 +305,12 @@ def opened(X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray | N
     return function(Part(rows, codes, block.weight), *state)
 
 
-def _changed(
-    function: Callable[..., Any], change: Callable[[Rows], Rows], part: Part, *state: Any
-) -> Any:
+def _changed(function: Function, change: Callable[[Rows], Rows], part: Part, *state: Any) -> Any:
     return function(part._replace(rows=change(part.rows)), *state)
 
 
 def _handed(
-    X: Any, y: Any, function: Callable[..., Any], classes: np.ndarray, own: Any, before: tuple[Any, int]
+    X: Any, y: Any, function: Function, classes: np.ndarray, own: Any, before: tuple[Any, int]
 ) -> tuple[Any, int]:
     """Hand a state on, and add up what it takes on its way."""
     state, size = before

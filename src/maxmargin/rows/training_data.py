@@ -14,11 +14,12 @@ one-vs-one problems are all lists of machines on the same rows.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -230,68 +231,76 @@ class Part(NamedTuple):
     weight: np.ndarray | None = None  # of the rows, if they have weights
 
 
-class Partitions(Protocol):
+Function = Callable[..., Any]  # of a partition and small values
+Combine = Callable[[list[Any]], Any]  # makes one answer of those of several partitions
+
+
+class Partitions(ABC):
     """Labelled rows in one partition or many, wherever they are: what solvers see of data."""
 
     n: int
     d: int
     classes: np.ndarray | None
     offsets: np.ndarray  # the number of the first row of each partition, and n
-    rounds: int
-    bytes_moved: int
+    rounds = 0
+    bytes_moved = 0
 
     @property
+    @abstractmethod
     def parts(self) -> int:
         """How many partitions there are."""
 
-    def each(
-        self,
-        function: Callable[..., Any],
-        *small: Any,
-        own: Sequence[Any] | None = None,
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> list[Any]:
-        """One pass: ``function(part, *small)`` of every partition, with its own state at the end."""
-
-    def along(
-        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
-    ) -> Any:
-        """Hand a state on: ``function(part, own[k], state)`` of partition ``numbers[k]``, in turn."""
-
-    def changed(self, change: Callable[[Rows], Rows], d: int) -> Partitions:
-        """The same partitions with other features."""
-
     @property
+    @abstractmethod
     def at_once(self) -> int:
         """How many partitions are read at the same time."""
 
+    def each(
+        self,
+        function: Function,
+        *small: Any,
+        own: Sequence[Any] | None = None,
+        combine: Combine | None = None,
+    ) -> list[Any]:
+        """One pass: ``function(part, *small)`` of every partition, with its own state at the end."""
+        self.rounds += 1
+        states = [small if own is None else (*small, own[k]) for k in range(self.parts)]
+        return self._asked(function, states, combine)
 
-class InMemory:
+    @abstractmethod
+    def _asked(
+        self, function: Function, states: Sequence[tuple[Any, ...]], combine: Combine | None
+    ) -> list[Any]:
+        """Return ``function(part, *state)`` of every partition, or what ``combine`` makes of them."""
+
+    @abstractmethod
+    def along(self, function: Function, start: Any, numbers: Sequence[int], own: Sequence[Any]) -> Any:
+        """Hand a state on: ``function(part, own[k], state)`` of partition ``numbers[k]``, in turn.
+
+        That is a part of a round: what makes up a round the caller says.
+        """
+
+    @abstractmethod
+    def changed(self, change: Callable[[Rows], Rows], d: int) -> Partitions:
+        """The same partitions with other features: rows are changed before a function sees them."""
+
+
+class InMemory(Partitions):
     """Rows in this process, in memory or in a file, as one partition without copies."""
 
     parts = at_once = 1
-    bytes_moved = 0
 
     def __init__(self, part: Part, classes: np.ndarray | None) -> None:
         self.part, self.classes = part, classes
         self.n, self.d = part.rows.n, part.rows.d
         self.offsets = np.array([0, self.n])
-        self.rounds = 0
 
-    def each(
-        self,
-        function: Callable[..., Any],
-        *small: Any,
-        own: Sequence[Any] | None = None,
-        combine: Callable[[list[Any]], Any] | None = None,
+    def _asked(
+        self, function: Function, states: Sequence[tuple[Any, ...]], combine: Combine | None
     ) -> list[Any]:
-        """One pass: the only answer there is."""
-        self.rounds += 1
-        return [function(self.part, *small, *([] if own is None else own))]
+        return [function(self.part, *states[0])]
 
-    def along(
-        self, function: Callable[..., Any], start: Any, numbers: Sequence[int], own: Sequence[Any]
-    ) -> Any:
+    def along(self, function: Function, start: Any, numbers: Sequence[int], own: Sequence[Any]) -> Any:
         """Hand a state on."""
         state = start
         for mine in own:

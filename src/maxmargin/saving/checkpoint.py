@@ -28,14 +28,10 @@ from maxmargin.core.codec import (
     TEXT,
     VALUE,
     Form,
-    arrays,
-    check_expansion,
     counts,
     entries,
     listed,
     maybe,
-    pack,
-    plain,
     row,
 )
 from maxmargin.core.errors import InputError, NotSeparableError, warn
@@ -47,7 +43,7 @@ from maxmargin.rows import Rows, as_rows
 from maxmargin.rows.base import Csr
 from maxmargin.saving.model_file import from_dict, to_dict
 from maxmargin.saving.model_state import HISTORY, REASON, encode_parameters, trace_form
-from maxmargin.saving.sealed import read_sealed, write_sealed
+from maxmargin.saving.sealed import arrays, check_expansion, pack, plain, read_sealed, write_sealed
 from maxmargin.stopping import StopReason
 
 FORMAT, VERSION = "maxmargin-fit", 7

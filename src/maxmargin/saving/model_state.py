@@ -29,7 +29,6 @@ from maxmargin.core.codec import (
     NUMBER,
     VALUE,
     Form,
-    arrays,
     bad,
     counts,
     decode,
@@ -55,8 +54,9 @@ from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 from maxmargin.kernels.perceptron import MADE, SEEN
+from maxmargin.saving.sealed import arrays
 from maxmargin.solvers.margin.solve import SOLVERS
-from maxmargin.solvers.perceptron.online import State
+from maxmargin.solvers.perceptron.epochs import State
 from maxmargin.stopping import AllOf, AnyOf, StoppingRule, StopReason
 
 RULES: dict[str, Any] = {

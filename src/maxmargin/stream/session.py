@@ -22,12 +22,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.core.codec import ANYTHING, COUNT, entries, maybe, pack
+from maxmargin.core.codec import ANYTHING, COUNT, entries, maybe
 from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import check_number
 from maxmargin.files.text import LINE, Scratch
 from maxmargin.saving.model_file import describe, from_dict
-from maxmargin.saving.sealed import read_sealed, write_sealed
+from maxmargin.saving.sealed import pack, read_sealed, write_sealed
 from maxmargin.stream.learner import Learner
 from maxmargin.stream.text_input import (
     NO_LABEL,

@@ -8,16 +8,13 @@ which is Newton's method on the optimality conditions).
 
 At first the system is not formed. Conjugate residuals (Stiefel 1955) make Σ (1 − m_i)² smaller with
 every step, each two products with the rows on the margin. Where that leads no further, and the rows are
-not too many, it is factorised (:mod:`maxmargin.solvers.margin.active_set`). Each round gives a plane and
-multipliers: the plane is worth trying even if some multipliers are outside their bounds, and the
-multipliers even if they are only brought back inside. The best of both make the gap.
+not too many, it is factorised (:class:`Factorised`). Each round gives a plane and multipliers: the plane
+is worth trying even if some multipliers are outside their bounds, and the multipliers even if they are
+only brought back inside. The best of both make the gap.
 
-The rows on the margin solved by a factorisation, where conjugate residuals take too long.
-
-Thousands of rows that nearly depend on each other, as texts do, make the system of
-:mod:`maxmargin.solvers.margin.active_set` so badly conditioned that its matrix-free solution comes to no
-end. A few thousand rows have few enough inner products to be kept. With K_ij = y_i y_j x_i·x_j over the
-rows F on the margin, the steps of α_F and b solve
+Thousands of rows that nearly depend on each other, as texts do, make the system so badly conditioned
+that conjugate residuals come to no end. A few thousand rows have few enough inner products to be kept.
+With K_ij = y_i y_j x_i·x_j over the rows F on the margin, the steps of α_F and b solve
 
     K δ + y β = r,     y·δ = −Σ α_i y_i,          r_i = 1 − m_i  (with b = 0),
 
@@ -34,7 +31,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin.kernels.margin import add_rows, dots
-from maxmargin.solvers.margin.coordinates import Growing
+from maxmargin.solvers.margin.coordinates import InnerProducts
 from maxmargin.solvers.margin.dual_problem import DualProblem
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint
 
@@ -64,7 +61,7 @@ class Factorised:
 
     def __init__(self, dual_problem: DualProblem) -> None:
         self.dual_problem = dual_problem
-        self._products = Growing(dual_problem.n, SETTINGS.max_factorised_rows)
+        self._products = InnerProducts(dual_problem.n, SETTINGS.max_factorised_rows)
 
     def solve(self, x: np.ndarray, w: np.ndarray, F: np.ndarray) -> bool:
         """Move the multipliers x of the rows F, and w with them, to where these rows have margin 1.

@@ -41,13 +41,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 from maxmargin.kernels.margin import clip_multipliers, slope
 from maxmargin.solvers.margin.coordinates import SETTINGS as COORDINATES
 from maxmargin.solvers.margin.coordinates import Frame, NotFiniteError, inner_products
-from maxmargin.solvers.margin.kkt_finish import finish
 from maxmargin.solvers.margin.reduced_problem import (
     FIRST_RIDGE,
     MAX_ORDER,
     MAX_RIDGE,
     Reduced,
     cholesky,
+    finish,
     normal_matrix,
 )
 from maxmargin.solvers.margin.tasks import MarginPoint, one_thread
@@ -208,26 +208,26 @@ class _Run:
         self.steps, self.reads = 0, 1
         if self.frame.d >= SETTINGS.min_product_features:  # inner products are kept
             self.frame.products.clear()
-        self.v, self._pulled = problem.v0, np.empty(0)  # v, and the multipliers it belongs to
+        self.v, self._alpha_of_v = problem.v0, np.empty(0)  # v, and the multipliers it belongs to
         self._clip()
-        self._pull(afresh=True)
+        self._update_v(afresh=True)
 
     def _clip(self) -> None:
         inside = clip_multipliers(self.m, self.centre, self.problem.C, self.stiff, self.alpha, self.band)
         self.inside = self.band[:inside]
 
-    def _pull(self, afresh: bool = False) -> None:
+    def _update_v(self, afresh: bool = False) -> None:
         """Set v = v₀ + Σ α_i a_i and s = s₀ + Σ α_i y_i; from the rows whose α_i changed, if few did."""
         self.s = self.problem.s0 + float(self.alpha @ self.frame.bias)
         if not afresh:
-            change = self.alpha - self._pulled
+            change = self.alpha - self._alpha_of_v
             some = change.nonzero()[0]
             if 3 * len(some) <= self.frame.n:
                 self.v = self.v + self.frame.weighted_sum_of(some, change[some])
-                self._pulled[some] = self.alpha[some]
+                self._alpha_of_v[some] = self.alpha[some]
                 return
         self.v = self.problem.v0 + self.frame.weighted_sum(self.alpha)
-        self._pulled = self.alpha.copy()
+        self._alpha_of_v = self.alpha.copy()
         self.reads += 1
 
     def tighten(self) -> None:
@@ -236,7 +236,7 @@ class _Run:
         self.sigma *= SETTINGS.stiffness_growth
         self.stiff = np.minimum(self.sigma * self.unit, self.stiffest)
         self._clip()
-        self._pull()
+        self._update_v()
 
     def round(self, deadline: float) -> None:
         """Minimise the augmented Lagrangian by Newton steps."""
@@ -249,7 +249,7 @@ class _Run:
             rounding = decrement <= SETTINGS.rounding_decrement * value
             if (enough and self._balanced()) or rounding or time.perf_counter() > deadline:
                 break
-        self._pull(afresh=True)
+        self._update_v(afresh=True)
 
     def _balanced(self) -> bool:
         """Whether Σ α_i y_i = 0, up to a share of Σ α_i that a later correction takes away."""
@@ -277,7 +277,7 @@ class _Run:
         self.steps += 1
         self.reads += 1
         self._clip()
-        self._pull()
+        self._update_v()
         return decrement if len(self.inside) else math.inf
 
     def _search(self, u: np.ndarray, dw: np.ndarray, db: float, descent: float) -> float:
@@ -287,8 +287,8 @@ class _Run:
         quadratic = float(dw @ dw)
         low, high, t = 0.0, math.inf, 1.0
         for _ in range(100):
-            pull, curvature = slope(t, self.m, u, self.centre, p.C, self.stiff)
-            rise = constant + t * quadratic - pull
+            hinges, curvature = slope(t, self.m, u, self.centre, p.C, self.stiff)
+            rise = constant + t * quadratic - hinges
             if abs(rise) <= 0.1 * descent:
                 break
             low, high = (t, high) if rise < 0 else (low, t)

@@ -10,10 +10,8 @@ Where C‖x_i‖² is large, the first epochs would be spent on small steps; so 
 and so on of the real ones come first, and the multipliers are stretched from one to the next as far as
 the dual value grows.
 
-Margin machines on many features: coordinate descent, then the last digits by an active set.
-
-Coordinate descent goes on while it is quick: as long as the gap, followed from epoch to epoch, promises
-to be small enough soon. Then the rows on the margin are solved for. If that fails (rows that depend on
+Descent goes on while it is quick: as long as the gap, followed from epoch to epoch, promises to be small
+enough soon. Then the active set solves for the rows on the margin. If that fails (rows that depend on
 each other), descent goes on from the best multipliers, with more patience, and the next time the rows on
 the margin are factorised if need be.
 

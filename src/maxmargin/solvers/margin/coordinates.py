@@ -4,10 +4,9 @@ a_i = y_i (x_i − c)/s with a centre c and a power of two s. Moving the origin 
 scaling by s changes w by 1/s and C by s², so nothing is lost; but sums no longer cancel, and products
 stay within the range of doubles. In these coordinates the margin of row i is m_i = a_i·w + y_i b.
 
-Inner products of the rows that have been in the band, kept from step to step.
-
 From one Newton step to the next the band changes by a few rows. With hundreds of features, forming A Aᵀ
-anew costs far more than all the rest of a step; so the products of all rows met so far are kept.
+anew costs far more than all the rest of a step; so the products of all rows met so far are kept
+(:class:`InnerProducts`).
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ class Settings:
 SETTINGS = Settings()
 
 
-class Growing:
-    """x_i·x_j for a growing set of rows, of which there are ``most`` at a time."""
+class InnerProducts:
+    """x_i·x_j for a growing set of rows, of which there are ``max_rows`` at a time."""
 
-    def __init__(self, n: int, most: int) -> None:
-        self._place, self._most = np.full(n, -1), most
+    def __init__(self, n: int, max_rows: int) -> None:
+        self._place, self._max_rows = np.full(n, -1), max_rows
         self._known = np.empty((0, 0))  # with room for more
         self.clear()
 
@@ -63,7 +62,7 @@ class Growing:
     def fresh(self, which: np.ndarray) -> np.ndarray:
         """Which of these rows are not known; if all would be too many, the others are forgotten."""
         fresh = self._place[which] < 0
-        if self.count + np.count_nonzero(fresh) > self._most:
+        if self.count + np.count_nonzero(fresh) > self._max_rows:
             self.clear()
             fresh = np.ones(len(which), dtype=bool)
         return np.asarray(fresh)
@@ -88,7 +87,7 @@ class Growing:
         return np.asarray(self._known[np.ix_(at, at)])
 
 
-class Products(Growing):
+class Products(InnerProducts):
     """A Aᵀ for rows that come dense, with their labels' signs; they are kept, too."""
 
     def __init__(self, n: int, d: int) -> None:
@@ -177,7 +176,7 @@ class Frame:
         return Products(self.n, self.d)
 
     @cached_property
-    def most(self) -> int:
+    def max_rows(self) -> int:
         """How many rows a working set may hold: all, or what a copy of rows in a file has room for."""
         return (
             self.n
@@ -258,7 +257,7 @@ class Frame:
     def restricted(self, which: np.ndarray) -> Frame:
         """Only some rows, as a copy: dense and ready to use, or sparse where that is smaller."""
         y, pad = self.y[which], self.pad
-        if len(which) > self.most:
+        if len(which) > self.max_rows:
             return Frame(self.rows.select(which), y, pad, self.scaling)
         if self.rows.is_sparse:
             rows = self.rows.select(which)

@@ -29,12 +29,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.solvers.margin.coordinates import Frame, inner_products
-from maxmargin.solvers.margin.kkt_finish import finish
 from maxmargin.solvers.margin.reduced_problem import (
     FIRST_RIDGE,
     MAX_RIDGE,
     Reduced,
     cholesky,
+    finish,
     normal_matrix,
 )
 from maxmargin.solvers.margin.tasks import MarginPoint, excess_of, one_thread, scaled_up

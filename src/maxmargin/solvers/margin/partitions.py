@@ -2,10 +2,16 @@
 
 A sample sets the coordinates. It is the first pool of a hard margin, and gives the soft margin a first
 plane. Then machines share their rounds.
+
+The soft margin of a sample differs from that of all rows by noise in its slope, Σ α_i (a_i, y_i) over
+other rows with α_i = C_i. So its plane is off by e = M⁻¹ noise, whose expected length is
+eᵀMe = Σ α_i² s_i² with the scales of the rows: that is where the trust region begins
+(:func:`begin_at`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,7 +20,7 @@ import numpy as np
 
 from maxmargin.rows.survey import Sample, sample
 from maxmargin.rows.training_data import InMemory, TrainingData
-from maxmargin.solvers.margin.coordinates import find_scaling
+from maxmargin.solvers.margin.coordinates import Frame, find_scaling
 from maxmargin.solvers.margin.hard_margin import Start, hard_margin, pool_size
 from maxmargin.solvers.margin.questions import (
     Asking,
@@ -29,12 +35,10 @@ from maxmargin.solvers.margin.soft_margin_partitions import SETTINGS as PARTITIO
 from maxmargin.solvers.margin.soft_margin_partitions import (
     Closing,
     TrustRegion,
-    begin_at,
-    begin_with_all,
     soft_margin_partitions,
 )
 from maxmargin.solvers.margin.solve import solve_margins
-from maxmargin.solvers.margin.summaries import alike, key_of
+from maxmargin.solvers.margin.summaries import by_length, equal_rows, hessian, key_of, scales_for
 from maxmargin.solvers.margin.tasks import Budget, MarginPoint, Pass, Plane, Task
 
 
@@ -48,6 +52,10 @@ class Settings:
     max_sample_numbers: int = 1 << 21  # within so many numbers
     max_share_at_once: float = 0.25  # of what may be sent: then all rows come in the first round
     unseen_kinds: int = 5  # rows of a kind that a sample has missed, and hardly more
+    far: float = 3.0  # the optimum is nearly certainly within so many times the expected distance
+    bending_share: float = 0.2  # of a sample: what bends the first model,
+    nearly_all: float = 0.9  # and nearly all of it
+    min_first_width: float = 1e-2  # of the width of nearly all
 
 
 SETTINGS = Settings()
@@ -75,14 +83,14 @@ def solve_on_partitions(
     if isinstance(rows, InMemory):
         return _solve_here(rows, tasks, tol, budgets[0])
     d, dense = rows.d, max(1, data.entries // rows.n)
-    most = SETTINGS.max_numbers_sent * (
+    numbers = SETTINGS.max_numbers_sent * (
         1 if d <= PARTITIONS.max_newton_features else SETTINGS.wide_factor
     )
-    carried = max(SOFT.min_working_rows, most // dense)
+    max_rows = max(SOFT.min_working_rows, numbers // dense)
     size = pool_size(d)
     if not hard:
         least = min(SETTINGS.sample_rows_per_feature * (d + 1), SETTINGS.max_sample_numbers // dense)
-        size = max(min(rows.n // SOFT.sample_thinning, carried), least)
+        size = max(min(rows.n // SOFT.sample_thinning, max_rows), least)
     drawn = sample(data, size)
     scaling = find_scaling(drawn.rows, tasks[0].pad)
     inside = [task.inside(scaling) for task in tasks]
@@ -94,8 +102,8 @@ def solve_on_partitions(
             start = Start(pool_of(drawn, own), own.pad, scaling, whole, passes=rows.rounds)
             machines.append(hard_margin(start, rows.parts, tol, 0.1 * tol, budget))
         else:
-            begin = _begin(drawn, task, own, rows.parts, carried, budget)
-            limits = rows.parts, carried, rows.rounds
+            begin = _begin(drawn, task, own, rows.parts, max_rows, budget)
+            limits = rows.parts, max_rows, rows.rounds
             machines.append(soft_margin_partitions(own, begin, *limits, tol, budget, closing))
     points = run_rounds(rows, inside, machines)
     solved = zip(inside, points, budgets, strict=True)
@@ -147,7 +155,7 @@ def pool_of(drawn: Sample, task: BinaryTask) -> Pool:
 
 
 def _begin(
-    drawn: Sample, task: BinaryTask, inside: BinaryTask, parts: int, carried: int, budget: Budget
+    drawn: Sample, task: BinaryTask, inside: BinaryTask, parts: int, max_rows: int, budget: Budget
 ) -> TrustRegion:
     """Solve the sample roughly, with C in proportion; how far that may be off, and so how many rows."""
     pool = pool_of(drawn, inside)
@@ -160,11 +168,40 @@ def _begin(
         (found,) = solve_margins(pool.rows, asked, task.pad, SOFT.sample_gap, rough)
         start = Plane(found.w, found.b)
     plane = Plane(*inside.scaling.inside(*start))
-    few = min(carried, 2 * max(SOFT.min_working_rows, 4 * (frame.d + 1)))
+    few = min(max_rows, 2 * max(SOFT.min_working_rows, 4 * (frame.d + 1)))
     distinct = _distinct(pool, weight, parts)
-    if float(weight.sum()) <= few or distinct <= SETTINGS.max_share_at_once * carried:
-        return begin_with_all(plane)
+    # All rows come at once where they are few, or hardly more than a few kinds.
+    if float(weight.sum()) <= few or distinct <= SETTINGS.max_share_at_once * max_rows:
+        return TrustRegion(plane, by_length(len(plane.w)), math.inf)
     return begin_at(plane, frame, pool.C * weight)
+
+
+def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> TrustRegion:
+    """A plane that was solved on a sample, with the bounds C that stand for all rows."""
+    r = 1.0 - frame.margins(*plane)
+    if frame.d > PARTITIONS.max_newton_features:
+        row_scales = by_length(frame.d)
+        distances = np.abs(r) / row_scales.of(frame)
+        return TrustRegion(plane, row_scales, float(np.quantile(distances, SETTINGS.bending_share)))
+    Z = np.column_stack([frame.take(np.arange(frame.n)), frame.bias])
+    far = np.abs(r)
+    curvature = C / (2.0 * np.maximum(far, max(float(np.median(far)), 1e-300)))
+    for _ in range(2):
+        M = np.diag(np.append(np.ones(frame.d), 1.0 - frame.pad)) + hessian(Z, curvature)
+        M[-1, -1] = M[-1, -1] or 1.0
+        row_scales = scales_for(M, frame.pad)
+        scales = np.maximum(row_scales.of(frame), 1e-300)
+        few, nearly_all = np.quantile(
+            far / scales, (SETTINGS.bending_share, SETTINGS.nearly_all)
+        ).tolist()
+        width = (
+            max(few, SETTINGS.min_first_width * nearly_all) or 1.0
+        )  # many equal rows may be on the margin
+        curvature = np.where(far <= width * scales, C / (2.0 * width * scales), 0.0)
+    noise = np.where(r > 0.0, C * scales, 0.0)
+    fitted = float(np.quantile(far / scales, min(2.0 * len(M) / frame.n, 1.0)))
+    expected = math.sqrt(float(noise @ noise) / len(M))
+    return TrustRegion(plane, row_scales, max(SETTINGS.far * expected, fitted) or width)
 
 
 def _distinct(pool: Pool, weight: np.ndarray, parts: int) -> float:
@@ -173,7 +210,7 @@ def _distinct(pool: Pool, weight: np.ndarray, parts: int) -> float:
     What share of the rows is of kinds that a sample does not know is about the share of rows in it that
     are the only ones of their kind (Good 1953).
     """
-    groups = alike(pool.rows, pool.y, np.arange(pool.rows.n), key_of(pool.rows))
+    groups = equal_rows(pool.rows, pool.y, np.arange(pool.rows.n), key_of(pool.rows))
     alone = np.bincount(groups.group, minlength=1) == 1
     unknown = weight[groups.first[alone]].sum() + SETTINGS.unseen_kinds * float(weight.max(initial=0.0))
     return parts * len(groups.first) + float(unknown)

@@ -17,7 +17,7 @@ from, and by interior points where there are none, or where that stalls.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,7 +59,7 @@ class Settings:
     very_short_step: float = 0.01  # this, where there is no room for more rows: every step reads all
     # Without a start the method of multipliers is quicker than interior points (digits: 10 ms against
     # 16) as long as C times the mean of ‖a_i‖² is not larger than this.
-    max_tame_bound: float = 200.0
+    max_small_bound: float = 200.0
     max_newton_steps: int = 100  # from a start: where more are needed, interior points are quicker
     # After interior points a few Newton steps bring multipliers to their bounds, and the last digits.
     # The stiffness against 1/‖a_i‖², and steps. Of 81 designs the first line does for all but one.
@@ -70,8 +70,10 @@ class Settings:
 SETTINGS = Settings()
 
 
-def near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int) -> np.ndarray:
-    """Rows between their bounds, rows at the wrong bound, and the nearest ones to the margin."""
+def working_set(
+    m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, least: int
+) -> np.ndarray:
+    """Rows with α_i between the bounds, rows at the wrong bound, and those nearest to the margin."""
     keep = (alpha > 0.0) & (alpha < C)
     count = max(10 * int(np.count_nonzero(keep)), least)
     keep |= np.where(alpha > 0.0, m > 1.0, m < 1.0)
@@ -84,12 +86,12 @@ def near(m: np.ndarray, alpha: np.ndarray, C: np.ndarray, extra: np.ndarray, lea
     return np.flatnonzero(keep)
 
 
-def is_short(frame: Frame) -> bool:
+def lacks_room(frame: Frame) -> bool:
     """Whether a working set is kept small for want of room."""
-    return frame.most < SETTINGS.max_copied_share * frame.n
+    return frame.max_rows < SETTINGS.max_copied_share * frame.n
 
 
-def nearest(which: np.ndarray, m: np.ndarray, most: int) -> np.ndarray:
+def nearest_to_margin(which: np.ndarray, m: np.ndarray, most: int) -> np.ndarray:
     """The nearest rows to the margin, as many as there is room for."""
     if len(which) <= most:
         return which
@@ -107,24 +109,27 @@ def soft_margin(
     """Solve machines on the same rows together; see the module for the idea."""
     given = zip(frames, bounds, budgets, starts, strict=True)
     machines = [_Machine(frame, C, tol, budget, start) for frame, C, budget, start in given]
-    some = [machine for machine in machines if machine.first is not None]
-    planes = [machine.first for machine in some if machine.first is not None]
-    for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+    begun = [(machine, machine.first) for machine in machines if machine.first is not None]
+    for machine, m in _with_margins(begun):
         machine.begin(m)
     for _ in range(SETTINGS.max_rounds):
-        some = [machine for machine in machines if not machine.done]
-        if not some:
+        running = [machine for machine in machines if not machine.done]
+        if not running:
             break
-        planes = []
-        for machine in some:
-            planes.append(machine.solve())
-        for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+        solved = [(machine, machine.solve()) for machine in running]
+        for machine, m in _with_margins(solved):
             machine.step(m)
-    some = [machine for machine in machines if machine.has_free_bias()]
-    planes = [Plane(machine.best.w, machine.best.b) for machine in some]
-    for machine, m in zip(some, measure([machine.frame for machine in some], planes), strict=True):
+    free = [machine for machine in machines if machine.has_free_bias()]
+    best = [(machine, Plane(machine.best.w, machine.best.b)) for machine in free]
+    for machine, m in _with_margins(best):
         machine.centre_bias(m)
     return [machine.best for machine in machines]
+
+
+def _with_margins(pairs: Sequence[tuple[_Machine, Plane]]) -> Iterator[tuple[_Machine, np.ndarray]]:
+    """Machines with the margins of all rows for their planes, from one pass."""
+    margins = measure([machine.frame for machine, _ in pairs], [plane for _, plane in pairs])
+    return zip([machine for machine, _ in pairs], margins, strict=True)
 
 
 class _Machine:
@@ -134,23 +139,23 @@ class _Machine:
         self, frame: Frame, C: np.ndarray, tol: float, budget: Budget, start: MarginPoint | None
     ) -> None:
         self.frame, self.C, self.tol, self.budget = frame, C, tol, budget
-        self.base = max(SETTINGS.min_working_rows, 4 * (frame.d + 1))
+        self.min_rows = max(SETTINGS.min_working_rows, 4 * (frame.d + 1))
         self.final = (
             tol / 2 if frame.ready or frame.n * frame.d > SMALL_ENTRIES else min(tol / 2, TIGHT_GAP)
         )
         self.goal = self.final
-        self.done, self.fresh = False, start is None
+        self.done, self.began_at_zero = False, start is None
         self.first: Plane | None = None  # where to begin, once its margins are known; None: at zero
         self.m: np.ndarray | None = None
         self.start, self.sampled = start, 0
         self.now = self.best = _zero(frame) if start is None else start
-        self.everything = self.which = np.arange(frame.n)
+        self.everything = self.working = np.arange(frame.n)
         few = frame.n * frame.d <= SETTINGS.max_entries_at_once
         at_once = few or frame.d > SETTINGS.max_sampled_features
         if start is not None:
             self.first = Plane(start.w, start.b)
-        elif not (frame.n <= 2 * self.base or (at_once and frame.rows.resident)):
-            self.sampled = max(self.base, min(frame.n // SETTINGS.sample_thinning, frame.most))
+        elif not (frame.n <= 2 * self.min_rows or (at_once and frame.rows.resident)):
+            self.sampled = max(self.min_rows, min(frame.n // SETTINGS.sample_thinning, frame.max_rows))
             self.first = self._from_sample(self.sampled)
 
     def _from_sample(self, size: int) -> Plane:
@@ -164,20 +169,20 @@ class _Machine:
     def begin(self, m: np.ndarray) -> None:
         """Go to the first plane, whose margins are given, and choose the rows to solve on."""
         frame, C = self.frame, self.C
-        if frame.n > 2 * self.base:
+        if frame.n > 2 * self.min_rows:
             self.goal = max(self.final, 1e-4)
         if self.start is not None:
-            self.which = near(m, self.start.alpha, C, self.everything[:0], self.base)
-            width = float(np.median(np.abs(1.0 - m[self.which])))
+            self.working = working_set(m, self.start.alpha, C, self.everything[:0], self.min_rows)
+            width = float(np.median(np.abs(1.0 - m[self.working])))
             now = replace(self.start, passes=self.start.passes + 2)
         else:
             assert self.first is not None
             width = 2.0 * math.sqrt((frame.d + 1) / self.sampled) * float(m.std())
             band = np.flatnonzero(np.abs(1.0 - m) <= width)
-            if is_short(frame):
-                band = nearest(band, m, frame.most)
+            if lacks_room(frame):
+                band = nearest_to_margin(band, m, frame.max_rows)
             if not (frame.ready or len(band) > SETTINGS.max_copied_share * frame.n):
-                self.which = band
+                self.working = band
             alpha = np.where(m < 1.0, C, 0.0)
             alpha[band] = 0.5 * alpha[band] + 0.25 * C[band]
             now = MarginPoint(*self.first, alpha, frame.weighted_sum(alpha), passes=2)
@@ -188,11 +193,11 @@ class _Machine:
         """Solve on the rows chosen, the multipliers of the others fixed, and return the plane found."""
         self.budget.go_on()
         frame, C, now = self.frame, self.C, self.now
-        y, mine = frame.y[self.which], now.alpha[self.which]
-        others = float(now.alpha @ frame.bias - mine @ frame.bias[self.which])
-        if not len(y) or (frame.pad and not can_balance(y, C[self.which], others)):
-            self.which = self.everything
-        which, whole = self.which, len(self.which) == frame.n
+        y, mine = frame.y[self.working], now.alpha[self.working]
+        others = float(now.alpha @ frame.bias - mine @ frame.bias[self.working])
+        if not len(y) or (frame.pad and not can_balance(y, C[self.working], others)):
+            self.working = self.everything
+        which, whole = self.working, len(self.working) == frame.n
         copied = not whole or frame.ready or frame.n * frame.d <= SETTINGS.max_copied_entries
         work = frame.restricted(which) if copied and not (whole and frame.ready) else frame
         before = now.alpha[which]
@@ -204,12 +209,12 @@ class _Machine:
         problem = Reduced(work, C[which], v0, s0, fixed)
         point = MarginPoint(now.w, now.b, before, now.v, now.sigma)
         enough, affordable = max(self.goal, self.tol / 2), is_affordable(work)
-        if before.any() or not affordable or _is_tame(work, C[which]):
+        if before.any() or not affordable or _has_small_bounds(work, C[which]):
             most = SETTINGS.max_newton_steps if affordable else None
             point = minimise(problem, point, self.goal, self.budget.deadline, max_steps=most)
         if point.gap > enough and affordable and not self.budget.is_up(0):
             goal = self.final if whole else self.goal  # of all rows, this is the end
-            point = _from_inside(problem, point, goal, max(goal, self.tol / 2), self.budget)
+            point = _by_interior_points(problem, point, goal, max(goal, self.tol / 2), self.budget)
             point = replace(point, sigma=10.0 * now.sigma)
         if copied:  # read once; further products are with the copy
             point = replace(point, passes=int(whole))
@@ -220,38 +225,40 @@ class _Machine:
         """Go towards the plane found, whose margins are given, as far as it is good for all rows."""
         frame, C, now, point = self.frame, self.C, self.now, self.found
         alpha = now.alpha.copy()
-        alpha[self.which] = point.alpha
+        alpha[self.working] = point.alpha
         passes = now.passes + 1 + point.passes
-        whole = len(self.which) == frame.n  # then this is the optimum, and no step towards it
+        whole = len(self.working) == frame.n  # then this is the optimum, and no step towards it
         dw, db = point.w - now.w, point.b - now.b
         before = new if self.m is None else self.m
-        t = 1.0 if self.m is None or whole else _longest(now.w, dw, before, new - before, C)
+        t = 1.0 if self.m is None or whole else _line_search(now.w, dw, before, new - before, C)
         m = new if t == 1.0 else before + t * (new - before)
         moved = MarginPoint(now.w + t * dw, now.b + t * db, alpha, point.v, point.sigma / 10, passes)
         self.now, self.m = _worth(frame, C, moved, m)
         self.best = self.best.joined(self.now)
         stuck = whole and point.gap > self.goal and self.goal <= self.tol
         ended = self.best.gap <= self.tol or self.budget.ended(self.best)
-        self.done = ended or (stuck and self.fresh)
+        self.done = ended or (stuck and self.began_at_zero)
         if stuck and not self.done:  # the start led astray: begin at zero
-            self.now, self.m, self.fresh = replace(_zero(frame), passes=passes), None, True
+            self.now, self.m, self.began_at_zero = replace(_zero(frame), passes=passes), None, True
         elif not self.done:
             self._choose(alpha, t, math.sqrt(float(np.mean((new - before) ** 2))))
 
     def _choose(self, alpha: np.ndarray, t: float, moved: float) -> None:
         """Choose the rows to solve on after a step of length t that changed margins by ``moved``."""
-        frame, m, which = self.frame, self.m, self.which
+        frame, m, which = self.frame, self.m, self.working
         assert m is not None
         kept = which[np.abs(1.0 - m[which]) <= moved] if t < 1.0 else which[:0]
-        which = near(m, alpha, self.C, kept, self.base)
-        if is_short(frame):
-            short = self.everything if t < SETTINGS.short_step else which
-            which = self.everything if t < SETTINGS.very_short_step else nearest(short, m, frame.most)
+        which = working_set(m, alpha, self.C, kept, self.min_rows)
+        short = t < SETTINGS.short_step
+        if lacks_room(frame) and t >= SETTINGS.very_short_step:
+            which = nearest_to_margin(self.everything if short else which, m, frame.max_rows)
+        elif lacks_room(frame):
+            which = self.everything
         else:
-            most = max(SETTINGS.max_copied_share * frame.n, 2 * self.base)
-            if t < SETTINGS.short_step or (len(which) > most and not frame.ready):
+            most = max(SETTINGS.max_copied_share * frame.n, 2 * self.min_rows)
+            if short or (len(which) > most and not frame.ready):
                 which = self.everything
-        self.which = which
+        self.working = which
         self.goal = max(self.final, min(self.goal, 1e-2 * max(self.best.gap, 0.0)))
 
     def has_free_bias(self) -> bool:
@@ -294,12 +301,12 @@ def _worth(
     return replace(point, w=t * point.w, b=t * point.b, primal=primal, dual=dual), m
 
 
-def _is_tame(frame: Frame, C: np.ndarray) -> bool:
+def _has_small_bounds(frame: Frame, C: np.ndarray) -> bool:
     """Whether the method of multipliers may begin at zero, and is the quicker one."""
-    return float(C.max()) * frame.mean_square <= SETTINGS.max_tame_bound
+    return float(C.max()) * frame.mean_square <= SETTINGS.max_small_bound
 
 
-def _from_inside(
+def _by_interior_points(
     problem: Reduced, point: MarginPoint, goal: float, enough: float, budget: Budget
 ) -> MarginPoint:
     """Interior points, then a few Newton steps: these bring multipliers to their bounds exactly."""
@@ -325,7 +332,7 @@ def _from_inside(
     return replace(point, passes=reads)
 
 
-def _longest(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:
+def _line_search(w: np.ndarray, dw: np.ndarray, m: np.ndarray, u: np.ndarray, C: np.ndarray) -> float:
     """Minimise the primal value along a step, t ≤ 1: its slope is a growing function of t."""
     constant, quadratic = float(w @ dw), float(dw @ dw)
 

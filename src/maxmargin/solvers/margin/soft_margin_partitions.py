@@ -22,10 +22,6 @@ and in the end all rows near the margin are here, H = 0, and the model is exact.
 Every round gives a true gap: the primal value of its plane, and the dual value of multipliers that are
 within their bounds and balance. A step that is surely the last one is followed by the certificate.
 
-The loop begins at the plane of a sample (:func:`begin_at`). Its objective differs from that of all
-rows by noise in its slope, Σ α_i (a_i, y_i) over other rows with α_i = C_i. So the plane is off by
-e = M⁻¹ noise, whose expected length is eᵀMe = Σ α_i² s_i² with the scales of the rows.
-
 With very many features no Hessian travels, nor is it ever formed. The rows nearest to the margin come
 here as they are, sparse; all others keep their side. If all rows are here, this is the problem of one
 machine, solved as there. Otherwise coordinate descent begins at the sum v₀ of the others, and so solves
@@ -61,13 +57,12 @@ from maxmargin.solvers.margin.summaries import (
     RowScales,
     Rule,
     Summary,
-    Wanted,
-    bent,
+    SummaryRequest,
     factor,
     gathered_band,
-    merged,
-    row_lengths,
+    hessian,
     scales_for,
+    sum_of_partitions,
     summary_of,
 )
 from maxmargin.solvers.margin.tasks import SETTINGS as TASKS
@@ -79,14 +74,10 @@ class Settings:
     """What bounds the work; see each field."""
 
     max_newton_features: int = 3_000  # up to which a Hessian travels
-    far: float = 3.0  # the optimum is nearly certainly within so many times the expected distance
-    bending_share: float = 0.2  # of a sample: what bends the first model,
-    nearly_all: float = 0.9  # and nearly all of it
-    min_first_width: float = 1e-2  # of the width of nearly all
     max_epochs: int = 500  # of coordinate descent, with very many features
     negligible_width: float = 1e-12  # of the widest: what a row without a width counts as
     max_rounds: int = 60
-    leashes: tuple[float, ...] = (0.0, 0.1, 1.0, 10.0, 100.0)  # shares of M that hold a step back
+    dampings: tuple[float, ...] = (0.0, 0.1, 1.0, 10.0, 100.0)  # shares of M that hold a step back
     near_times: tuple[float, float] = (0.125, 0.5)  # parts of a step for which the shorter one stands
     rough_gap: float = 1e-2  # a model is solved to this share of the gap
     sure_share: float = 0.2  # of the gap that is allowed: what a model may be wrong by at the end
@@ -103,35 +94,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-
-
-def begin_with_all(plane: Plane) -> TrustRegion:
-    """All rows come at once."""
-    return TrustRegion(plane, row_lengths(len(plane.w)), math.inf)
-
-
-def begin_at(plane: Plane, frame: Frame, C: np.ndarray) -> TrustRegion:
-    """A plane that was solved on a sample, with the bounds C that stand for all rows."""
-    r = 1.0 - frame.margins(*plane)
-    if frame.d > SETTINGS.max_newton_features:
-        row_scales = row_lengths(frame.d)
-        distances = np.abs(r) / row_scales.of(frame)
-        return TrustRegion(plane, row_scales, float(np.quantile(distances, SETTINGS.bending_share)))
-    Z = np.column_stack([frame.take(np.arange(frame.n)), frame.bias])
-    far = np.abs(r)
-    curvature = C / (2.0 * np.maximum(far, max(float(np.median(far)), 1e-300)))
-    for _ in range(2):
-        M = np.diag(np.append(np.ones(frame.d), 1.0 - frame.pad)) + bent(Z, curvature)
-        M[-1, -1] = M[-1, -1] or 1.0
-        row_scales = scales_for(M, frame.pad)
-        scales = np.maximum(row_scales.of(frame), 1e-300)
-        few, most = np.quantile(far / scales, (SETTINGS.bending_share, SETTINGS.nearly_all)).tolist()
-        width = max(few, SETTINGS.min_first_width * most) or 1.0  # many equal rows may be on the margin
-        curvature = np.where(far <= width * scales, C / (2.0 * width * scales), 0.0)
-    noise = np.where(r > 0.0, C * scales, 0.0)
-    fitted = float(np.quantile(far / scales, min(2.0 * len(M) / frame.n, 1.0)))
-    expected = math.sqrt(float(noise @ noise) / len(M))
-    return TrustRegion(plane, row_scales, max(SETTINGS.far * expected, fitted) or width)
 
 
 def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
@@ -163,26 +125,26 @@ def solve_wide(problem: Reduced, start: Plane, goal: float, deadline: float) -> 
 
 
 class Model(NamedTuple):
-    """Where it was made, z₀ and the widths; what was seen there, and the rows that came."""
+    """Where it was made, z₀ and the widths; the summary there, and the rows that came."""
 
     task: BinaryTask
     plane: Plane
     row_scales: RowScales
     width: float
-    seen: Summary
+    summary: Summary
     band: Band | None
 
     @property
     def is_exact(self) -> bool:
         """Whether every row near the margin is here."""
-        return not self.seen.left
+        return not self.summary.unsent
 
     @property
     def can_balance(self) -> bool:
         """Whether the rows that came can make up for the multipliers of the others, and to spare."""
         if self.band is None:
             return False
-        others = float(self.seen.alpha[0] - self.seen.alpha[1])
+        others = float(self.summary.alpha[0] - self.summary.alpha[1])
         return not self.task.pad or can_balance(self.band.frame.y, self.band.C, others)
 
     def metric(self) -> np.ndarray:
@@ -190,29 +152,29 @@ class Model(NamedTuple):
         if self.width == math.inf or len(self.plane.w) > SETTINGS.max_newton_features:
             return np.empty((0, 0))
         M = self._unit(len(self.plane.w) + 1)
-        if self.seen.curvature is not None:
-            M = M + self.seen.curvature
+        if self.summary.curvature is not None:
+            M = M + self.summary.curvature
         if self.band is not None:
-            M = M + bent(_rows(self.band), self._stiffness(self.band))
+            M = M + hessian(_rows(self.band), self._stiffness(self.band))
         if M[-1, -1] <= 0.0:
             M[-1, -1] = 1.0
         return M
 
-    def minimum(self, leash: np.ndarray, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
-        """The plane where it is least, and α of the rows that came; a leash is added to H."""
-        if self.is_exact and not leash.any():
+    def minimum(self, damping: np.ndarray, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
+        """The plane where it is least, and α of the rows that came; ``damping`` is added to H."""
+        if self.is_exact and not damping.any():
             assert self.band is not None
             return self._reduced(self.band, goal, deadline)
-        H, z0 = leash, np.append(self.plane.w, self.plane.b)
-        if self.seen.curvature is not None:
-            H = H + self.seen.curvature
+        H, z0 = damping, np.append(self.plane.w, self.plane.b)
+        if self.summary.curvature is not None:
+            H = H + self.summary.curvature
         linear = self._linear()
         unit, L = factor(H + self._unit(len(H)))
         v0 = linalg.solve_triangular(L, (linear + H @ z0) / unit, lower=True)
         if self.band is None:
             z, alpha = v0, np.empty(0)
         else:
-            fixed = self.seen.smooth + float(linear @ z0) + 0.5 * float(z0 @ H @ z0)
+            fixed = self.summary.smooth + float(linear @ z0) + 0.5 * float(z0 @ H @ z0)
             A = linalg.solve_triangular(L, (_rows(self.band) / unit).T, lower=True).T
             rows = DenseRows(np.ascontiguousarray(A))
             frame = Frame(rows, self.band.frame.y, 0.0, UNSCALED, ready=True)
@@ -226,7 +188,7 @@ class Model(NamedTuple):
     def _reduced(self, band: Band, goal: float, deadline: float) -> tuple[Plane, np.ndarray]:
         """Solve on the rows that came, all others fixed."""
         *v0, s0 = self._linear()
-        fixed = float(self.seen.alpha.sum())
+        fixed = float(self.summary.alpha.sum())
         stiffness = self._stiffness(band)
         problem = Reduced(band.frame, band.C, np.array(v0), float(s0), fixed, stiffness)
         begin = MarginPoint(self.plane.w, self.plane.b, 0.5 * band.C, sigma=1.0)
@@ -237,7 +199,7 @@ class Model(NamedTuple):
 
     def multipliers(self, alpha: np.ndarray, parts: int) -> tuple[Multipliers, float]:
         """α of all rows, the heavier class scaled down for balance, and their dual value."""
-        sums, v = self.seen.alpha.copy(), self.seen.v.copy()
+        sums, v = self.summary.alpha.copy(), self.summary.v.copy()
         plus = np.empty(0, bool)
         if self.band is not None:
             plus = self.band.frame.y > 0.0
@@ -258,7 +220,7 @@ class Model(NamedTuple):
         rule = Rule(self.plane, 0.0 if known else self.width, self.row_scales, *factors.tolist())
         return Multipliers(rule, given), dual
 
-    def pull_of_a_row(self) -> float:
+    def mean_pull(self) -> float:
         """C_i s_i of the rows that came, in the mean: what the objective moves if a row does."""
         if self.band is None:
             return 0.0
@@ -266,8 +228,8 @@ class Model(NamedTuple):
 
     def _linear(self) -> np.ndarray:
         """(v, s) of the rows that did not come."""
-        alpha = self.seen.alpha
-        return np.append(self.seen.v.sum(axis=0), self.task.pad * float(alpha[0] - alpha[1]))
+        alpha = self.summary.alpha
+        return np.append(self.summary.v.sum(axis=0), self.task.pad * float(alpha[0] - alpha[1]))
 
     def _unit(self, size: int) -> np.ndarray:
         """D."""
@@ -303,13 +265,13 @@ class TrustRegion:
     exact: bool = False  # whether that model was exact
     doubtful: bool = False  # whether the last step was too long
 
-    def wanted(self, parts: int, most: int) -> Wanted:
+    def wanted(self, parts: int, max_rows: int) -> SummaryRequest:
         """What partitions are asked."""
         step = None
         if self.base is not None:
             step = Plane(self.plane.w - self.base.w, self.plane.b - self.base.b)
-        share = sys.maxsize if self.width == math.inf else -(-SETTINGS.sent_shares * most // parts)
-        return Wanted(
+        share = sys.maxsize if self.width == math.inf else -(-SETTINGS.sent_shares * max_rows // parts)
+        return SummaryRequest(
             self.plane,
             step,
             self.width,
@@ -350,9 +312,9 @@ class TrustRegion:
         other.retreat(SETTINGS.shorter_step)
         return other
 
-    def widen(self, seen: Summary) -> None:
+    def widen(self, summary: Summary) -> None:
         """Summary again, and wider."""
-        self.width = max(SETTINGS.max_growth * self.width, seen.holding(self._enough()))
+        self.width = max(SETTINGS.max_growth * self.width, summary.holding(self._enough()))
         self.base = None
 
     def is_too_long(self, point: Plane, M: np.ndarray) -> bool:
@@ -380,12 +342,12 @@ class TrustRegion:
         k = self.width / length
         normal = math.exp(-0.5 * k * k) / math.sqrt(2.0 * math.pi)
         tail = max(0.0, 0.5 * ((1.0 + k * k) * float(ndtr(-k)) - k * normal))
-        density = model.seen.within(self.width) / self.width
-        return density * model.pull_of_a_row() * length**2 * tail
+        density = model.summary.within(self.width) / self.width
+        return density * model.mean_pull() * length**2 * tail
 
-    def go(self, model: Model, point: Plane, M: np.ndarray, most: int, held: bool) -> None:
+    def advance(self, model: Model, point: Plane, M: np.ndarray, max_rows: int, damped: bool) -> None:
         """Go to the next plane; the width follows from the length of the step."""
-        seen = model.seen
+        summary = model.summary
         self.exact, factor = model.is_exact, 1.0
         if len(M):
             self.length, factor = self._length(point, M), self.row_scales.change(M)
@@ -394,13 +356,13 @@ class TrustRegion:
         self.tried = factor * self.width
         if self.width == math.inf:
             return
-        # A step that was held back does not tell what is left.
-        shrink = 1.0 if held else SETTINGS.max_shrinking
+        # A damped step does not tell what is left.
+        shrink = 1.0 if damped else SETTINGS.max_shrinking
         width = max(SETTINGS.valid_width * self.length, shrink * self.tried)
         width = min(width, SETTINGS.max_growth * self.tried)
-        width = max(width, min(self.tried, factor * seen.holding(self._enough())))
-        planned = SETTINGS.planned_share * most * max(seen.inside, 1) / max(seen.distinct, 1)
-        full = factor * seen.holding(planned) / 2.0
+        width = max(width, min(self.tried, factor * summary.holding(self._enough())))
+        planned = SETTINGS.planned_share * max_rows * max(summary.inside, 1) / max(summary.distinct, 1)
+        full = factor * summary.holding(planned) / 2.0
         self.width = max(width, min(full, SETTINGS.ample_width * width))
 
     def _length(self, point: Plane, M: np.ndarray) -> float:
@@ -427,48 +389,51 @@ class Closing(NamedTuple):
 
 def soft_margin_partitions(
     task: BinaryTask,
-    now: TrustRegion,
+    region: TrustRegion,
     parts: int,
-    most: int,
+    max_rows: int,
     rounds: int,
     tol: float,
     budget: Budget,
     closing: Closing | None = None,
 ) -> Asking[MarginPoint]:
-    """Solve one machine; about ``most`` rows come here in a round, and ``rounds`` have been made."""
-    best = MarginPoint(*now.plane, Multipliers(None, [None] * parts), passes=rounds)
+    """Solve one machine; about ``max_rows`` rows come here in a round, and ``rounds`` have been made."""
+    best = MarginPoint(*region.plane, Multipliers(None, [None] * parts), passes=rounds)
     for _ in range(SETTINGS.max_rounds):
-        shorter = now.shorter()
-        wanted = [one.wanted(parts, most) for one in (now, shorter) if one is not None]
-        answers = yield Question(summary_of, (wanted,), range(parts), merged)
-        seen, *other = merged(answers)
+        shorter = region.shorter()
+        wanted = [one.wanted(parts, max_rows) for one in (region, shorter) if one is not None]
+        answers = yield Question(summary_of, (wanted,), range(parts), sum_of_partitions)
+        summary, *other = sum_of_partitions(answers)
         best = replace(best, passes=best.passes + 1)
-        planes = now.planes()
-        values = [0.5 * float(p.w @ p.w) for p in planes] + seen.hinge[: len(planes)]
+        planes = region.planes()
+        values = [0.5 * float(p.w @ p.w) for p in planes] + summary.hinge[: len(planes)]
         for plane, value in zip(planes, values.tolist(), strict=True):
             best = best.with_plane(plane, value)
         if budget.ended(best) or best.gap <= tol:
             break
         t = best_time(values)
         if t < 1.0:
-            if t == 0.0 and len(now.plane.w) > SETTINGS.max_newton_features:
+            if t == 0.0 and len(region.plane.w) > SETTINGS.max_newton_features:
                 break  # more rows are near the margin than may come, and no Hessian speaks for them
             if shorter is None or not SETTINGS.near_times[0] <= t <= SETTINGS.near_times[1]:
-                now.retreat(t)
+                region.retreat(t)
                 continue
-            now, seen = shorter, other[0]
-        elif now.base is not None:
-            now.doubtful = False
-        band = gathered_band(seen.rows, task)
-        model = Model(task, now.plane, now.row_scales, now.width, seen, band)
+            region, summary = shorter, other[0]
+        elif region.base is not None:
+            region.doubtful = False
+        band = gathered_band(summary.rows, task)
+        model = Model(task, region.plane, region.row_scales, region.width, summary, band)
         if model.is_exact and not model.can_balance:
-            now.widen(seen)
+            region.widen(summary)
             continue
         M = model.metric()
-        best, point, held = _minimised(now, model, M, best, parts, tol, budget)
+        best, point, damped = _minimised(region, model, M, best, parts, tol, budget)
         if best.gap <= tol:
             break
-        sure = not held and now.expected_loss(model, point, M) <= SETTINGS.sure_share * tol * best.primal
+        sure = (
+            not damped
+            and region.expected_loss(model, point, M) <= SETTINGS.sure_share * tol * best.primal
+        )
         if sure and closing is not None:
             last = replace(best, w=point.w, b=point.b)
             proof = yield closing.question(task, last)
@@ -478,12 +443,12 @@ def soft_margin_partitions(
             if last.gap <= tol:
                 return last
             best = best.with_plane(point, primal)
-        now.go(model, point, M, most, held)
+        region.advance(model, point, M, max_rows, damped)
     return best
 
 
 def _minimised(
-    now: TrustRegion,
+    region: TrustRegion,
     model: Model,
     M: np.ndarray,
     best: MarginPoint,
@@ -491,13 +456,13 @@ def _minimised(
     tol: float,
     budget: Budget,
 ) -> tuple[MarginPoint, Plane, bool]:
-    """The best point with the minimum of a model, the plane there, and whether it was held back."""
-    for leash in SETTINGS.leashes:
+    """The best point with the minimum of a model, the plane there, and whether it was damped."""
+    for damping in SETTINGS.dampings:
         goal = 0.1 * tol
-        if leash or not model.is_exact:
+        if damping or not model.is_exact:
             goal = max(goal, SETTINGS.rough_gap * min(best.gap, 0.1))
-        point, alpha = model.minimum(leash * M, goal, budget.deadline)
+        point, alpha = model.minimum(damping * M, goal, budget.deadline)
         best = best.with_multipliers(*model.multipliers(alpha, parts))
-        if best.gap <= tol or not model.is_exact or not now.is_too_long(point, M):
+        if best.gap <= tol or not model.is_exact or not region.is_too_long(point, M):
             break
-    return best, point, leash > 0.0
+    return best, point, damping > 0.0

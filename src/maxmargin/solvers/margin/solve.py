@@ -69,7 +69,7 @@ SETTINGS = Settings()
 SOLVERS = "auto", "newton", "mixed", "descent"
 
 
-def within_reach(rows: Rows) -> Rows:
+def quickest_form(rows: Rows) -> Rows:
     """The rows in the form that is quickest for the solvers.
 
     Sparse rows of a file are read into memory, if it holds them: descent visits them in any order. Dense
@@ -88,15 +88,15 @@ def within_reach(rows: Rows) -> Rows:
     return rows
 
 
-def choose_solver(rows: Rows, C: np.ndarray | None, wish: str = "auto") -> str:
-    """Return the solver for these rows, or the one that is wished for; C is None for a hard margin."""
-    if wish != "auto":
-        if wish != "newton" and not rows.resident:
+def choose_solver(rows: Rows, C: np.ndarray | None, asked: str = "auto") -> str:
+    """Return the solver for these rows, or the one that is asked for; C is None for a hard margin."""
+    if asked != "auto":
+        if asked != "newton" and not rows.resident:
             raise InputError(
-                f"solver must be 'auto' or 'newton' for rows in a file. Got {wish!r} instead. "
+                f"solver must be 'auto' or 'newton' for rows in a file. Got {asked!r} instead. "
                 "Coordinate descent visits rows in random order: read them into memory for it."
             )
-        return wish
+        return asked
     if not rows.resident or rows.n * rows.d <= SMALL_ENTRIES:
         return "newton"
     if C is None:
@@ -127,26 +127,19 @@ def solve_margins(
 ) -> list[Solved]:
     """Solve machines on the same rows together."""
     if way.solver == "auto" and is_small(rows) and budget.is_free():
-        otherwise = partial(_all_newton, rows, pad, tol, budget)
+        otherwise = partial(solve_margins, rows, pad=pad, tol=tol, budget=budget, way=Way("newton"))
         return solve_small(rows, tasks, pad, tol, budget, way.jobs, otherwise)
-    rows = within_reach(rows)
+    rows = quickest_form(rows)
     solver = choose_solver(rows, tasks[0].C, way.solver)
     budgets = [replace(budget, machine=k, log=[]) for k in range(len(tasks))]
     if solver == "newton":
-        found = _on_rows(frames_of(rows, [task.y for task in tasks], pad), tasks, tol, budgets)
+        found = _by_newton(frames_of(rows, [task.y for task in tasks], pad), tasks, tol, budgets)
     else:
         found = _by_descent(rows, tasks, tol, budgets, solver == "descent", way.jobs, pad)
     return [replace(one, log=tuple(own.log)) for one, own in zip(found, budgets, strict=True)]
 
 
-def _all_newton(
-    rows: Rows, pad: float, tol: float, budget: Budget, tasks: Sequence[Task]
-) -> list[Solved]:
-    """What is left over of small problems."""
-    return solve_margins(rows, tasks, pad, tol, budget, Way("newton"))
-
-
-def _on_rows(
+def _by_newton(
     frames: Sequence[Frame], tasks: Sequence[Task], tol: float, budgets: Sequence[Budget]
 ) -> list[Solved]:
     """Newton steps on a pool, or on the rows near the margin."""
@@ -214,7 +207,7 @@ def _by_descent(
         for k in rest:  # from where descent led, if that is near the optimum of a soft margin
             near = tasks[k].C is not None and reached[k][0].gap < SETTINGS.lost_gap
             again.append(replace(tasks[k], start=reached[k][0] if near else None))
-        mixed = _on_rows([frames[k] for k in rest], again, tol, [budgets[k] for k in rest])
+        mixed = _by_newton([frames[k] for k in rest], again, tol, [budgets[k] for k in rest])
         found.update((k, replace(one, solver="mixed")) for k, one in zip(rest, mixed, strict=True))
     return [found[k] for k in range(len(tasks))]
 

@@ -1,43 +1,36 @@
-"""What partitions tell about planes on a line: w + (t − 1) Δw for a few t, and more about t = 1.
+"""What a partition returns about a plane of the soft margin: sums over most rows, and a few rows.
 
 With r_i = 1 − m_i, and the hinge smoothed over −δ_i … δ_i, δ_i = δ s_i,
 
     h(r) = (r + δ_i)²/4δ_i  for |r| ≤ δ_i,   max(0, r) otherwise,   h′ = clip(½ + r/2δ_i, 0, 1),
 
-a partition returns Σ C_i max(0, r_i) for each t; and for t = 1 the rows with |r_i| ≤ δ_i themselves, if
-they are few, or else those that bend the objective most. Of all other rows it returns Σ C_i h(r_i), the
-sums of α_i = C_i h′(r_i) over each class, and the Hessian; and how many rows are how near to the margin.
-Summaries add up: those of several partitions are one.
+a :class:`Summary` holds Σ C_i max(0, r_i) for a few points on a line, w + (t − 1) Δw; and for t = 1 the
+rows with |r_i| ≤ δ_i themselves, if they are few, or else those that bend the objective most. Of all
+other rows it holds Σ C_i h(r_i), the sums of α_i = C_i h′(r_i) over each class, and the Hessian; and how
+many rows are how near to the margin. Summaries add up: those of several partitions are one.
 
-Rows of a partition near the margin, |r_i| ≤ δ_i, and the sums over those that are not sent.
+One pass makes it. A block of rows is read once, and stays at hand from the first product to the last:
+r_i, how much it shrinks by the step, and the scale s_i of the row are columns of one product, and the
+sum of the rows is another.
 
-One pass over a partition: sums over rows clearly on one side of the margin, and which are near it.
+*Scales.* Margins of different rows may still move by different amounts. If z = (w, b) is off by e, and
+the objective bends like M = D + H near its minimum, then e is likely as large as eᵀMe allows, and m_i
+moves by (a_i, y_i)·e. So the scale of row i is s_i = ‖(a_i, y_i)‖ in the norm of M⁻¹; an outlier has a
+large one, and features in other units change nothing. A partition estimates s_i from a few random
+directions with the covariance M⁻¹ (:class:`RowScales`).
 
-A block of rows is read once, and stays at hand from the first product to the last: r_i = 1 − m_i, how
-much it shrinks by the step, and the scale s_i of the row are columns of one product, and the sum of the
-rows is another.
-
-How far the margin of each row may still move: rows differ, so each has a scale of its own.
-
-If z = (w, b) is off by e, and the objective bends like M = D + H near its minimum, then e is likely as
-large as eᵀMe allows, and m_i moves by (a_i, y_i)·e. So the scale of row i is s_i = ‖(a_i, y_i)‖ in the
-norm of M⁻¹; an outlier has a large one, and features in other units change nothing. A partition
-estimates s_i from a few random directions with the covariance M⁻¹ that it is told (:class:`RowScales`).
-
-Rows far from the margin have α_i = 0 or C_i by their side. So a plane, a width δ and what is known of
-the rows near the margin say what every α_i is (:class:`Rule`), and a partition can compute its own:
+*Multipliers.* Rows far from the margin have α_i = 0 or C_i by their side. So a plane, a width δ and what
+is known of the rows near the margin say what every α_i is (:class:`Rule`), and a partition can compute
+its own:
 
     α_i = φ C_i clip(½ + (1 − m_i)/2δ_i, 0, 1).
 
 The factors φ ≤ 1, one for each sign of y_i, make Σ α_i y_i = 0. Of rows that were solved for, the share
 α_i/C_i is given instead; for a hard margin, where there is no rule, the α_i that are not zero.
 
-Rows near the margin that have come here, for one solution.
-
-Rows that are alike count as one with the sum of their bounds: on discrete data few are left.
-
-If x_i = x_j and y_i = y_j, only α_i + α_j matters, and it may be shared in proportion to C_i and C_j. So
-a partition need not send both.
+*Equal rows* count as one with the sum of their bounds: on discrete data few are left. If x_i = x_j and
+y_i = y_j, only α_i + α_j matters, and it may be shared in proportion to C_i and C_j. So a partition need
+not send both.
 """
 
 from __future__ import annotations
@@ -111,14 +104,14 @@ def scales_for(M: np.ndarray, pad: float) -> RowScales:
     return RowScales(np.ascontiguousarray(Z[:-1]), Z[-1] * pad)
 
 
-def bent(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Σ weight_i z_i z_iᵀ."""
+def hessian(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return Σ weight_i z_i z_iᵀ: what rows z_i = (a_i, y_i) with this curvature contribute."""
     with one_thread(Z.size <= LAGRANGIAN.one_thread_entries):
         S = Z * np.sqrt(weight)[:, None]
         return np.asarray(S.T @ S)
 
 
-def row_lengths(d: int) -> RowScales:
+def by_length(d: int) -> RowScales:
     """No directions: rows are measured by their lengths."""
     return RowScales(np.empty((d, 0)), np.empty(0))
 
@@ -176,7 +169,7 @@ def ramp(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
     return np.where(r > widths, 1.0, np.where(r < -widths, 0.0, share))
 
 
-class Near(NamedTuple):
+class NearRows(NamedTuple):
     """Rows by number within the view, ascending."""
 
     rows: np.ndarray
@@ -186,23 +179,23 @@ class Near(NamedTuple):
     key: np.ndarray
 
     @classmethod
-    def joined(cls, parts: Sequence[Near]) -> Near:
+    def joined(cls, parts: Sequence[NearRows]) -> NearRows:
         """Those of all blocks."""
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def some(self, which: np.ndarray) -> Near:
+    def some(self, which: np.ndarray) -> NearRows:
         """By place, or where it is true."""
-        return Near(*(column[which] for column in self))
+        return NearRows(*(column[which] for column in self))
 
-    def without(self, rows: np.ndarray) -> Near:
+    def without(self, rows: np.ndarray) -> NearRows:
         """Those that are not among some rows, which are ascending too."""
         return self.some(~np.isin(self.rows, rows, assume_unique=True)) if len(rows) else self
 
-    def nearest(self, most: int) -> Near:
+    def nearest(self, max_rows: int) -> NearRows:
         """No more than so many."""
-        if len(self.rows) <= most:
+        if len(self.rows) <= max_rows:
             return self
-        return self.some(np.sort(np.argpartition(np.abs(self.r) / self.scales, most)[:most]))
+        return self.some(np.sort(np.argpartition(np.abs(self.r) / self.scales, max_rows)[:max_rows]))
 
     def bend(self, C: np.ndarray) -> np.ndarray:
         """C_i/2δ_i, how much a row bends the smoothed objective along itself."""
@@ -214,17 +207,19 @@ class Near(NamedTuple):
         return np.asarray(self.bend(C) * self.scales**2)
 
 
-def pull(view: View, near: Near, bends: bool) -> tuple[float, np.ndarray, np.ndarray, np.ndarray | None]:
+def smoothed_sums(
+    view: View, near: NearRows, with_hessian: bool
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray | None]:
     """Add up rows with their smoothed hinges: Σ C_i h(r_i), Σ α_i and Σ α_i a_i by class, the curvature.
 
-    Without a curvature if nothing ``bends``.
+    The curvature is left out without ``with_hessian``.
     """
     (frame, C, _), d = view, view.frame.d
     y = frame.y[near.rows]
     alpha = C[near.rows] * ramp(near.r, near.widths)
     sides = np.array([np.where(side, alpha, 0.0) for side in (y > 0.0, y < 0.0)])
     smooth = float(C[near.rows] @ _smooth(near.r, near.widths))
-    if not bends or not len(near.rows):
+    if not with_hessian or not len(near.rows):
         v = np.array([frame.weighted_sum_of(near.rows, side) for side in sides])
         return smooth, sides.sum(axis=1), v, None
     weight = near.bend(C)
@@ -234,7 +229,7 @@ def pull(view: View, near: Near, bends: bool) -> tuple[float, np.ndarray, np.nda
         part = slice(start, start + length)
         A = np.column_stack([frame.take(near.rows[part]), frame.bias[near.rows[part]]])
         v += sides[:, part] @ A[:, :-1]
-        H += bent(A, weight[part])
+        H += hessian(A, weight[part])
     return smooth, sides.sum(axis=1), v, H
 
 
@@ -245,14 +240,14 @@ def _smooth(r: np.ndarray, widths: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(np.abs(r) < widths, band, np.maximum(r, 0.0)))
 
 
-class Alike(NamedTuple):
+class EqualRows(NamedTuple):
     """Groups of equal rows."""
 
     first: np.ndarray  # a row of each group
     group: np.ndarray  # of each row
 
 
-def alike(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> Alike:
+def equal_rows(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> EqualRows:
     """Find equal rows with equal signs among some, by a key of each, a number that equal rows share.
 
     Of those that are not next to each other in the order of this number some may be missed.
@@ -263,7 +258,7 @@ def alike(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> Alik
     maybe = np.flatnonzero(same)
     if not len(maybe):
         everything = np.arange(len(which))
-        return Alike(everything, everything)
+        return EqualRows(everything, everything)
     X = matrix_of(rows)
     one, other = X[near[maybe]], X[near[maybe + 1]]
     if sparse.issparse(X):
@@ -273,7 +268,7 @@ def alike(rows: Rows, y: np.ndarray, which: np.ndarray, key: np.ndarray) -> Alik
     begins = np.concatenate([[True], ~same])
     group = np.empty(len(which), np.int64)
     group[order] = np.cumsum(begins) - 1
-    return Alike(order[begins], group)
+    return EqualRows(order[begins], group)
 
 
 def key_of(rows: Rows) -> np.ndarray:
@@ -284,19 +279,19 @@ def key_of(rows: Rows) -> np.ndarray:
 TIMES = (1.0, 0.5, 0.25, 0.125, 0.03125, 0.0078125, 0.0)  # t
 
 
-class Wanted(NamedTuple):
-    """What is to be told."""
+class SummaryRequest(NamedTuple):
+    """What a partition is asked."""
 
     plane: Plane  # t = 1
     step: Plane | None  # Δw and Δb
     width: float  # δ
     row_scales: RowScales
-    most: int  # rows that a partition may send
-    bends: bool  # whether a Hessian may travel
+    max_rows: int  # rows that a partition may send
+    with_hessian: bool  # whether a Hessian may travel
 
 
-def sorted_out(view: View, wanted: Wanted) -> tuple[Summary, Near]:
-    """Tell rows near the margin from those that are not, and add up the latter."""
+def split_at_margin(view: View, wanted: SummaryRequest) -> tuple[Summary, NearRows]:
+    """Add up the rows away from the margin; return their summary, and the rows near it."""
     product = _Product(view.frame, wanted)
     steps = 1.0 - np.array(TIMES if wanted.step is not None else TIMES[:1])
     least, largest = SETTINGS.least_exponent, SETTINGS.largest_exponent
@@ -309,7 +304,7 @@ def sorted_out(view: View, wanted: Wanted) -> tuple[Summary, Near]:
         size = sort_out(r, u, scales, C, wanted.width, steps, least, hinge, counts, inside)
         rows = inside[:size]
         widths = widths_of(wanted.width, scales[rows])
-        found.append(Near(where.start + rows, r[rows], widths, scales[rows], key[rows]))
+        found.append(NearRows(where.start + rows, r[rows], widths, scales[rows], key[rows]))
         sides = np.empty((2, frame.n))
         smooth += weigh(r, C, frame.y, rows, sides)
         signed += sides.sum(axis=1)
@@ -317,13 +312,13 @@ def sorted_out(view: View, wanted: Wanted) -> tuple[Summary, Near]:
     scaling = view.frame.scaling
     v = (v - signed[:, None] * scaling.centre) / scaling.scale
     clear = Summary(hinge, np.cumsum(counts), smooth=smooth, alpha=np.abs(signed), v=v)
-    return clear, Near.joined(found)
+    return clear, NearRows.joined(found)
 
 
 class _Product:
     """The columns w, Δw and the directions of the scales, in the coordinates of the user."""
 
-    def __init__(self, frame: Frame, wanted: Wanted) -> None:
+    def __init__(self, frame: Frame, wanted: SummaryRequest) -> None:
         (w, b), scales = wanted.plane, wanted.row_scales
         step = wanted.step or Plane(np.zeros(frame.d), 0.0)
         self.row_scales = scales
@@ -373,7 +368,7 @@ def gathered_band(sent: Sequence[Grouped], task: BinaryTask) -> Band | None:
         return None
     rows: Rows = stacked([one.X for one in sent])
     y, C = np.concatenate([one.y for one in sent]), np.concatenate([one.C for one in sent])
-    groups = alike(rows, y, np.arange(rows.n), key_of(rows))
+    groups = equal_rows(rows, y, np.arange(rows.n), key_of(rows))
     starts = np.cumsum([0, *[len(one.y) for one in sent]])
     members = [
         (one.part, one.numbers, groups.group[start + one.group])
@@ -384,18 +379,18 @@ def gathered_band(sent: Sequence[Grouped], task: BinaryTask) -> Band | None:
 
 
 class Summary(NamedTuple):
-    """What partitions tell."""
+    """What partitions return."""
 
     hinge: np.ndarray  # Σ C_i max(0, r_i), for each t; for t = 1 alone if there is no step
     near: np.ndarray  # how many rows have |r_i| ≤ 2^k s_i
     smooth: float  # Σ C_i h(r_i) of the rows that were not sent, and so on
     alpha: np.ndarray  # Σ α_i by class, +1 first
     v: np.ndarray  # Σ α_i a_i likewise
-    curvature: np.ndarray | None = None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if any is left
+    curvature: np.ndarray | None = None  # Σ C_i/2δ_i (a_i, y_i)(a_i, y_i)ᵀ, if any row is left
     inside: int = 0  # rows with |r_i| ≤ δ_i
     distinct: int = 0  # and how many of these are not alike
     rows: tuple[Grouped, ...] = ()
-    left: int = 0  # rows with |r_i| ≤ δ_i that were not sent
+    unsent: int = 0  # rows with |r_i| ≤ δ_i that were not sent
 
     def within(self, width: float) -> float:
         """About how many rows have |r_i| ≤ δ s_i: exact at powers of two."""
@@ -412,68 +407,68 @@ class Summary(NamedTuple):
         return float(2.0 ** (k + SETTINGS.least_exponent))
 
 
-def summary_of(view: View, wanted: Sequence[Wanted], number: int) -> list[Summary]:
-    """Answer for one partition, by its number."""
+def summary_of(view: View, wanted: Sequence[SummaryRequest], number: int) -> list[Summary]:
+    """Return the summaries of one partition, which has this number."""
     return [_summary(view, wanted, number) for wanted in wanted]
 
 
-def _summary(view: View, wanted: Wanted, number: int) -> Summary:
-    clear, near = sorted_out(view, wanted)
-    kept = near if wanted.bends else near.nearest(wanted.most)
-    groups = alike(view.frame.rows, view.frame.y, kept.rows, kept.key)
-    chosen = _chosen(groups, kept.shares(view.C), wanted.most)
+def _summary(view: View, wanted: SummaryRequest, number: int) -> Summary:
+    clear, near = split_at_margin(view, wanted)
+    candidates = near if wanted.with_hessian else near.nearest(wanted.max_rows)
+    groups = equal_rows(view.frame.rows, view.frame.y, candidates.rows, candidates.key)
+    chosen = _to_send(groups, candidates.shares(view.C), wanted.max_rows)
     sent = chosen[groups.group]
-    rest = near.without(kept.rows[sent])
-    left = rest if wanted.bends else kept.without(kept.rows[sent])
-    smooth, alpha, v, curvature = pull(view, rest, bends=wanted.bends)
+    rest = near.without(candidates.rows[sent])
+    unsent = rest if wanted.with_hessian else candidates.without(candidates.rows[sent])
+    smooth, alpha, v, curvature = smoothed_sums(view, rest, with_hessian=wanted.with_hessian)
     return clear._replace(
         smooth=clear.smooth + smooth,
         alpha=clear.alpha + alpha,
         v=clear.v + v,
         curvature=curvature,
-        inside=len(kept.rows),
+        inside=len(candidates.rows),
         distinct=len(groups.first),
-        rows=(_sent(view, groups, chosen, sent, kept.rows, number),) if sent.any() else (),
-        left=len(left.rows),
+        rows=(_sent(view, groups, chosen, sent, candidates.rows, number),) if sent.any() else (),
+        unsent=len(unsent.rows),
     )
 
 
-def merged(answers: Sequence[list[Summary] | None]) -> list[Summary]:
-    """Add up what partitions answer to each wanted, in their order."""
+def sum_of_partitions(answers: Sequence[list[Summary] | None]) -> list[Summary]:
+    """Add up the summaries of all partitions, in their order: one for each request."""
     return [_added(given) for given in zip(*[one for one in answers if one is not None], strict=True)]
 
 
 def _added(given: Sequence[Summary]) -> Summary:
-    bends = [one.curvature for one in given if one.curvature is not None]
+    curvatures = [one.curvature for one in given if one.curvature is not None]
     return Summary(
         np.sum([one.hinge for one in given], axis=0),
         np.sum([one.near for one in given], axis=0),
         math.fsum([one.smooth for one in given]),
         np.sum([one.alpha for one in given], axis=0),
         np.sum([one.v for one in given], axis=0),
-        np.sum(bends, axis=0) if bends else None,
+        np.sum(curvatures, axis=0) if curvatures else None,
         sum([one.inside for one in given]),
         sum([one.distinct for one in given]),
         tuple([sent for one in given for sent in one.rows]),
-        sum([one.left for one in given]),
+        sum([one.unsent for one in given]),
     )
 
 
-def _chosen(groups: Alike, shares: np.ndarray, most: int) -> np.ndarray:
+def _to_send(groups: EqualRows, shares: np.ndarray, max_rows: int) -> np.ndarray:
     """Which groups travel: all, or those that bend the objective."""
     size = len(groups.first)
-    if size <= most:
+    if size <= max_rows:
         return np.ones(size, bool)
-    heavy = np.bincount(groups.group, shares, size)
-    chosen = heavy >= SETTINGS.heavy_share
-    if np.count_nonzero(chosen) > most:
+    shares_of_groups = np.bincount(groups.group, shares, size)
+    chosen = shares_of_groups >= SETTINGS.heavy_share
+    if np.count_nonzero(chosen) > max_rows:
         chosen[:] = False
-        chosen[np.argpartition(-heavy, most)[:most]] = True
+        chosen[np.argpartition(-shares_of_groups, max_rows)[:max_rows]] = True
     return np.asarray(chosen)
 
 
 def _sent(
-    view: View, groups: Alike, chosen: np.ndarray, sent: np.ndarray, inside: np.ndarray, number: int
+    view: View, groups: EqualRows, chosen: np.ndarray, sent: np.ndarray, inside: np.ndarray, number: int
 ) -> Grouped:
     """A row of each group, with the sum of their bounds; and where the members are."""
     first, rows = inside[groups.first[chosen]], inside[sent]

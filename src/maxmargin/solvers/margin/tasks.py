@@ -5,13 +5,13 @@ the rows serves all of them (:func:`measure`). After each pass a solver has a :c
 hands it to its :class:`Budget`, which reports it and says whether to go on. The answer is a
 :class:`Solved`.
 
-What a plane and multipliers are worth: how far apart their values are, and which of two is better; and
-how Σ α_i y_i = 0 is made true by a small correction within the bounds.
+Here is also what a plane and multipliers are worth: how far apart their values are, and which of two is
+better; and how Σ α_i y_i = 0 is made true by a small correction within the bounds.
 
-How many threads: one for products of small matrices, where two would wait for each other longer than
-they work, and several for machines that do not need each other. The compiled loops let go of Python's
-lock, so machines share the rows and work at the same time. What a machine computes does not depend on
-the others: the results are the same for any number of threads.
+Products of small matrices run on one thread (:func:`one_thread`), where two would wait for each other
+longer than they work; machines that do not need each other run side by side (:func:`in_threads`). The
+compiled loops let go of Python's lock, so machines share the rows and work at the same time. What a
+machine computes does not depend on the others: the results are the same for any number of threads.
 """
 
 from __future__ import annotations

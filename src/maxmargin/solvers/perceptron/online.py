@@ -6,24 +6,36 @@ If the classes can be separated, at most R²/γ² mistakes are made from z = 0 w
 mistake must come; that is where the run ends.
 If they cannot, the run ends by one of the stopping rules.
 
+Rows in partitions are visited in one of two ways, since each question to them is a round over the
+partitions. What a partition does with a state is what is done here with rows in memory.
+
+*Sequential*: the state goes from partition to partition, each of which visits its rows and hands it on.
+With the rows in their order these are the updates of a run in memory, one by one, and the same bits.
+
+*Mixing* (McDonald, Hall and Mann 2010): every partition runs an epoch of its own from the common weights
+z, and the next common weights are the mean of what they arrive at,
+
+    z ← z + (1/K) Σ_k (z_k − z),
+
+over the K partitions with rows of the machine. If a unit vector separates the rows with margin γ, the
+updates of all partitions together are at most K R²/γ² from z = 0: each raises z·z* by γ/K or more, and
+‖z‖² by R²/K or less (the square of a mean is at most the mean of the squares). So there is an epoch in
+which no partition makes a mistake; then the common weights are correct on all rows.
+
 The voted perceptron (Freund and Schapire 1999): all weights vote, each as long as it lived.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.history import Epoch, Trace
+from maxmargin.core.history import Trace
 from maxmargin.kernels.perceptron import (
-    FEWER,
     LEFT,
     MADE,
     READ,
@@ -34,221 +46,35 @@ from maxmargin.kernels.perceptron import (
     Pocket,
     Rule,
     epochs,
-    norm,
-    repeated,
     sweep,
 )
 from maxmargin.rows import Csr, Dense
-from maxmargin.rows.training_data import Machine
-from maxmargin.solvers.perceptron.epochs import Recorder, Run
+from maxmargin.rows.training_data import Machine, Part
+from maxmargin.solvers.perceptron.epochs import (
+    UNLIMITED,
+    OnUpdate,
+    Passes,
+    Settings,
+    State,
+    learn,
+    visiting_order,
+)
 from maxmargin.solvers.problem import (
     TILE_ENTRIES,
     Examples,
+    Form,
     Observer,
     Problem,
     RemoteExamples,
     Solution,
     Trained,
-    nobody,
+    light,
+    seen,
 )
-from maxmargin.stopping import Progress, StoppingRule
+from maxmargin.stopping import StoppingRule
 
-ORDERS = ("cyclic", "shuffled", "random")
-UNLIMITED = 1 << 62
 MAX_EPOCHS_AT_ONCE = 1024
 NO_POCKET = Pocket(*(np.empty(0, kind) for kind in (float, float, int, float, int, int)))
-STOPPED = -1  # updates left to a machine that has stopped: kernels pass it by
-
-OnUpdate = Callable[[int, int, np.ndarray], None]  # told of step, row and weights after an update
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The perceptron's own parameters: δ, η, and what to keep."""
-
-    threshold: float = 0.0
-    eta: float = 1.0
-    order: str = "cyclic"
-    average: bool = False
-    record: bool = False
-    mixing: bool = False  # partitions run apart, and their means are mixed
-
-
-@dataclass
-class State:
-    """One row per machine of all that a perceptron remembers; see ``kernels.perceptron``."""
-
-    Z: np.ndarray  # weights (w, b)
-    U: np.ndarray  # what averaging needs, or no columns
-    counts: np.ndarray  # rows looked at, updates made, updates left, rows read in full
-    pocket: np.ndarray | None = None  # the best weights, which then predict
-    runs: np.ndarray | None = None  # correct predictions since the last mistake, and those of the pocket
-
-    @classmethod
-    def begin(cls, start: np.ndarray, average: bool = False, max_updates: float = UNLIMITED) -> State:
-        """Start at weights ``start``, which are copied."""
-        counts = np.zeros((len(start), 4), dtype=np.int64)
-        counts[:, LEFT] = int(min(max_updates, UNLIMITED))
-        U = np.zeros(start.shape if average else (len(start), 0))
-        return cls(start + 0.0, U, counts)  # + 0.0 turns −0.0 into 0.0, as the first update would
-
-    def part(self, which: slice | np.ndarray) -> State:
-        """Return the state of some machines; a slice shares memory, an array of places copies."""
-        return State(self.Z[which], self.U[which], self.counts[which])
-
-    def going(self) -> np.ndarray:
-        """Return the places of the machines that have not stopped."""
-        return np.flatnonzero(self.counts[:, LEFT] != STOPPED)
-
-    def put(self, which: np.ndarray, part: State) -> None:
-        """Take over the state of some machines."""
-        self.Z[which], self.U[which], self.counts[which] = part.Z, part.U, part.counts
-
-    def copy(self) -> State:
-        """Return a state that can go on without changing this one."""
-        return copy.deepcopy(self)
-
-    def weights(self) -> list[np.ndarray]:
-        """Return the arrays with one row (w, b) per machine."""
-        found = [self.Z, self.U if self.U.shape[1] else None, self.pocket]
-        return [array for array in found if array is not None]
-
-    def widened(self, d: int) -> State:
-        """Return the state for d features: new ones have weight zero, and those beyond d are dropped."""
-
-        def wide(array: np.ndarray) -> np.ndarray:
-            new, shared = np.zeros((len(array), d + 1)), min(d, array.shape[1] - 1)
-            new[:, :shared], new[:, -1] = array[:, :shared], array[:, -1]
-            return new
-
-        U = wide(self.U) if self.U.shape[1] else self.U
-        return State(
-            wide(self.Z), U, self.counts, None if self.pocket is None else wide(self.pocket), self.runs
-        )
-
-    def predictors(self) -> np.ndarray:
-        """Return the weights to predict with: in the pocket, averaged or the last (not a copy)."""
-        if self.pocket is not None:
-            return self.pocket
-        if not self.U.shape[1]:
-            return self.Z
-        return np.array([self.predictor(k) for k in range(len(self.Z))])
-
-    def predictor(self, k: int) -> np.ndarray:
-        """Return those of machine k; an average is taken over all its steps."""
-        if self.pocket is not None:
-            return np.asarray(self.pocket[k])
-        if not self.U.shape[1] or not self.counts[k, SEEN]:
-            return np.asarray(self.Z[k])
-        return np.asarray(self.Z[k] - self.U[k] / self.counts[k, SEEN])
-
-
-class Pockets:
-    """The best weights of each machine so far, their errors, and the update that found them."""
-
-    def __init__(self, Z: np.ndarray, errors: Sequence[float], totals: Sequence[float]) -> None:
-        self.Z, self.errors, self.totals = Z.copy(), np.array(errors), np.array(totals)
-        self.found_at = np.zeros(len(Z), dtype=np.int64)
-        self.running = self.errors.copy()  # errors of the running weights
-
-    def take(self, k: int, z: np.ndarray, errors: float, update: int | None = None) -> None:
-        """Take weights if they make fewer errors; equal ones never replace the pocket."""
-        if errors < FEWER * self.errors[k]:
-            self.Z[k], self.errors[k] = z, errors
-            if update is not None:
-                self.found_at[k] = update
-
-
-class Passes(ABC):
-    """Epochs of some machines over their rows, which may be here or in partitions."""
-
-    pockets: Pockets | None = None
-    names: np.ndarray | None = None  # what to call the rows, if not 0, 1, 2, …
-
-    def __init__(self, examples: Any, machines: Sequence[Machine], settings: Settings) -> None:
-        self.examples, self.machines, self.settings = examples, list(machines), settings
-        self.asked = self.machines  # with their members among all rows of the problem
-
-    @abstractmethod
-    def epoch(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        deadline: float = math.inf,
-        on_update: OnUpdate | None = None,
-    ) -> bool:
-        """Visit all rows once, which changes ``state``; return whether the time was enough for that."""
-
-    def at_once(self, epoch: int, epochs: float) -> int:
-        """Return how many of these epochs after ``epoch`` are one compiled call; see :meth:`ahead`."""
-        return 1
-
-    def ahead(self, k: int, orders: np.ndarray, memory: Memory, lines: Lines) -> tuple[int, int]:
-        """Run machine k for as many epochs as there are lines; see ``kernels.perceptron.epochs``."""
-        raise NotImplementedError
-
-    def errors(self, which: list[int], state: State) -> list[float]:
-        """E_in of the weights to predict with, of some machines."""
-        if self.pockets is not None:
-            return [float(self.pockets.errors[k] / self.pockets.totals[k]) for k in which]
-        machines = [self.machines[k] for k in which]
-        found: np.ndarray = self.examples.errors_of(machines, state.predictors()[which])
-        return list(found.tolist())
-
-    def clean(
-        self, which: list[int], state: State, mistakes: Mapping[int, int], whole: bool
-    ) -> list[bool]:
-        """Whether machines are done: with rows that are all correct, or a pocket without errors.
-
-        Looked up where not every row was looked at.
-        """
-        if self.pockets is not None:
-            return [bool(self.pockets.errors[k] == 0) for k in which]
-        left, chance = state.counts[:, LEFT].tolist(), self.settings.order == "random"
-        clean = {k: whole and mistakes[k] == 0 and left[k] != 0 for k in which}
-        doubt = [k for k in which if left[k] == 0 or (clean[k] and chance)]
-        if doubt:
-            some = [self.machines[k] for k in doubt]
-            found = self.examples.beyond(some, state.Z[doubt], self.settings.threshold)
-            clean.update(zip(doubt, found, strict=True))
-        return list(clean.values())
-
-
-def learn(
-    problem: Problem[Any],
-    passes: Passes,
-    state: State,
-    stop: StoppingRule,
-    rng: np.random.Generator,
-    observer: Observer,
-    **more: np.ndarray,
-) -> Run:
-    """Run machines together until each has a reason to stop.
-
-    On large data they visit the rows together, so that each row is loaded once for all of them; every
-    machine makes the updates it would make alone. On small data many epochs are one compiled call, as
-    long as nobody has to know of each of them.
-    """
-    record = passes.settings.record
-    arrays = {"Z": state.Z, "U": state.U, "counts": state.counts, **more}
-    run = Run(problem, passes.asked, stop, state.Z, rng, record, **arrays)
-    recorder = None
-    if run.logs[0].trace is not None:
-        recorder = Recorder(passes.examples, passes.machines[0], run.logs[0].trace, passes.names)
-    track = problem.track_error or stop.reads_training_error() or passes.pockets is not None
-    followed = recorder is not None or observer is not nobody or problem.validation is not None
-    while run.active:
-        epochs = 1 if followed else passes.at_once(run.epoch, stop.unasked(run.epoch))
-        if epochs > 1:
-            _run_ahead(problem, passes, run, state, epochs, rng, track)
-        else:
-            _run_epoch(problem, passes, run, state, rng, observer, recorder, track)
-        late = [k for k, log in enumerate(run.logs) if log.unmeasured]
-        if late:
-            for k, error in zip(late, passes.errors(late, state), strict=True):
-                run.logs[k].history.amend(training_error=error)
-        run.keep(ended=not run.active)
-    return run
 
 
 def online_perceptron(
@@ -271,141 +97,6 @@ def online_perceptron(
         )
         for k, log in enumerate(run.logs)
     ]
-
-
-def _run_epoch(
-    problem: Problem[Any],
-    passes: Passes,
-    run: Run,
-    state: State,
-    rng: np.random.Generator,
-    observer: Observer,
-    recorder: Recorder | None,
-    track: bool,
-) -> None:
-    """Visit all rows once with all machines, and ask the rules of those that are active."""
-    active, settings, pockets = run.active, passes.settings, passes.pockets
-    before, made = state.Z.copy(), state.counts[:, MADE].copy()
-    whole = passes.epoch(state, rng, run.deadline, recorder.record if recorder else None)
-    if recorder is not None:
-        recorder.write()
-    run.epoch += 1
-    mistakes = dict(enumerate((state.counts[:, MADE] - made).tolist()))
-    asked = observer(run.epoch, sum(mistakes.values()), state.predictors)
-    errors = passes.errors(active, state) if track else [math.nan] * len(active)
-    clean = passes.clean(active, state, mistakes, whole)
-    machines = [passes.machines[k] for k in active]
-    valid = problem.validation_errors(machines, lambda: state.predictors()[active])
-    for j, k in enumerate(active):
-        cycling = settings.order == "cyclic" and mistakes[k] > 0
-        progress = Progress(
-            epoch=run.epoch,
-            updates=int(state.counts[k, MADE]),
-            mistakes=mistakes[k],
-            all_correct=clean[j],
-            seconds=time.perf_counter() - problem.began,
-            weights=state.Z[k],
-            before=before[k],
-            training_error=0.0 if clean[j] and not settings.average else errors[j],
-            validation_error=valid[j],
-            period=repeated(state.Z[k], run.earlier[k], run.clock[k]) if cycling else 0,
-            threshold=settings.threshold,
-            pocket=pockets is not None,
-            verdict=run.logs[k].verdict,
-        )
-        running = math.nan if pockets is None else float(pockets.running[k] / pockets.totals[k])
-        length = float(norm(state.predictor(k)))
-        run.logs[k].close_epoch(progress, length, asked=asked, running_error=running)
-        if run.logs[k].reason is not None:
-            state.counts[k, LEFT] = STOPPED
-
-
-def _run_ahead(
-    problem: Problem[Any],
-    passes: Passes,
-    run: Run,
-    state: State,
-    epochs: int,
-    rng: np.random.Generator,
-    track: bool,
-) -> None:
-    """Run each active machine for some epochs, until a rule can fire, and then ask its rules."""
-    settings, first, pockets = passes.settings, run.epoch, passes.pockets
-    members, generator, longest = passes.machines[0].members, rng.bit_generator.state, 0
-    orders = visiting_orders(settings.order, members, epochs, rng)
-    run.epoch += epochs
-    for k in run.active:
-        log, before = run.logs[k], state.Z[k].copy()
-        total = orders.shape[1] if pockets is None else pockets.totals[k]
-        columns = [np.full(epochs if kept else 0, math.nan) for kept in (track, True, True)]
-        lines = Lines(np.empty(epochs, np.int64), *columns)
-        memory = Memory(state.Z[k], state.U[k], state.counts[k], run.earlier[k], run.clock[k])
-        began = time.perf_counter()
-        passed, period = passes.ahead(k, orders, memory, lines)
-        longest = max(longest, passed)
-        ended = time.perf_counter()
-        # Nobody reads the clock within a compiled call: its time is shared out evenly.
-        seconds = (np.linspace(began, ended, passed + 1)[1:] - problem.began).tolist()
-        numbers, nothing = range(first + 1, first + passed + 1), [math.nan] * passed
-        mistakes, norms = lines.mistakes[:passed].tolist(), lines.norm[:passed].tolist()
-        errors = (lines.errors[:passed] / total).tolist() if track else nothing
-        running = (lines.running[:passed] / total).tolist()
-        if pockets is not None:
-            pockets.running[k] = lines.running[passed - 1]
-        lived = zip(numbers, mistakes, errors, nothing, norms, seconds, nothing, running, strict=True)
-        log.history.extend([Epoch(*line) for line in lived][:-1])
-        (clean,) = passes.clean([k], state, {k: mistakes[-1]}, True)
-        progress = Progress(
-            epoch=first + passed,
-            updates=int(state.counts[k, MADE]),
-            mistakes=mistakes[-1],
-            all_correct=clean,
-            seconds=seconds[-1],
-            weights=state.Z[k],
-            before=before,
-            training_error=0.0 if clean and not settings.average else errors[-1],
-            period=period,
-            threshold=settings.threshold,
-            pocket=pockets is not None,
-            verdict=log.verdict,
-        )
-        log.close_epoch(progress, norms[-1], running_error=running[-1])
-        if log.reason is not None:
-            state.counts[k, LEFT] = STOPPED
-    if longest < epochs and settings.order != "cyclic":  # orders that no machine needed are not drawn
-        rng.bit_generator.state = generator
-        visiting_orders(settings.order, members, longest, rng)
-
-
-# Rows a shuffle keeps together on large data: neighbours share memory pages, so shuffling blocks, and
-# rows within a block, costs half of what fully random access costs.
-BLOCK_ROWS = 16
-SINGLE_ROWS = 1 << 14  # rows up to which every row is shuffled by itself (whatever the kind of rows)
-
-
-def visiting_order(order: str, members: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the rows in the order in which the next epoch visits them."""
-    if order == "cyclic":
-        return members
-    if order == "random":
-        return np.asarray(members[rng.integers(len(members), size=len(members))])
-    if len(members) <= SINGLE_ROWS:
-        return rng.permutation(members)
-    # The cut wanders, so that neighbours do not stay together from epoch to epoch.
-    n = len(members) - len(members) % BLOCK_ROWS
-    members = np.roll(members, int(rng.integers(len(members))))
-    blocks = rng.permuted(members[:n].reshape(-1, BLOCK_ROWS), axis=1)
-    rest = rng.permutation(members[n:])
-    return np.concatenate([rng.permutation(blocks, axis=0).ravel(), rest])
-
-
-def visiting_orders(
-    order: str, members: np.ndarray, epochs: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Return the orders of the next epochs, one if it is always the same."""
-    if order == "cyclic":
-        return members[None]
-    return np.array([visiting_order(order, members, rng) for _ in range(epochs)])
 
 
 # Rows that an epoch reads in full for the sketch to pay for itself. An epoch of 300,000 × 100 takes 8 ms
@@ -456,14 +147,14 @@ class LocalPasses(Passes):
         """The pocket of machine k, if it has one."""
         return NO_POCKET
 
-    def epoch(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        deadline: float = math.inf,
-        on_update: OnUpdate | None = None,
+    def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
+        """Visit all rows once; return whether the time was enough for that."""
+        return self.pieces(state, rng, deadline, self.on_update)
+
+    def pieces(
+        self, state: State, rng: np.random.Generator, deadline: float, on_update: OnUpdate | None
     ) -> bool:
-        """Visit all rows once, in pieces of some 20 ms between which Ctrl-C and the clock are heeded."""
+        """Visit all rows in pieces of some 20 ms between which Ctrl-C and the clock are heeded."""
         order = visiting_order(self.settings.order, self.machines[0].members, rng)
         counts, in_time = state.counts.copy(), True
         for start in range(0, len(order), self.piece):
@@ -524,18 +215,6 @@ class LocalPasses(Passes):
         count[LEFT] = left
 
 
-def passes_over(training: Trained, machines: Sequence[Machine], settings: Settings) -> Passes:
-    """Return the epochs of machines over their rows, wherever these are."""
-    if isinstance(training, Examples):
-        return LocalPasses(training, machines, settings, sketch=True)
-    # Imported on use: its partitions run the passes of this module.
-    from maxmargin.solvers.perceptron.online_partitions import Mixing, Sequential
-
-    assert isinstance(training, RemoteExamples)
-    mixing = settings.mixing and training.rows.parts > 1
-    return (Mixing if mixing else Sequential)(training, machines, settings)
-
-
 def grouped(
     examples: Examples, machines: Sequence[Machine], settings: Settings
 ) -> Iterator[tuple[slice, LocalPasses]]:
@@ -547,6 +226,141 @@ def grouped(
     groups = [np.s_[:]] if together else [np.s_[k : k + 1] for k in range(len(machines))]
     for group in groups:
         yield group, LocalPasses(examples, machines[group], settings)
+
+
+# Rows in partitions.
+
+MIN_PARTITIONS = 4  # in a graph: all of them may be in memory at once
+
+
+class Visit(NamedTuple):
+    """What a partition has to know to go through its rows."""
+
+    form: Form
+    machines: list[Machine]
+    settings: Settings
+    seed: int  # of the order of its rows
+
+
+def partitions_in_turn(order: str, parts: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Return the partitions in turn for an epoch, each with the seed of its order."""
+    if order == "cyclic":
+        return [(k, 0) for k in range(parts)]
+    seeds = rng.integers(2**31, size=parts).tolist()
+    return [(k, seeds[k]) for k in rng.permutation(parts).tolist()]
+
+
+class PartitionPasses(Passes):
+    """Machines whose rows are in partitions."""
+
+    def __init__(
+        self, examples: RemoteExamples, machines: Sequence[Machine], settings: Settings
+    ) -> None:
+        super().__init__(examples, light(machines), settings)
+        self.rows = examples.rows
+
+    def turns(self, going: np.ndarray, rng: np.random.Generator) -> tuple[list[int], list[Visit]]:
+        """Return the partitions in turn, and what each has to know to advance some of the machines."""
+        turns = partitions_in_turn(self.settings.order, self.rows.parts, rng)
+        machines = [self.machines[k] for k in going]
+        visits = [Visit(self.examples.form, machines, self.settings, seed) for _, seed in turns]
+        return [number for number, _ in turns], visits
+
+    def along(
+        self,
+        step: Callable[..., Any],
+        carried: Any,
+        turns: tuple[list[int], list[Visit]],
+        deadline: float,
+    ) -> tuple[Any, bool]:
+        """Hand ``carried`` from partition to partition: as many in a graph as are read at the same time.
+
+        Return it, and whether the time was enough for all of them.
+        """
+        self.rows.rounds += 1
+        in_time, length = True, max(MIN_PARTITIONS, self.rows.at_once)
+        numbers, visits = turns
+        for start in range(0, len(numbers), length):
+            graph = np.s_[start : start + length]
+            carried = self.rows.along(step, carried, numbers[graph], visits[graph])
+            in_time = time.perf_counter() < deadline
+            if not in_time:
+                break
+        return carried, in_time
+
+
+class Sequential(PartitionPasses):
+    """Machines whose state is handed from partition to partition."""
+
+    def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
+        """Visit all rows once, one partition after the other."""
+        going = state.going()
+        found, in_time = self.along(_visited, state.part(going), self.turns(going, rng), deadline)
+        state.put(going, found)
+        return in_time
+
+
+class Mixing(PartitionPasses):
+    """Machines that run in all partitions at once."""
+
+    def __init__(
+        self, examples: RemoteExamples, machines: Sequence[Machine], settings: Settings
+    ) -> None:
+        super().__init__(examples, machines, settings)
+        self.shares = np.count_nonzero(examples.sizes(machines), axis=1)  # partitions with its rows
+
+    def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
+        """One round: an epoch in every partition, and the mean."""
+        going = state.going()
+        common, (numbers, visits) = state.part(going), self.turns(going, rng)
+        alone = State(common.Z, np.zeros_like(common.U), np.zeros_like(common.counts))
+        alone.counts[:, LEFT] = common.counts[:, LEFT]
+        own = [visits[k] for k in np.argsort(numbers)]
+        found: list[State] = self.rows.each(_apart, alone, own=own)
+        counts, moved = common.counts.copy(), np.zeros_like(common.Z)
+        for one in found:
+            moved += one.Z - common.Z
+            for column in (SEEN, MADE, READ):
+                counts[:, column] += one.counts[:, column]
+        Z = common.Z + moved / self.shares[going, None]  # exactly the same if nothing moved
+        made = counts[:, MADE] - common.counts[:, MADE]
+        counts[:, LEFT] = np.maximum(common.counts[:, LEFT] - made, 0)
+        state.put(going, State(Z, _averaged(common, found, Z, counts[:, SEEN, None]), counts))
+        return time.perf_counter() < deadline
+
+
+def _averaged(common: State, found: list[State], Z: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """U for which z − u/steps is the mean of the weights after each step, in all partitions."""
+    if not common.U.shape[1]:
+        return common.U
+    total = common.counts[:, SEEN, None] * common.Z - common.U
+    for one in found:
+        total = total + (one.counts[:, SEEN, None] * one.Z - one.U)
+    return np.asarray(steps * Z - total)
+
+
+def _visited(part: Part, visit: Visit, state: State) -> State:
+    """The state after a partition: what an epoch over these rows alone would do with it."""
+    state = State(state.Z.copy(), state.U.copy(), state.counts.copy())
+    examples, machines = visit.form.examples(part), seen(visit.machines, part.codes)
+    rng = np.random.default_rng(visit.seed)
+    for which, passes in grouped(examples, machines, visit.settings):
+        if len(passes.machines[0].members):
+            passes.epoch(state.part(which), rng)
+    return state
+
+
+def _apart(part: Part, state: State, visit: Visit) -> State:
+    return _visited(part, visit, state)
+
+
+def passes_over(training: Trained, machines: Sequence[Machine], settings: Settings) -> Passes:
+    """Return the epochs of machines over their rows, wherever these are."""
+    if isinstance(training, Examples):
+        return LocalPasses(training, machines, settings, sketch=True)
+    assert isinstance(training, RemoteExamples)
+    mixing = settings.mixing and training.rows.parts > 1
+    return (Mixing if mixing else Sequential)(training, machines, settings)
 
 
 VOTERS_AT_ONCE = 256  # weights that vote in one pass

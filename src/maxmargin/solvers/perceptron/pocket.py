@@ -29,17 +29,9 @@ from maxmargin.kernels.perceptron import MADE, SEEN, Memory, Pocket, pocket_step
 from maxmargin.rows import Csr, Dense
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
-from maxmargin.solvers.perceptron.epochs import Recorder
+from maxmargin.solvers.perceptron.epochs import Passes, Pockets, Recorder, Settings, State, learn
 from maxmargin.solvers.perceptron.nearest_point import separating_plane
-from maxmargin.solvers.perceptron.online import (
-    LocalPasses,
-    OnUpdate,
-    Passes,
-    Pockets,
-    Settings,
-    State,
-    learn,
-)
+from maxmargin.solvers.perceptron.online import LocalPasses
 from maxmargin.solvers.problem import (
     Examples,
     Observer,
@@ -150,23 +142,17 @@ class LocalPocket(PocketPasses, LocalPasses):
         positive, labels = self.machines[0].positive, self.examples.labels
         pocket_steps(arrays, labels, positive, order, machine, self.rule, self.pocket)
 
-    def epoch(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        deadline: float = math.inf,
-        on_update: OnUpdate | None = None,
-    ) -> bool:
+    def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
         """Visit all rows once, and put the best weights on the way into the pocket."""
 
         def offer(step: int, row: int, z: np.ndarray) -> None:
             self._waiting.append((int(state.counts[0, MADE]), z.copy()))
             if len(self._waiting) == CANDIDATES_AT_ONCE:
                 self._judge()
-            if on_update is not None:
-                on_update(step, row, z)
+            if self.on_update is not None:
+                self.on_update(step, row, z)
 
-        in_time = super().epoch(state, rng, deadline, offer if self.arrays is None else on_update)
+        in_time = self.pieces(state, rng, deadline, offer if self.arrays is None else self.on_update)
         self._judge()
         self.pockets.running[0] = self.count(state.Z[0])
         return in_time
@@ -420,18 +406,19 @@ def learn_rows(
     state, mine = carried.state, examples.restricted(machine.members)
     judged = mine.rows.n > 1
     alone = replace(machine, members=np.arange(mine.rows.n))
-    passes = LocalPocket(mine, machine, carried.pocket, settings) if judged else None
+    pocket = LocalPocket(mine, machine, carried.pocket, settings) if judged else None
+    passes = pocket or LocalPasses(mine, [alone], settings)
     recorder = None
     if carried.trace is not None:
         recorder = Recorder(mine, machine, carried.trace, machine.members)
+        passes.on_update = recorder.record
     earlier, made = state.Z[0].copy(), state.counts[0, MADE].copy()
-    on_update = None if recorder is None else recorder.record
-    (passes or LocalPasses(mine, [alone], settings)).epoch(state, rng, on_update=on_update)
+    passes.epoch(state, rng)
     if recorder is not None:
         recorder.write()
-    if passes is None:
+    if pocket is None:
         carried.count_run(earlier, mistake=bool(state.counts[0, MADE] > made))
         return math.nan
-    carried.pocket[:] = passes.z
-    total = passes.pockets.totals[0]
-    return float(passes.pockets.errors[0] / total) if total > 0.0 else math.nan
+    carried.pocket[:] = pocket.z
+    total = pocket.pockets.totals[0]
+    return float(pocket.pockets.errors[0] / total) if total > 0.0 else math.nan

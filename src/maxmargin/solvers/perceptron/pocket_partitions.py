@@ -24,8 +24,8 @@ import numpy as np
 from maxmargin.kernels.perceptron import MADE
 from maxmargin.rows.survey import sample
 from maxmargin.rows.training_data import Machine, Part
-from maxmargin.solvers.perceptron.online import LocalPasses, OnUpdate, Pockets, Settings, State
-from maxmargin.solvers.perceptron.online_partitions import Sequential, Visit
+from maxmargin.solvers.perceptron.epochs import Pockets, Settings, State
+from maxmargin.solvers.perceptron.online import LocalPasses, Sequential, Visit
 from maxmargin.solvers.perceptron.pocket import LocalPocket, PocketPasses, polish
 from maxmargin.solvers.problem import Examples, RemoteExamples, seen
 
@@ -68,7 +68,8 @@ class Trail:
             self.offer(step, z)
             z, self.update, self.born = now.copy(), int(state.counts[0, MADE]), step
 
-        passes.epoch(state, rng, on_update=on_update)
+        passes.on_update = on_update
+        passes.epoch(state, rng)
 
     def candidates(self, z: np.ndarray) -> tuple[list[int | None], np.ndarray]:
         """Updates and weights of all candidates in their order, the weights at hand last."""
@@ -90,13 +91,7 @@ class PartitionPocket(PocketPasses, Sequential):
         errors = [float(error[0]) for error in examples.weights(machines, list(start[:, None]))]
         self.pockets = Pockets(start, errors, examples.totals(machines))
 
-    def epoch(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        deadline: float = math.inf,
-        on_update: OnUpdate | None = None,
-    ) -> bool:
+    def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
         """Visit all rows once, and put the best of the candidates into the pockets: one more round."""
         going = state.going()
         carried = state.part(going), [Trail() for _ in going]
