@@ -17,10 +17,10 @@ from websockets.sync.client import connect
 HERE = Path(__file__).parent
 CALL = """
 import json, sys
-from maxmargin.laboratory import worker_pool
+from maxmargin.laboratory import workers
 from maxmargin.laboratory.server import serve
 options = json.loads(sys.argv[1])
-worker_pool.PATIENCE = options.pop("patience", worker_pool.PATIENCE)
+workers.PATIENCE = options.pop("patience", workers.PATIENCE)
 sys.exit(serve(**options))
 """
 

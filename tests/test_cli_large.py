@@ -11,10 +11,11 @@ from scipy import sparse
 
 import maxmargin as mm
 from commands import run
-from maxmargin.cli import drawing, output
+from maxmargin.cli import output
 from maxmargin.cli.inputs import open_table
 from maxmargin.cli.options import Source
-from maxmargin.plots import CertificateDisplay, SeparabilityDisplay, XSpaceDisplay
+from maxmargin.plots import CertificateDisplay, ErrorDisplay, SeparabilityDisplay, XSpaceDisplay
+from maxmargin.plots import sample as drawing
 
 N, SOME = 1_000, 100
 RNG = np.random.default_rng(0)
@@ -125,6 +126,19 @@ def test_the_page_has_the_numbers_of_all_rows(model):
     assert "<script src" not in page and page.count("<figure>") == {"soft-margin": 5}.get(model, 4)
 
 
+def test_a_page_shows_the_bound_of_a_pocket_on_all_rows(monkeypatch):
+    made, before = [], ErrorDisplay.from_estimator
+    spy = lambda *given, **options: made.append(before(*given, **options)) or made[-1]  # noqa: E731
+    monkeypatch.setattr(ErrorDisplay, "from_estimator", spy)
+    rows = np.tile([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 3.0, 1.0]], (N // 4, 1))
+    labels = np.tile(["a", "b", "b", "b"], N // 4)
+    labels[0] = "b"  # where many of the other class are
+    write("d.csv", rows, labels)
+    assert run("report", "d.csv", "--model", "pocket", "--share", "0", "--out", "r.html")[0] == 0
+    (display,) = made
+    assert display.least == display.result == 1 / N
+
+
 def test_a_page_with_rows_held_out_and_three_classes():
     labels = np.digitize(SCORE, [-1, 1])
     write("d.csv", X, labels)
@@ -132,10 +146,14 @@ def test_a_page_with_rows_held_out_and_three_classes():
     with open("r.html", encoding="utf-8") as file:
         page = file.read()
     assert "750 rows were trained on, 250 were held out" in page and "of 250 validation rows" in page
+    assert page.count("Save the proof") == 3 and page.count("<b>The proof.</b>") == 3  # each machine
+    assert NOTE not in page and page.count("<b>The model.</b> The plane") == 3  # 750 rows can be drawn
     write("v.csv", X[:500], labels[:500])
     assert run("report", "d.csv", "--validate", "v.csv", "--out", "r.html")[0] == 0
     with open("r.html", encoding="utf-8") as file:
-        assert "of 500 validation rows" in file.read()
+        page = file.read()
+    assert "of 500 validation rows" in page and NOTE + f"{N:,} rows" in page
+    assert page.count(" A sample of the rows.") == 6  # of the model of each machine, seen and in words
 
 
 def test_the_lab_opens_with_a_sample(monkeypatch):
@@ -164,10 +182,10 @@ def test_samples_of_sparse_rows_in_memory(monkeypatch):
     mm.write_svmlight(S, np.arange(500) % 2, "s.svm")
     monkeypatch.setattr("maxmargin.cli.inputs.MAX_LOADED_BYTES", 1 << 28)
     table = open_table(Source("s.svm"))
-    sample = drawing.draw(table, [np.array([3, 499])])
+    sample = drawing.draw(table.X, table.y, [np.array([3, 499])])
     assert {3, 499} <= set(sample.rows) and len(sample.rows) == SOME
     np.testing.assert_array_equal(sample.X, S.toarray()[sample.rows])
-    np.testing.assert_array_equal(drawing.draw(table).rows, drawing.draw(table).rows)
+    np.testing.assert_array_equal(*(drawing.draw(table.X, table.y).rows for _ in range(2)))
 
 
 # Progress

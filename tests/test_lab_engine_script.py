@@ -141,7 +141,7 @@ def test_names_and_labels_are_drawn_as_they_are(monkeypatch):
     def record(model, X, y, *, names, ax):
         drawn.update(names=names, labels=sorted(set(y)))
 
-    monkeypatch.setattr("maxmargin.plots.xspace.XSpaceDisplay.from_estimator", record)
+    monkeypatch.setattr("maxmargin.plots.x_space.XSpaceDisplay.from_estimator", record)
     state = {**CASES["soft"], "labels": ["$a$", "$b"], "names": ["$x$", "new\nline"]}
     answer({"ask": "film", "state": state, "format": "png"})
     assert drawn == {"names": ["$x$", "new?line"], "labels": ["$a$", "$b"]}

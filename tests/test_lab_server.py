@@ -12,7 +12,7 @@ import pytest
 from browser import find_browser, main
 from maxmargin import __version__
 from maxmargin.laboratory.engine import answer
-from maxmargin.laboratory.worker import ENGINE
+from maxmargin.laboratory.workers import ENGINE
 from serving import CALL, alive, ask, hear, served, tell, until
 from serving import lab as lab
 from serving import own_lab as own_lab

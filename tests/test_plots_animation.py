@@ -23,7 +23,7 @@ from maxmargin.plots.film.animation import animate
 from maxmargin.plots.film.captions import make_stills, number, vector
 from maxmargin.plots.film.frames import Painter
 from maxmargin.plots.geometry import find_cone
-from maxmargin.plots.wspace import both_spaces
+from maxmargin.plots.w_space import both_spaces
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.BudgetWarning")

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import maxmargin as mm
 from maxmargin.plots.geometry import hull
-from maxmargin.plots.separation import SeparabilityDisplay
+from maxmargin.plots.separability import SeparabilityDisplay
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

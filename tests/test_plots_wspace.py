@@ -9,8 +9,8 @@ import maxmargin as mm
 from maxmargin import datasets
 from maxmargin.plots.geometry import cut_body, cut_polygon, find_cone
 from maxmargin.plots.risk import RiskDisplay, perceptron_risk
-from maxmargin.plots.weights import WeightSpaceDisplay
-from maxmargin.plots.wspace import WSpaceDisplay, both_spaces
+from maxmargin.plots.w_space import WSpaceDisplay, both_spaces
+from maxmargin.plots.weight_space import WeightSpaceDisplay
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

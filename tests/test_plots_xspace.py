@@ -14,7 +14,7 @@ from maxmargin.plots.artists import make_room
 from maxmargin.plots.data import choose_view, lanes
 from maxmargin.plots.geometry import Frame, box_line
 from maxmargin.plots.style import class_styles
-from maxmargin.plots.xspace import place_normal
+from maxmargin.plots.x_space import place_normal
 
 mpl.use("Agg")
 X, Y = load_iris(return_X_y=True)

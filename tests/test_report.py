@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 import maxmargin as mm
 from maxmargin.cli.main import main
 from maxmargin.plots import write_report
-from maxmargin.plots.report.page import picture
+from maxmargin.plots.report.pictures import picture
 from thorough import THOROUGH, further
 
 mpl.use("Agg")
@@ -43,7 +43,7 @@ def _no_figures_left():
     assert not plt.get_fignums()  # the page closes what it draws
 
 
-RENDER = "maxmargin.plots.report.page._png"
+RENDER = "maxmargin.plots.report.pictures._png"
 
 
 def empty(figure):
@@ -153,7 +153,7 @@ def test_two_classes(name, tmp_path, request):
 
 
 def test_three_classes_and_validation(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.writing.PICTURED_MACHINES", 1)
+    monkeypatch.setattr("maxmargin.plots.report.page.MAX_PICTURED_MACHINES", 1)
     A, B, a, b = train_test_split(X, Y, random_state=0)
     model = mm.SoftMarginSVC().fit(A, a)
     path = write_report(tmp_path / "r.html", model, A, a, X_val=B, y_val=b, title="<Iris>")
@@ -225,7 +225,7 @@ def test_the_page_says_which_rows_a_margin_is_about(tmp_path):
 
 @pytest.mark.usefixtures("blank")
 def test_of_many_machines_some_have_pictures_and_the_others_a_table(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.writing.PICTURED_MACHINES", 2)
+    monkeypatch.setattr("maxmargin.plots.report.page.MAX_PICTURED_MACHINES", 2)
     y = np.repeat(np.arange(4), 5)
     rows = np.c_[np.cos(y), np.sin(y)] * 9 + 0.1 * np.random.default_rng(0).normal(size=(20, 2))
     model = mm.Perceptron(max_iter=1)
@@ -266,7 +266,7 @@ def test_two_features_show_the_spaces_of_weights(model, expected, rendered, tmp_
 
 @pytest.mark.usefixtures("blank")
 def test_the_path_of_C_is_followed_only_if_that_is_cheap(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.plots.report.gallery.MAX_PATH_NUMBERS", 599)
+    monkeypatch.setattr("maxmargin.plots.report.pictures.MAX_PATH_NUMBERS", 599)
     page = check(
         write_report(tmp_path / "r.html", mm.SoftMarginSVC().fit(X, Y == 0), X, Y == 0), rendered=False
     )
@@ -276,7 +276,7 @@ def test_the_path_of_C_is_followed_only_if_that_is_cheap(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("measured")
 def test_labels_are_taken_as_they_are(tmp_path):
     few = slice(None, None, 6)
-    labels = np.array(["<b>a&\"'", "$x_$ $^$", "{{BODY}}"])[Y[few]]
+    labels = np.array(["<b>a&\"'", "$x_$ $^$", "{{body}}"])[Y[few]]
     data = X[few, :2] + 10 * np.eye(3)[Y[few], :2]
     model = mm.HardMarginSVC().fit(data, labels)
     path = write_report(tmp_path / "r.html", model, data, labels, names=["<i>", "$\\frac$"])
@@ -284,17 +284,19 @@ def test_labels_are_taken_as_they_are(tmp_path):
     Nesting.of(page)
     assert "<b>a" not in page and "<i>" not in page
     assert "<summary>&lt;b&gt;a&amp;&quot;&#x27; against all others" in page
-    assert "<summary>{{BODY}} against all others" in page
+    assert "<summary>{{body}} against all others" in page
     assert sorted(proofs(page)) == [
-        "proof-BODY-against-all-others.json",
         "proof-b-a-against-all-others.json",
+        "proof-body-against-all-others.json",
         "proof-x-against-all-others.json",
     ]
 
 
 def test_names_in_pictures_are_no_formulas(monkeypatch):
     kept = []
-    monkeypatch.setattr("maxmargin.plots.report.page._png", lambda figure: kept.append(figure) or b"")
+    monkeypatch.setattr(
+        "maxmargin.plots.report.pictures._png", lambda figure: kept.append(figure) or b""
+    )
     model = mm.Perceptron().fit(FLAT[0], ["$x_$", "_y", "_y"])
     draw = mm.plots.XSpaceDisplay.from_estimator
     given = FLAT[0], np.array(["$x_$", "_y", "_y"])
@@ -304,6 +306,20 @@ def test_names_in_pictures_are_no_formulas(monkeypatch):
     key = [text.get_text().strip() for text in ax.get_legend().get_texts()]
     assert {"$x_$", "_y"} <= set(key)
     kept[0].draw_without_rendering()
+
+
+@pytest.mark.usefixtures("blank")
+def test_rows_of_a_file_have_the_page_of_rows_in_memory(tmp_path):
+    few = slice(None, None, 3)
+    data = np.column_stack([X[few], Y[few] == 0])
+    np.savetxt(tmp_path / "d.csv", data, delimiter=",", header="a,b,c,d,kind", comments="")
+    rows = mm.open_rows(tmp_path / "d.csv", label="kind")
+    model = mm.SoftMarginSVC().fit(X[few], rows.labels)
+    pages = [
+        write_report(tmp_path / "r.html", model, given, rows.labels, names="abcd").read_text("utf-8")
+        for given in (X[few], rows)
+    ]
+    assert pages[0] == pages[1]
 
 
 @pytest.mark.usefixtures("blank")

@@ -1,7 +1,7 @@
 """The command line: a file a command.
 
-``drawing``, ``inputs`` and ``output``, which commands share, bring the library with them. They are
-loaded when a command first uses them (``cli.inputs``), so that help and completion come at once.
+``inputs`` and ``output``, which commands share, bring the library with them. They are loaded
+when a command first uses them (``cli.inputs``), so that help and completion come at once.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxmargin.cli import drawing, inputs, output
+    from maxmargin.cli import inputs, output
 
-__all__ = ["drawing", "inputs", "output"]
+__all__ = ["inputs", "output"]
 
 
 def __getattr__(name: str) -> Any:

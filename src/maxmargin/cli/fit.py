@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_FOLDS = 5
+MAX_RECORDED_ROWS = 2_000  # of a picture, up to which a perceptron records every update
 MODELS_OF = {  # which models an option is for
     "C": ("soft-margin",),
     "cv": ("soft-margin",),
@@ -37,12 +38,8 @@ PARAMETERS = {"seed": "random_state", "jobs": "n_jobs"}  # options with another 
 @options.data()
 @options.model
 @click.option("--cv", is_flag=True, help="Choose C by cross-validation, from 1e-4 to 1e4.")
-@click.option(
-    "--multi-class",
-    type=click.Choice(["ovr", "ovo"]),
-    default="ovr",
-    show_default=True,
-    help="Of three or more classes: one machine per class, or per pair.",
+@options.choice(
+    "--multi-class", ["ovr", "ovo"], "Of three or more classes: one machine per class, or per pair."
 )
 @click.option(
     "--tol",
@@ -50,37 +47,17 @@ PARAMETERS = {"seed": "random_state", "jobs": "n_jobs"}  # options with another 
     help="Relative gap to stop at. [default: 1e-6 soft, 1e-9 hard]",
 )
 @options.perceptron_step
-@click.option(
-    "--order",
-    type=click.Choice(["cyclic", "shuffled", "random"]),
-    default="cyclic",
-    show_default=True,
-    help="Order of the rows.",
-)
+@options.choice("--order", ["cyclic", "shuffled", "random"], "Order of the rows.")
 @click.option("--average", is_flag=True, help="Keep the mean of the weights of all steps.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random orders.")
-@click.option(
-    "--max-iter", type=click.IntRange(1), default=100, show_default=True, help="Budget of epochs."
-)
-@click.option(
-    "--max-updates",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    help="Budget of updates of the pocket.",
-)
+@options.count("--seed", 0, "Of random orders.", least=0)
+@options.count("--max-iter", 100, "Budget of epochs.")
+@options.count("--max-updates", 10_000, "Budget of updates of the pocket.")
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0, min_open=True),
     help="Budget of time, with --cv for all fits together. [default: none]",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Machines, or folds of --cv, side by side.",
-)
+@options.count("--jobs", 1, "Machines, or folds of --cv, side by side.")
 @options.checkpoint
 @options.validate
 @click.option("--out", type=click.Path(), help="Write the model to this file (JSON).")
@@ -202,6 +179,29 @@ def _estimator(
         del given["C"]
         return mm.SoftMarginSVCCV(cv=_folds(y, path), **given)
     return getattr(mm, options.MODELS[model])(**given)
+
+
+def fit_to_draw(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[Any, str]:
+    """Return a fitted model and a note: the soft margin, where the hard margin has no solution."""
+    record = {"record": len(y) <= MAX_RECORDED_ROWS}
+    given: dict[str, dict[str, Any]] = {
+        "perceptron": record,
+        "batch-perceptron": record,
+        "pocket": {"random_state": 0},
+        "hard-margin": {},
+        "soft-margin": {"C": C},
+    }
+
+    def fit(name: str) -> Any:
+        return getattr(mm, options.MODELS[name])(fit_intercept=intercept, **given[name]).fit(X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.BudgetWarning)  # the reason of stopping is shown
+        try:
+            return fit(name), ""
+        except mm.NotSeparableError:
+            note = f"No plane separates the classes. Drawn instead: the soft margin with C = {C:g}."
+            return fit("soft-margin"), note
 
 
 def _folds(y: np.ndarray, path: str) -> int:

@@ -49,12 +49,13 @@ def _opening_state(file: options.Source, features: Sequence[str]) -> dict[str, A
     """Return the state to open with; how it came about goes to standard error."""
     from maxmargin.laboratory.state import LIMITS
     from maxmargin.laboratory.tables import opening
+    from maxmargin.plots.sample import draw, is_drawable, load_drawable
 
     table = cli.inputs.open_table(file)
-    if cli.drawing.is_drawable(table):
-        table = cli.drawing.in_memory(table, "the lab")
+    if is_drawable(table.X):
+        table = table._replace(X=load_drawable(table.X))
     else:
-        sample = cli.drawing.draw(table, max_rows=LIMITS["points"])
+        sample = draw(table.X, table.y, max_rows=LIMITS["points"])
         click.echo(f"{len(sample.y):,} of {len(table.y):,} rows are shown.", err=True)
         table = table._replace(X=sample.X, y=sample.y)
     state, note = opening(table.X, table.y, table.names, list(features) or None, sample=True)

@@ -1,4 +1,4 @@
-"""``maxmargin``: one program, a subcommand per file of this folder, and how each of them ends.
+"""``maxmargin``: one program, its subcommands in the files of this folder, and how each of them ends.
 
 Exit codes: 0 yes or done, 1 a negative verdict, 2 bad usage or bad input, 3 time was over before the
 verdict, 130 Ctrl-C. An error is one line on standard error; ``--debug`` adds its traceback. A reader
@@ -27,9 +27,8 @@ from maxmargin.cli.lab import lab
 from maxmargin.cli.plot import plot
 from maxmargin.cli.predict import predict
 from maxmargin.cli.report import report
-from maxmargin.cli.separable import separable
+from maxmargin.cli.separable import separable, verify
 from maxmargin.cli.stream import stream
-from maxmargin.cli.verify import verify
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED = 2, 130
 

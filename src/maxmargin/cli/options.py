@@ -96,6 +96,18 @@ def data(required: bool = True, one_hot: bool = True) -> Callable[[Command], Com
     return decorate
 
 
+def choice(flag: str, choices: Sequence[str], help: str | None = None) -> Callable[[Command], Command]:
+    """Return an option with some words to choose from; the first is the default."""
+    kind = click.Choice(list(choices))
+    return click.option(flag, type=kind, default=choices[0], show_default=True, help=help)
+
+
+def count(flag: str, default: int, help: str, least: int = 1) -> Callable[[Command], Command]:
+    """Return an option that takes an integer."""
+    kind = click.IntRange(least)
+    return click.option(flag, type=kind, default=default, show_default=True, help=help)
+
+
 no_intercept = click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 model = together(

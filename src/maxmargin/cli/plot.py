@@ -16,6 +16,7 @@ import click
 import maxmargin as mm
 from maxmargin import cli
 from maxmargin.cli import options
+from maxmargin.cli.fit import fit_to_draw
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +64,7 @@ FILM = Need(("perceptron", "batch-perceptron"), two_classes=True, max_rows=2_000
 @click.command()
 @options.data()
 @options.model
-@click.option("--kind", type=click.Choice(list(NEEDS)), default="x-space", show_default=True)
+@options.choice("--kind", list(NEEDS))
 @click.option(
     "--machine",
     metavar="LABEL",
@@ -113,6 +114,7 @@ def plot(
         raise click.UsageError("--slowly and --quickly are for a film. Name it with --animate.")
     if film is not None and out is not None:
         raise click.UsageError("--animate names the film, --out a picture. Leave one of them out.")
+    from maxmargin.plots.sample import in_memory, is_drawable
     from maxmargin.plots.style import pyplot
 
     pyplot().switch_backend("Agg")
@@ -133,8 +135,8 @@ def plot(
         )
     cli.inputs.check_columns(table, file, labels)
     view: dict[str, Any] = {"features": _places(shown, table.names)} if shown else {}
-    if need.shows == "rows" or cli.drawing.is_drawable(table):
-        table = cli.drawing.in_memory(table, name)
+    if need.shows == "rows" or is_drawable(table.X):
+        table = table._replace(X=in_memory(table.X, name))
     picture = Picture(table, model, C, not no_intercept, label, view)
     if film is None:
         _save(picture.draw(kind), out, picture.machine_name, picture.note)
@@ -249,11 +251,12 @@ class Picture:
     def fit(self, kind: str = "") -> tuple[Any, Any, Any]:
         """Return the model and its data, or the machine that was chosen and its own."""
         from maxmargin.plots.machine import stand_in
+        from maxmargin.plots.sample import draw_model
 
         X, y, label = self.table.X, self.table.y, self.label
         if self.model == "hard-margin":  # the machines of other classes need not exist
             y, label = self.sides, None
-        estimator, note = cli.drawing.fit_to_draw(self.model, self.C, self.intercept, X, y)
+        estimator, note = fit_to_draw(self.model, self.C, self.intercept, X, y)
         if note and kind in ("weights", "section"):
             raise mm.InputError(
                 f"--kind {kind} shows where the planes that separate the classes are. Got classes that "
@@ -261,10 +264,8 @@ class Picture:
             )
         if note:
             click.echo(f"{note} --kind separability shows why.", err=True)
-        if kind and NEEDS[kind].shows == "sample" and not cli.drawing.is_drawable(self.table):
-            sample = cli.drawing.draw(self.table, wanted=cli.drawing.model_rows(estimator))
-            estimator, X, y = cli.drawing.model_among(estimator, sample.rows), sample.X, y[sample.rows]
-            self.note = sample.note
+        if kind and NEEDS[kind].shows == "sample":
+            estimator, X, y, self.note = draw_model(estimator, X, y)
         return (estimator, X, y) if label is None else stand_in(estimator, X, y, label)
 
     def film(self, path: str, tempo: dict[str, float]) -> None:
@@ -308,14 +309,12 @@ class Picture:
 
     def _separability(self) -> Any:
         from maxmargin.estimators.separability import Options, decide
+        from maxmargin.plots.sample import draw_verdict
 
         X, y, names = self.table.X, self.table.y, self.table.names
         sides = None if self.label is None else (self.label, None)
         verdict: Any = decide(X, y, Options(self.intercept), names, sides)
-        if not cli.drawing.is_drawable(self.table):
-            sample = cli.drawing.draw(self.table, *cli.drawing.verdict_rows(verdict, self.table))
-            verdict, X, y = cli.drawing.verdict_among(verdict, sample.rows), sample.X, sample.y
-            self.note = sample.note
+        verdict, X, y, self.note = draw_verdict(verdict, X, y)
         return mm.plots.SeparabilityDisplay.from_verdict(verdict, X, y, **self.view)
 
     def _path(self) -> Any:

@@ -1,4 +1,4 @@
-"""``maxmargin separable``: the verdict on a file, in words or as JSON, and its proof as a file."""
+"""``maxmargin separable`` and ``verify``: the verdict on a file with its proof, and a proof checked."""
 
 from __future__ import annotations
 
@@ -85,3 +85,18 @@ def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
     if positive == negative:
         raise mm.InputError(f"--class and --against must be two classes. Got {one!r} twice.")
     return positive, negative
+
+
+@click.command()
+@click.argument("proof", type=click.Path())
+@click.argument("data", type=click.Path())
+@click.option("--label", help="Column of the labels, if the proof does not say.")
+def verify(proof: str, data: str, label: str | None) -> int:
+    """Check a proof against its data, by the independent checker.
+
+    The same as ``python -m maxmargin.checker``. Exit code 0: the proof holds; 1: it is rejected; 2: a
+    file cannot be used, or is no proof.
+    """
+    from maxmargin.checker.__main__ import main as check
+
+    return check([proof, data, *([] if label is None else ["--label", label])])

@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     "--report", type=click.IntRange(0), default=0, help="Report mistakes every so many examples."
 )
 @options.checkpoint
-@click.option(
+@options.choice(
     "--resume",
-    type=click.Choice(["skip", "go-on", "never"]),
-    default="skip",
-    show_default=True,
-    help="With a checkpoint there: skip what was learned of the same input, take the input as new, or "
+    ["skip", "go-on", "never"],
+    "With a checkpoint there: skip what was learned of the same input, take the input as new, or "
     "begin anew.",
 )
 @click.option("--save", "model_path", type=click.Path(), help="Write the model at the end (JSON).")

@@ -218,8 +218,8 @@ def _film(task: Task) -> bytes:
 def _picture(task: Task) -> bytes:
     from matplotlib.figure import Figure
 
-    from maxmargin.plots.separation import SeparabilityDisplay
-    from maxmargin.plots.xspace import XSpaceDisplay
+    from maxmargin.plots.separability import SeparabilityDisplay
+    from maxmargin.plots.x_space import XSpaceDisplay
 
     figure = Figure(figsize=(8.0, 5.5), layout="constrained")
     ax = figure.subplots()

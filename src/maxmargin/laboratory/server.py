@@ -1,6 +1,6 @@
 """The lab's server: the files of the page, and a websocket on which it asks.
 
-Everything the page shows is computed by workers (see ``worker_pool.py``).
+Everything the page shows is computed by workers (see ``workers.py``).
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ from maxmargin.laboratory.protocol import (
     parse_request,
     to_json,
 )
-from maxmargin.laboratory.worker import ENGINE
-from maxmargin.laboratory.worker_pool import SECONDS, Job, Pool
+from maxmargin.laboratory.workers import ENGINE, SECONDS, Job, Pool
 
 # Where the lab listens, and the address under which others find it.
 

@@ -10,12 +10,12 @@ from maxmargin.plots.film.animation import animate
 from maxmargin.plots.learning import ErrorDisplay
 from maxmargin.plots.mistakes import MistakesDisplay
 from maxmargin.plots.path import PathDisplay
-from maxmargin.plots.report.writing import write_report
+from maxmargin.plots.report.page import write_report
 from maxmargin.plots.risk import RiskDisplay
-from maxmargin.plots.separation import SeparabilityDisplay
-from maxmargin.plots.weights import WeightSpaceDisplay
-from maxmargin.plots.wspace import BothSpaces, WSpaceDisplay, both_spaces
-from maxmargin.plots.xspace import XSpaceDisplay
+from maxmargin.plots.separability import SeparabilityDisplay
+from maxmargin.plots.w_space import BothSpaces, WSpaceDisplay, both_spaces
+from maxmargin.plots.weight_space import WeightSpaceDisplay
+from maxmargin.plots.x_space import XSpaceDisplay
 
 __all__ = [
     "BothSpaces",

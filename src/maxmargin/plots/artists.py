@@ -1,4 +1,4 @@
-"""What pictures of points share: classes, support vectors, mistakes, slack, the boundary and its slab.
+"""What pictures share: points, support vectors, mistakes, slack, the boundary and its slab, arrows.
 
 Where the slab is too thin to be seen, a zoom on it is drawn beside it.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.core.errors import plural
 from maxmargin.plots import style
 from maxmargin.plots.data import Points, View
 from maxmargin.plots.geometry import Frame, box_line, box_strip, frame_points, one_step
@@ -349,3 +350,50 @@ def draw_zoom(
     inset.set_xticks([-1.0, 0.0, 1.0], ["−1", "0", "1"], fontsize=8)
     inset.set_title(title, fontsize=9, pad=3)
     return inset
+
+
+# Arrows: w itself, and the path of w step by step.
+
+MAX_ARROWS = 60  # of a path, up to which each is an arrow
+MAX_DRAWN_STEPS = 500  # at most: more would cover the picture
+
+
+def draw_path(ax: Axes, path: np.ndarray, colour: str) -> Any:
+    """Draw the weights one after another: arrows if they are few, a line if many."""
+    if len(path) < 2:
+        return None
+    ax.plot(*path[0], marker="o", mfc="white", mec=colour, ms=6, ls="", label="start", zorder=5)
+    some, label = thin_path(path)
+    if len(path) > MAX_ARROWS:
+        opacity = 0.8 if len(some) == len(path) else 0.4
+        (line,) = ax.plot(*some.T, color=colour, lw=0.7, alpha=opacity, label=label, zorder=4)
+        return line
+    ax.plot([], [], color=colour, marker=">", ms=4, lw=1.0, label=label)
+    return draw_arrows(ax, path[:-1], np.diff(path, axis=0), colour, zorder=4)
+
+
+def thin_path(path: np.ndarray) -> tuple[np.ndarray, str]:
+    """The weights to draw of a path, with its end, and what the key says: all, or every so many."""
+    steps = len(path) - 1
+    label = f"path of w, {plural(steps, 'step', ',')}"
+    if steps <= MAX_DRAWN_STEPS:
+        return path, label
+    every = -(-steps // MAX_DRAWN_STEPS)
+    return np.vstack([path[:-1:every], path[-1:]]), f"{label},\none in {every} drawn"
+
+
+def draw_arrows(ax: Axes, feet: np.ndarray, moves: np.ndarray, colours: Any, zorder: float) -> Any:
+    """Arrows in the units of the axes."""
+    units: Any = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "minlength": 0.0}
+    shape: Any = {"width": 0.0045, "headwidth": 5.5, "headlength": 6.5, "headaxislength": 6.0}
+    return ax.quiver(*feet.T, *moves.T, color=colours, zorder=zorder, **units, **shape)
+
+
+def draw_arrow(
+    ax: Axes, foot: Any, tip: Any, label: str = "", *, width: float = 2.2, zorder: float = 6
+) -> Any:
+    """Draw an arrow; with a label it is explained in the key."""
+    arrow = {"arrowstyle": "-|>", "color": BLACK, "lw": width, "shrinkA": 0, "shrinkB": 0}
+    if label:
+        ax.plot([], [], color=BLACK, marker=">", ms=6, lw=width, label=label)
+    return ax.annotate("", xy=tuple(tip), xytext=tuple(foot), arrowprops=arrow, zorder=zorder)

@@ -243,9 +243,8 @@ class CertificateDisplay:
         self._draw_levels(ax, top)
         top = max([top, *(self.levels if self.levels_ else ())])
         right = float(excess.max(initial=0.0))
-        right = (
-            right if right > MARGIN_ROUNDING else 1.0
-        )  # as wide as the margin, if all stand on the edge
+        if right <= MARGIN_ROUNDING:  # all stand on the edge: as wide as the margin
+            right = 1.0
         left = float((excess - slack).min(initial=0.0))
         room = 0.06 * (right - left)
         ax.set(xlim=(left - room, right + room), ylim=(-0.06 * top, 1.1 * top))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.core.errors import InputError
 from maxmargin.estimators.validation import check_finite, feature_names, names_of, read_Xy
+from maxmargin.rows import Rows
 from maxmargin.rows.training_data import encode, find_classes
 
 MAX_DENSE_NUMBERS = 1 << 27  # numbers of sparse data that is made dense for a picture
@@ -38,23 +40,46 @@ class Points:
         """±1 of two classes."""
         return np.where(self.codes == 1, 1.0, -1.0)
 
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """w₁ and w₂ of two features, each with the name of its feature, if that says more than x0."""
+        return tuple(
+            w if re.fullmatch(r"x\d+", name) else f"{w} ({name})"
+            for w, name in zip(("w₁", "w₂"), self.names, strict=True)
+        )
 
-def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
+
+class Labelled(NamedTuple):
+    """Rows with label codes, their classes, and the names of the features."""
+
+    rows: Rows
+    codes: np.ndarray
+    classes: np.ndarray
+    names: tuple[str, ...]
+
+
+def read_labelled(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Labelled:
     """Check X and y; classes are those of the estimator, if it has some."""
     reader = BaseEstimator()
     rows, labels = read_Xy(reader, X, y, check=False)
     check_finite(rows)
-    if sparse.issparse(X) and rows.n * rows.d > MAX_DENSE_NUMBERS:
-        raise InputError(
-            f"a picture needs dense rows. Got {rows.n} × {rows.d} sparse ones instead, which are too "
-            "many numbers. Draw fewer rows, or fewer columns."
-        )
     classes = getattr(estimator, "classes_", None)
     classes = find_classes(labels) if classes is None else np.asarray(classes)
     found = feature_names(names_of(reader) if names is None else names, rows.d)
     if len(found) != rows.d:
         raise InputError(f"names must hold {rows.d} names. Got {len(found)} instead.")
-    return Points(rows.take(np.arange(rows.n)), encode(labels, classes), classes, found, X)
+    return Labelled(rows, encode(labels, classes), classes, found)
+
+
+def read_points(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
+    """Check X and y, and make the rows dense."""
+    rows, codes, classes, found = read_labelled(X, y, estimator, names)
+    if sparse.issparse(X) and rows.n * rows.d > MAX_DENSE_NUMBERS:
+        raise InputError(
+            f"a picture needs dense rows. Got {rows.n} × {rows.d} sparse ones instead, which are too "
+            "many numbers. Draw fewer rows, or fewer columns."
+        )
+    return Points(rows.take(np.arange(rows.n)), codes, classes, found, X)
 
 
 def not_linear(estimator: Any) -> InputError:

@@ -15,18 +15,10 @@ import numpy as np
 
 from maxmargin.core.parameters import check_choice
 from maxmargin.plots import style
+from maxmargin.plots.artists import draw_path, thin_path
 from maxmargin.plots.geometry import CONE, cone_corners, draw_cone, on_circle
 from maxmargin.plots.style import BLACK
-from maxmargin.plots.weight_picture import (
-    WeightPicture,
-    draw_path,
-    read_flat,
-    read_path,
-    read_run,
-    set_square,
-    thin_path,
-    weight_names,
-)
+from maxmargin.plots.w_space import OriginPlanes, read_flat, read_path, read_run, set_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +42,7 @@ def perceptron_risk(A: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 @dataclass(repr=False)
-class RiskDisplay(WeightPicture):
+class RiskDisplay(OriginPlanes):
     """The perceptron risk over the space of weights, and a path down it.
 
     Made by :meth:`from_points`, :meth:`from_trace` or :meth:`from_estimator`, of two classes in two
@@ -183,7 +175,7 @@ class RiskDisplay(WeightPicture):
         some = list(self.contours_.levels)[1::3]
         if some:
             ax.clabel(self.contours_, levels=some, fmt="%g", fontsize=8)
-        set_square(ax, r, weight_names(self.points))
+        set_square(ax, r, self.points.weight_names)
         ax.locator_params(nbins=6)
 
     def _draw_surface(self, ax: Any) -> None:
@@ -207,7 +199,7 @@ class RiskDisplay(WeightPicture):
             self.path_.set(zorder=10, lw=1.6 if few else 0.7)
             self.path_.set_markevery(1 if few else [0, len(some) - 1])
         ax.computed_zorder = False
-        style.name_axes(ax, (*weight_names(self.points), "R"))
+        style.name_axes(ax, (*self.points.weight_names, "R"))
         ax.set_box_aspect(None, zoom=0.76 if style.is_narrow(ax) else 0.93)
         ax.view_init(elev=32, azim=float(np.degrees(self._valley())) + 25.0)  # into the valley
 

@@ -23,6 +23,7 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "<", "*", ">", "d")  # no cross: it marks mistakes
 BLACK, GREY = "#1A1A1A", "#7F7F7F"
+LINE_STYLES = ("-", "--")  # of the class +1, and of the other
 # The curves of errors: on the rows trained on, and on others.
 TRAINING: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "lw": 1.8}
 VALIDATION: dict[str, Any] = {"color": COLOURS[1], "marker": "s", "lw": 1.8}

@@ -109,23 +109,34 @@ export function createSurface(canvas, paint, margins) {
   return surface;
 }
 
-/** @typedef {ReturnType<typeof createPlane>} Plane */
-
 const GLIDE_MS = 260;
 const MAX_UNIT_RATIO = 40; // a window that asks for units more different than this has them; else they are drawn equal
 export const MARGINS = { left: 42, top: 10, right: 10, bottom: 28 };
 
-/** @param {Surface} surface @param {Window} first @param {boolean} [alike]  whether both axes have equal units */
-export function createPlane(surface, first, alike = true) {
-  let wanted = first;
-  let glide = /** @type {{from: Window, to: Window, start: number} | null} */ (null);
-  let shown = first;
-  let touched = false;
+/** A window of the plane on a surface: what of the plane is seen, and where its places are. */
+export class Plane {
+  /** @param {Surface} surface @param {Window} first @param {boolean} [alike]  whether both axes have equal units */
+  constructor(surface, first, alike = true) {
+    this.surface = surface;
+    this.alike = alike;
+    /** The window that is on the screen. */
+    this.window = first;
+    /** The window that was asked for, whose units may differ. */
+    this.wanted = first;
+    /** Whether a person has moved this window: it is not fitted by itself then. */
+    this.touched = false;
+    this.glide = /** @type {{from: Window, to: Window, start: number} | null} */ (null);
+  }
+
+  get key() { return this.window.join(); }
+
+  /** The part of the canvas inside the axes. */
+  get frame() { return this.surface.frame; }
 
   /** The window with equal units, unless it asks for very different ones. @param {Window} w @returns {Window} */
-  function equal(w) {
-    const { width, height } = surface.frame;
-    if (!alike || !(width > 0) || !(height > 0)) return w;
+  equal(w) {
+    const { width, height } = this.frame;
+    if (!this.alike || !(width > 0) || !(height > 0)) return w;
     const [ux, uy] = [(w[1] - w[0]) / width, (w[3] - w[2]) / height];
     if (ux / uy > MAX_UNIT_RATIO || uy / ux > MAX_UNIT_RATIO) return w;
     const unit = Math.max(ux, uy);
@@ -133,102 +144,96 @@ export function createPlane(surface, first, alike = true) {
     return [mx - (unit * width) / 2, mx + (unit * width) / 2, my - (unit * height) / 2, my + (unit * height) / 2];
   }
 
-  const plane = {
-    /** The window that is on the screen. */
-    get window() { return shown; },
-    /** Whether a person has moved this window: it is not fitted by itself then. */
-    get touched() { return touched; },
-    get key() { return shown.join(); },
-    /** The part of the canvas inside the axes. */
-    get frame() { return surface.frame; },
+  /** Bring the window up to now; call it once before drawing. */
+  settle() {
+    if (this.glide) {
+      const { from, to, start } = this.glide;
+      const t = Math.min(1, (performance.now() - start) / GLIDE_MS);
+      const eased = 1 - (1 - t) ** 3;
+      this.wanted = /** @type {Window} */ (from.map((v, i) => v + eased * (to[i] - v)));
+      if (t < 1) this.surface.request();
+      else [this.wanted, this.glide] = [to, null]; // exactly there
+    }
+    this.window = this.equal(this.wanted);
+  }
 
-    /** Bring the window up to now; call it once before drawing. */
-    settle() {
-      if (glide) {
-        const t = Math.min(1, (performance.now() - glide.start) / GLIDE_MS);
-        const eased = 1 - (1 - t) ** 3;
-        const { from, to } = glide;
-        wanted = /** @type {Window} */ (from.map((v, i) => v + eased * (to[i] - v)));
-        if (t < 1) surface.request();
-        else [wanted, glide] = [to, null]; // exactly there
-      }
-      shown = equal(wanted);
-    },
+  /** Where the window is or is gliding to. @returns {Window} */
+  target() { return this.equal(this.glide ? this.glide.to : this.wanted); }
 
-    /** Where the window is or is gliding to. @returns {Window} */
-    target: () => equal(glide ? glide.to : wanted),
+  /** @param {Window} w @param {boolean} [gently] @param {boolean} [kept]  as if a person had chosen it */
+  set(w, gently = false, kept = false) {
+    if (!w.every(Number.isFinite) || !(w[1] > w[0]) || !(w[3] > w[2])) return;
+    this.touched = kept;
+    this.glide = gently ? { from: this.wanted, to: w, start: performance.now() } : null;
+    if (!gently) { this.wanted = w; this.window = this.equal(w); }
+    this.surface.request();
+  }
 
-    /** @param {Window} w @param {boolean} [gently] @param {boolean} [kept]  as if a person had chosen it */
-    set(w, gently = false, kept = false) {
-      if (!w.every(Number.isFinite) || !(w[1] > w[0]) || !(w[3] > w[2])) return;
-      touched = kept;
-      glide = gently ? { from: wanted, to: w, start: performance.now() } : null;
-      if (!gently) { wanted = w; shown = equal(w); }
-      surface.request();
-    },
+  /** A person has moved the window. @param {Window} w */
+  move(w) {
+    this.glide = null;
+    this.touched = true;
+    this.wanted = this.window = w;
+    this.surface.request();
+  }
 
-    /** @param {number} dx @param {number} dy  pixels */
-    pan(dx, dy) {
-      const [ux, uy] = [(shown[1] - shown[0]) / surface.frame.width, (shown[3] - shown[2]) / surface.frame.height];
-      glide = null;
-      touched = true;
-      wanted = shown = [shown[0] - dx * ux, shown[1] - dx * ux, shown[2] + dy * uy, shown[3] + dy * uy];
-      surface.request();
-    },
+  /** @param {number} dx @param {number} dy  pixels */
+  pan(dx, dy) {
+    const [w, f] = [this.window, this.frame];
+    const [ux, uy] = [(w[1] - w[0]) / f.width, (w[3] - w[2]) / f.height];
+    this.move([w[0] - dx * ux, w[1] - dx * ux, w[2] + dy * uy, w[3] + dy * uy]);
+  }
 
-    /** @param {number} by  above 1 shows more @param {Pair} at  the pixel that stays */
-    zoom(by, at) {
-      const [x, y] = plane.value(at);
-      const wide = Math.abs(shown[1] - shown[0]) * by;
-      const large = 1 + Math.max(Math.abs(x), Math.abs(y));
-      if (wide > 1e9 || wide < 1e-7 * large) return;
-      glide = null;
-      touched = true;
-      wanted = shown = [x + (shown[0] - x) * by, x + (shown[1] - x) * by, y + (shown[2] - y) * by, y + (shown[3] - y) * by];
-      surface.request();
-    },
+  /** @param {number} by  above 1 shows more @param {Pair} at  the pixel that stays */
+  zoom(by, at) {
+    const [x, y] = this.value(at);
+    const w = this.window;
+    const wide = Math.abs(w[1] - w[0]) * by;
+    const large = 1 + Math.max(Math.abs(x), Math.abs(y));
+    if (wide > 1e9 || wide < 1e-7 * large) return;
+    this.move([x + (w[0] - x) * by, x + (w[1] - x) * by, y + (w[2] - y) * by, y + (w[3] - y) * by]);
+  }
 
-    /** Pixel of a place. @param {number} x @param {number} y @returns {Pair} */
-    pixel(x, y) {
-      const f = surface.frame;
-      return [
-        f.left + ((x - shown[0]) / (shown[1] - shown[0])) * f.width,
-        f.top + ((shown[3] - y) / (shown[3] - shown[2])) * f.height,
-      ];
-    },
+  /** Pixel of a place. @param {number} x @param {number} y @returns {Pair} */
+  pixel(x, y) {
+    const [w, f] = [this.window, this.frame];
+    return [
+      f.left + ((x - w[0]) / (w[1] - w[0])) * f.width,
+      f.top + ((w[3] - y) / (w[3] - w[2])) * f.height,
+    ];
+  }
 
-    /** Place of a pixel. @param {Pair} at @returns {Pair} */
-    value([px, py]) {
-      const f = surface.frame;
-      return [
-        shown[0] + ((px - f.left) / f.width) * (shown[1] - shown[0]),
-        shown[3] - ((py - f.top) / f.height) * (shown[3] - shown[2]),
-      ];
-    },
+  /** Place of a pixel. @param {Pair} at @returns {Pair} */
+  value([px, py]) {
+    const [w, f] = [this.window, this.frame];
+    return [
+      w[0] + ((px - f.left) / f.width) * (w[1] - w[0]),
+      w[3] - ((py - f.top) / f.height) * (w[3] - w[2]),
+    ];
+  }
 
-    /** The nearest pixel inside the axes. @param {Pair} at @returns {Pair} */
-    clamped([px, py]) {
-      const f = surface.frame;
-      return [Math.max(f.left, Math.min(f.left + f.width, px)), Math.max(f.top, Math.min(f.top + f.height, py))];
-    },
+  /** The nearest pixel inside the axes. @param {Pair} at @returns {Pair} */
+  clamped([px, py]) {
+    const f = this.frame;
+    return [Math.max(f.left, Math.min(f.left + f.width, px)), Math.max(f.top, Math.min(f.top + f.height, py))];
+  }
 
-    /** A place rounded to a thousandth of the view, so that its text stays short. @param {Pair} at @returns {Pair} */
-    rounded(at) {
-      const unit = 10 ** Math.floor(Math.log10(Math.max(shown[1] - shown[0], shown[3] - shown[2])) - 2.5);
-      const digits = Math.max(0, -Math.round(Math.log10(unit)));
-      return /** @type {Pair} */ (plane.value(at).map((v) => Number((Math.round(v / unit) * unit).toFixed(Math.min(15, digits))) + 0));
-    },
+  /** A place rounded to a thousandth of the view, so that its text stays short. @param {Pair} at @returns {Pair} */
+  rounded(at) {
+    const w = this.window;
+    const unit = 10 ** Math.floor(Math.log10(Math.max(w[1] - w[0], w[3] - w[2])) - 2.5);
+    const digits = Math.max(0, -Math.round(Math.log10(unit)));
+    return /** @type {Pair} */ (this.value(at).map((v) => Number((Math.round(v / unit) * unit).toFixed(Math.min(15, digits))) + 0));
+  }
 
-    /** Paths stay inside the axes until `context.restore()`. @param {CanvasRenderingContext2D} context */
-    clip(context) {
-      const f = surface.frame;
-      context.save();
-      context.beginPath();
-      context.rect(f.left, f.top, f.width, f.height);
-      context.clip();
-    },
-  };
-  return plane;
+  /** Paths stay inside the axes until `context.restore()`. @param {CanvasRenderingContext2D} context */
+  clip(context) {
+    const f = this.frame;
+    context.save();
+    context.beginPath();
+    context.rect(f.left, f.top, f.width, f.height);
+    context.clip();
+  }
 }
 
 /** @typedef {{c: CanvasRenderingContext2D, plane: Plane, colours: import("./marks.js").Colours}} Kit  what every part needs */

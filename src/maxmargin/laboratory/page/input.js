@@ -21,110 +21,127 @@ const DOUBLE_TAP_MS = 350;
 const ARROWS = /** @type {Record<string, Pair>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] });
 
 /**
+ * @typedef {Object} Hand  what fingers and mouse are doing on a canvas
+ * @property {HTMLCanvasElement} canvas @property {Meanings} means
+ * @property {Map<number, Pair>} down  pointers that are pressed, and where they are
+ * @property {{id: number, from: Pair, last: Pair, held: boolean, pan: boolean, moved: boolean, second: boolean} | null} press
+ * @property {boolean} pinched  until all fingers are up
+ * @property {{time: number, at: Pair}} tapped  the last tap
+ */
+
+/**
  * @param {HTMLCanvasElement} canvas @param {Meanings} means
  * @returns {{busy: () => boolean, destroy: () => void}}
  */
 export function listen(canvas, means) {
-  const down = /** @type {Map<number, Pair>} */ (new Map());
-  let press = /** @type {{id: number, from: Pair, last: Pair, held: boolean, pan: boolean, moved: boolean, second: boolean} | null} */ (null);
-  let pinched = false; // until all fingers are up
-  let tapped = { time: -1e9, at: /** @type {Pair} */ ([0, 0]) };
+  /** @type {Hand} */
+  const hand = { canvas, means, down: new Map(), press: null, pinched: false, tapped: { time: -1e9, at: [0, 0] } };
   canvas.style.touchAction = "none";
-
-  /** @param {PointerEvent} event */
-  function pressed(event) {
-    const at = means.locate(event);
-    down.set(event.pointerId, at);
-    try { canvas.setPointerCapture(event.pointerId); } catch { /* a pointer that is already gone */ }
-    if (down.size === 2 && press) { // a second finger: from now on it is a pinch
-      if (press.held) means.drop?.(press.last, press.moved);
-      press = null;
-      pinched = true;
-      return;
-    }
-    if (down.size > 1) return;
-    const second = event.button === 2 || (event.button === 0 && (event.altKey || event.ctrlKey));
-    const pan = event.button === 1 || (event.button === 0 && event.shiftKey);
-    if (event.button === 1) event.preventDefault(); // no scrolling by the middle button
-    const held = !second && !pan && event.button === 0 && Boolean(means.grab?.(at, event));
-    press = { id: event.pointerId, from: at, last: at, held, pan, moved: false, second };
-  }
-
-  /** @param {PointerEvent} event */
-  function moved(event) {
-    const at = means.locate(event);
-    const before = down.get(event.pointerId);
-    if (!before) {
-      if (event.pointerType !== "touch") means.hover?.(at, event);
-      return;
-    }
-    if (down.size === 2 && pinched) pinch(event, before, at);
-    down.set(event.pointerId, at);
-    if (!press || press.id !== event.pointerId) return;
-    const still = event.pointerType === "touch" ? 3 * TAP_PIXELS : TAP_PIXELS;
-    if (!press.moved && Math.hypot(at[0] - press.from[0], at[1] - press.from[1]) < still) return;
-    press.moved = true;
-    if (press.held) means.drag?.(at, event);
-    else if (!press.second) means.pan?.(at[0] - press.last[0], at[1] - press.last[1], event);
-    press.last = at;
-  }
-
-  /** Two fingers: their middle pans, their distance zooms. @param {PointerEvent} event @param {Pair} before @param {Pair} at */
-  function pinch(event, before, at) {
-    const other = /** @type {Pair} */ ([...down].find(([id]) => id !== event.pointerId)?.[1]);
-    means.pan?.((at[0] - before[0]) / 2, (at[1] - before[1]) / 2, event);
-    const [old, now] = [Math.hypot(before[0] - other[0], before[1] - other[1]), Math.hypot(at[0] - other[0], at[1] - other[1])];
-    if (old > 8 && now > 8) means.zoom?.(old / now, [(at[0] + other[0]) / 2, (at[1] + other[1]) / 2]);
-  }
-
-  /** @param {PointerEvent} event */
-  function released(event) {
-    if (!down.delete(event.pointerId)) return;
-    if (!down.size) pinched = false;
-    if (!press || press.id !== event.pointerId) return;
-    const { held, moved: far, second, pan, last } = press;
-    const at = event.type === "pointercancel" ? last : means.locate(event);
-    press = null;
-    if (held) means.drop?.(far ? at : last, far);
-    if (far || event.type === "pointercancel") return;
-    if (second) return means.second?.(at, event);
-    if (pan) return;
-    const now = performance.now();
-    const again = now - tapped.time < DOUBLE_TAP_MS && Math.hypot(at[0] - tapped.at[0], at[1] - tapped.at[1]) < 8;
-    tapped = { time: again ? -1e9 : now, at };
-    if (again && means.twice) means.twice(at, event);
-    else means.tap?.(at, event);
-  }
-
-  /** @param {WheelEvent} event */
-  function wheel(event) {
-    event.preventDefault();
-    const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 160 : 1;
-    means.zoom?.(Math.exp(Math.max(-60, Math.min(60, event.deltaY * lines)) * (event.ctrlKey ? 0.012 : 0.0035)), means.locate(event));
-  }
-
-  /** @param {KeyboardEvent} event */
-  function key(event) {
-    const way = ARROWS[event.key];
-    const by = { "+": 1 / 1.2, "=": 1 / 1.2, "-": 1.2 }[event.key];
-    if (event.ctrlKey || event.metaKey || event.altKey || !(way ? means.arrow : by && means.zoom)) return;
-    event.preventDefault();
-    const size = event.shiftKey ? 0.1 : 1;
-    if (way) means.arrow?.(way[0] * size, way[1] * size);
-    else if (by) means.zoom?.(by, [canvas.clientWidth / 2, canvas.clientHeight / 2]);
-  }
-
-  const left = (/** @type {PointerEvent} */ event) => { if (!down.size) means.hover?.(null, event); };
-  const stop = (/** @type {Event} */ event) => event.preventDefault();
   const events = /** @type {[string, any, AddEventListenerOptions?][]} */ ([
     ["pointerdown", pressed], ["pointermove", moved], ["pointerup", released], ["pointercancel", released],
-    ["pointerleave", left], ["wheel", wheel, { passive: false }], ["contextmenu", stop], ["keydown", key],
-  ]);
+    ["pointerleave", left], ["wheel", wheel, { passive: false }], ["contextmenu", prevent], ["keydown", key],
+  ]).map(([name, act, options]) => /** @type {const} */ ([name, (/** @type {any} */ event) => act(hand, event), options]));
   for (const [name, act, options] of events) canvas.addEventListener(name, act, options);
   return {
-    busy: () => down.size > 0,
+    busy: () => hand.down.size > 0,
     destroy() { for (const [name, act] of events) canvas.removeEventListener(name, act); },
   };
+}
+
+/** @param {Hand} hand @param {PointerEvent} event */
+function pressed(hand, event) {
+  const { canvas, means, down, press } = hand;
+  const at = means.locate(event);
+  down.set(event.pointerId, at);
+  try { canvas.setPointerCapture(event.pointerId); } catch { /* a pointer that is already gone */ }
+  if (down.size === 2 && press) { // a second finger: from now on it is a pinch
+    if (press.held) means.drop?.(press.last, press.moved);
+    hand.press = null;
+    hand.pinched = true;
+    return;
+  }
+  if (down.size > 1) return;
+  const second = event.button === 2 || (event.button === 0 && (event.altKey || event.ctrlKey));
+  const pan = event.button === 1 || (event.button === 0 && event.shiftKey);
+  if (event.button === 1) event.preventDefault(); // no scrolling by the middle button
+  const held = !second && !pan && event.button === 0 && Boolean(means.grab?.(at, event));
+  hand.press = { id: event.pointerId, from: at, last: at, held, pan, moved: false, second };
+}
+
+/** @param {Hand} hand @param {PointerEvent} event */
+function moved(hand, event) {
+  const { means, down, press } = hand;
+  const at = means.locate(event);
+  const before = down.get(event.pointerId);
+  if (!before) {
+    if (event.pointerType !== "touch") means.hover?.(at, event);
+    return;
+  }
+  if (down.size === 2 && hand.pinched) pinch(hand, event, before, at);
+  down.set(event.pointerId, at);
+  if (!press || press.id !== event.pointerId) return;
+  const still = event.pointerType === "touch" ? 3 * TAP_PIXELS : TAP_PIXELS;
+  if (!press.moved && Math.hypot(at[0] - press.from[0], at[1] - press.from[1]) < still) return;
+  press.moved = true;
+  if (press.held) means.drag?.(at, event);
+  else if (!press.second) means.pan?.(at[0] - press.last[0], at[1] - press.last[1], event);
+  press.last = at;
+}
+
+/** Two fingers: their middle pans, their distance zooms. @param {Hand} hand @param {PointerEvent} event @param {Pair} before @param {Pair} at */
+function pinch({ means, down }, event, before, at) {
+  const other = /** @type {Pair} */ ([...down].find(([id]) => id !== event.pointerId)?.[1]);
+  means.pan?.((at[0] - before[0]) / 2, (at[1] - before[1]) / 2, event);
+  const [old, now] = [Math.hypot(before[0] - other[0], before[1] - other[1]), Math.hypot(at[0] - other[0], at[1] - other[1])];
+  if (old > 8 && now > 8) means.zoom?.(old / now, [(at[0] + other[0]) / 2, (at[1] + other[1]) / 2]);
+}
+
+/** @param {Hand} hand @param {PointerEvent} event */
+function released(hand, event) {
+  const { means, down, press, tapped } = hand;
+  if (!down.delete(event.pointerId)) return;
+  if (!down.size) hand.pinched = false;
+  if (!press || press.id !== event.pointerId) return;
+  const { held, moved: far, second, pan, last } = press;
+  const at = event.type === "pointercancel" ? last : means.locate(event);
+  hand.press = null;
+  if (held) means.drop?.(far ? at : last, far);
+  if (far || event.type === "pointercancel") return;
+  if (second) return means.second?.(at, event);
+  if (pan) return;
+  const now = performance.now();
+  const again = now - tapped.time < DOUBLE_TAP_MS && Math.hypot(at[0] - tapped.at[0], at[1] - tapped.at[1]) < 8;
+  hand.tapped = { time: again ? -1e9 : now, at };
+  if (again && means.twice) means.twice(at, event);
+  else means.tap?.(at, event);
+}
+
+/** @param {Hand} hand @param {PointerEvent} event */
+function left({ means, down }, event) {
+  if (!down.size) means.hover?.(null, event);
+}
+
+/** @param {Hand} hand @param {WheelEvent} event */
+function wheel({ means }, event) {
+  event.preventDefault();
+  const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 160 : 1;
+  means.zoom?.(Math.exp(Math.max(-60, Math.min(60, event.deltaY * lines)) * (event.ctrlKey ? 0.012 : 0.0035)), means.locate(event));
+}
+
+/** @param {Hand} hand @param {Event} event */
+function prevent(hand, event) {
+  event.preventDefault();
+}
+
+/** @param {Hand} hand @param {KeyboardEvent} event */
+function key({ canvas, means }, event) {
+  const way = ARROWS[event.key];
+  const by = { "+": 1 / 1.2, "=": 1 / 1.2, "-": 1.2 }[event.key];
+  if (event.ctrlKey || event.metaKey || event.altKey || !(way ? means.arrow : by && means.zoom)) return;
+  event.preventDefault();
+  const size = event.shiftKey ? 0.1 : 1;
+  if (way) means.arrow?.(way[0] * size, way[1] * size);
+  else if (by) means.zoom?.(by, [canvas.clientWidth / 2, canvas.clientHeight / 2]);
 }
 
 /**

@@ -107,156 +107,177 @@ function skeleton(root, page) {
 }
 
 /**
+ * @typedef {Object} Run  what changes while a lab is there
+ * @property {any} hello  what Python says about itself @property {any} colours
+ * @property {string[]} fitNext  views to fit when the answer to their data is drawn
+ * @property {number} fitSince  the change that this answer must know of
+ * @property {number} opening  the change by which a link was opened, until it is answered
+ * @property {boolean} dirty  something is to be drawn @property {boolean} ready @property {boolean} ended @property {number} frames
+ * @property {{state: any, answer: any}} drawn  of the rail, the last time @property {any} timer  until the state is saved
+ */
+
+/**
  * @param {HTMLElement} root @param {import("./link.js").Link} link
  * @param {{page?: boolean, state?: any, saved?: (state: any) => void}} [options]  page: the whole window is the lab's, and the
  * address holds the state; saved: called with the state when it has changed
  */
 export function mount(root, link, { page = false, state: given = null, saved } = {}) {
-  const parts = skeleton(root, page);
-  const toast = createToast(root);
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const told = /** @type {Set<string>} */ (new Set());
-  /** @type {any} */ let hello = null;
-  /** @type {any} */ let colours = null;
-  /** @type {string[]} views to fit when the answer to their data is drawn */ let fitNext = [];
-  let fitSince = 0; // the change that this answer must know of
-  let opening = Infinity; // the change by which a link was opened, until it is answered
-  /** @type {any} */ let timer = null;
-  let [dirty, ended, ready, frames] = [true, false, false, 0];
-  const refresh = () => { dirty = true; };
-  const fitLater = (/** @type {string[]} */ which) => { [fitNext, fitSince] = [which, session.version()]; };
-  const look = () => ({ colours: (colours ??= readColours(root)), dark: colours.dark, reduced: calm.matches });
-  const session = createSession(link, complete(given), { refresh, look, complain: (words) => (opening < Infinity && !/second/.test(words) ? refuse() : toast(words, true)) });
-  const { store, player, pointer, actions } = session;
-  const address = page ? followAddress(() => sealed(store.get()), (state) => (isState(state) ? openLink(state) : toast("This link could not be read: the page stays as it was.", true))) : null;
-  const help = () => openHelp(root, hello);
-  const doing = createDoing(root, session, link, { toast, fitLater });
-  const lab = {
-    ...doing, store, player, pointer, actions, refresh, help, toast, link, edit: session.edit, leaveHand: session.leaveHand, watch: actions.watch, notebook: !page,
-    fit() { views.fit(session.scene(), ["x"]); views.forget("x"); },
-    setCut(/** @type {number|null} */ value) {
-      session.weightViews.cut = value;
-      store.set({ view: { ...store.get().view, cut: value } }, "view");
-    },
-    nudge: () => niceStep((views.x.window()[1] - views.x.window()[0]) / 100),
-    address: () => /** @type {any} */ (address).link(), canvases: () => views.canvases(), redraw: () => draw(), time: () => (player.atEnd() ? null : player.k()),
-  };
-  const share = createShare(root, lab);
-  const header = createHeader(root, parts.header, { page, share: share.node, help, changed: () => { colours = null; refresh(); } });
-  const data = createDataControls(parts.rail, { ...lab, openCsv: () => doing.openCsv() });
-  const algorithm = createAlgorithmControls(parts.rail, lab);
-  const views = createViews(parts.views, actions, lab);
-  const timeline = createTimeline(parts.time, lab);
-  const arithmetic = createArithmetic(parts.arithmetic);
-  const truth = createTruth(parts.truth, actions);
-  const live = createLive(root);
-  const tips = createTips(root, `mm-lab-${labs++}`);
-  const keys = createKeys(page ? document : root, root, lab);
-  const outside = listenOutside(root, { page, openCsv: doing.openCsv });
-  let drawn = { state: /** @type {any} */ (null), answer: /** @type {any} */ (null) };
-
-  const safely = (/** @type {string} */ name, /** @type {() => void} */ act) => guarded(name, act, told);
-  function draw() {
-    const [now, state, answer] = [session.scene(), store.get(), session.answer()];
-    if (drawn.state !== state || drawn.answer !== answer) {
-      safely("data", () => data.draw(state));
-      safely("algorithm", () => algorithm.draw(state, answer));
-    }
-    if (session.answeredTo() >= opening && answer) opening = Infinity;
-    if (fitNext.length && now.answer && session.answeredTo() >= fitSince) {
-      views.fit(now, fitNext);
-      fitNext = [];
-    }
-    drawn = { state, answer };
-    views.draw(now);
-    safely("time", () => timeline.draw(now));
-    safely("arithmetic", () => arithmetic.draw(inWords(now)));
-    safely("truth", () => truth.draw(now));
-    safely("words", () => live.draw(now, arithmetic.words()));
-    frames += 1;
-  }
-  function frame() {
-    if (ended) return;
-    requestAnimationFrame(frame);
-    player.frame(performance.now());
-    if ((!dirty && !player.playing()) || !ready) return;
-    dirty = false;
-    draw();
-  }
-  /** @param {import("./state.js").State} state */
-  function restore(state) {
-    session.weightViews.cut = Number.isFinite(state.view.cut) ? state.view.cut : null;
-    session.restore(state);
-    fitLater(views.restore(state.view.windows));
-  }
-  /** @param {any} state  of a link */
-  function openLink(state) {
-    opening = session.version() + 1;
-    restore(complete(state));
-  }
-  const example = () => doing.usePreset({ ...data.usual(FIRST_EXAMPLE.name), ...FIRST_EXAMPLE });
-  /** A link that says nothing, or what the engine does not take. */
-  async function refuse() {
-    opening = Infinity;
-    await example();
-    store.forget();
-    toast("This link could not be read; here is an example instead.", true);
-  }
-
+  const lab = assemble(root, link, page, given);
+  const { parts, store, player, session, run, address, views } = lab;
   link.watch((open) => {
-    parts.banner.hidden = open || !hello;
+    parts.banner.hidden = open || !run.hello;
     say(parts.banner, open ? "" : "The connection to Python is lost. Your points are safe here; trying again…");
-    refresh();
+    lab.refresh();
   });
   store.subscribe((state, kind, before) => {
-    if (kind === "history" && state.view.preset !== before.view.preset) fitLater(["x", "w", "3d", "section"]);
-    if (!ready) return;
+    if (kind === "history" && state.view.preset !== before.view.preset) lab.fitLater(["x", "w", "3d", "section"]);
+    if (!run.ready) return;
     if (address) address.touch();
-    clearTimeout(timer);
-    if (saved) timer = setTimeout(() => saved(sealed(store.get())), SAVED_MS);
+    clearTimeout(run.timer);
+    if (saved) run.timer = setTimeout(() => saved(sealed(store.get())), SAVED_MS);
   });
-
-  async function begin() {
-    const linked = page ? await fromHash(location.hash) : null;
+  const frame = () => {
+    if (run.ended) return;
     requestAnimationFrame(frame);
-    try {
-      const [greeting, presets] = await Promise.all([link.ask("hello"), link.ask("presets")]);
-      hello = greeting;
-      learnFacts(hello);
-      learnTips(root, hello.glossary);
-      data.fill(presets.presets);
-    } catch (error) {
-      toast(/** @type {Error} */ (error).message, true);
-    }
-    const first = linked ?? (given?.points ? given : hello?.start);
-    const broken = linked !== null && !isState(linked);
-    if (linked && !broken) openLink(linked);
-    else if (first && !broken) restore(complete(first));
-    else if (broken) await refuse();
-    else await example();
-    ready = true;
-    parts.frame.inert = false;
-    parts.starting.hidden = true;
-    store.forget();
-    refresh();
-  }
-  begin();
+    player.frame(performance.now());
+    if ((!run.dirty && !player.playing()) || !run.ready) return;
+    run.dirty = false;
+    draw(lab);
+  };
+  begin(lab, given, frame);
 
   const handle = {
     state: () => sealed(store.get()), scene: () => session.scene(), answer: () => session.answer(), pending: () => link.pending(),
-    get stats() { return { ...link.stats, frames }; },
-    view: (/** @type {string} */ name) => views.view(name), ready: () => ready,
+    get stats() { return { ...link.stats, frames: run.frames }; },
+    view: (/** @type {string} */ name) => views.view(name), ready: () => run.ready,
     destroy() {
-      ended = true;
-      clearTimeout(timer);
-      tips.hide();
-      for (const part of [keys, outside, header, views, session, address]) part?.destroy();
+      run.ended = true;
+      clearTimeout(run.timer);
+      lab.tips.hide();
+      for (const part of [lab.keys, lab.outside, lab.header, views, session, address]) part?.destroy();
       link.close();
       root.replaceChildren();
     },
   };
   if (page) /** @type {any} */ (window).__lab = handle;
   return handle;
+}
+
+/**
+ * Make all parts of a lab and tell them of each other.
+ * @param {HTMLElement} root @param {import("./link.js").Link} link @param {boolean} page @param {any} given  the state to begin with
+ */
+function assemble(root, link, page, given) {
+  const parts = skeleton(root, page);
+  const toast = createToast(root);
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  /** @type {Run} */
+  const run = { hello: null, colours: null, fitNext: [], fitSince: 0, opening: Infinity, dirty: true, ready: false, ended: false, frames: 0, drawn: { state: null, answer: null }, timer: null };
+  const refresh = () => { run.dirty = true; };
+  const look = () => ({ colours: (run.colours ??= readColours(root)), dark: run.colours.dark, reduced: calm.matches });
+  const session = createSession(link, complete(given), { refresh, look, complain: (words) => (run.opening < Infinity && !/second/.test(words) ? refuse(lab) : toast(words, true)) });
+  const { store, player, pointer, actions } = session;
+  const fitLater = (/** @type {string[]} */ which) => { [run.fitNext, run.fitSince] = [which, session.version()]; };
+  const address = page ? followAddress(() => sealed(store.get()), (state) => (isState(state) ? openLink(lab, state) : toast("This link could not be read: the page stays as it was.", true))) : null;
+  const doing = createDoing(root, session, link, { toast, fitLater });
+  const tools = {
+    ...doing, store, player, pointer, actions, refresh, toast, link, edit: session.edit, leaveHand: session.leaveHand, watch: actions.watch, notebook: !page,
+    help: () => openHelp(root, run.hello),
+    fit() { views.fit(session.scene(), ["x"]); views.forget("x"); },
+    setCut(/** @type {number|null} */ value) {
+      session.weightViews.cut = value;
+      store.set({ view: { ...store.get().view, cut: value } }, "view");
+    },
+    nudge: () => niceStep((views.x.window()[1] - views.x.window()[0]) / 100),
+    address: () => /** @type {any} */ (address).link(), canvases: () => views.canvases(), redraw: () => draw(lab), time: () => (player.atEnd() ? null : player.k()),
+  };
+  const share = createShare(root, tools);
+  const header = createHeader(root, parts.header, { page, share: share.node, help: tools.help, changed: () => { run.colours = null; refresh(); } });
+  const data = createDataControls(parts.rail, { ...tools, openCsv: () => doing.openCsv() });
+  const algorithm = createAlgorithmControls(parts.rail, tools);
+  const views = createViews(parts.views, actions, tools);
+  const lab = {
+    root, page, link, parts, toast, session, store, player, run, address, doing, header, data, algorithm, views, refresh, fitLater,
+    timeline: createTimeline(parts.time, tools), arithmetic: createArithmetic(parts.arithmetic), truth: createTruth(parts.truth, actions),
+    live: createLive(root), tips: createTips(root, `mm-lab-${labs++}`), keys: createKeys(page ? document : root, root, tools),
+    outside: listenOutside(root, { page, openCsv: doing.openCsv }), told: /** @type {Set<string>} */ (new Set()),
+  };
+  return lab;
+}
+
+/** @typedef {ReturnType<typeof assemble>} Lab */
+
+/** Draw everything as it is now; what fails leaves the rest alive. @param {Lab} lab */
+function draw({ session, store, run, told, views, data, algorithm, timeline, arithmetic, truth, live }) {
+  const [now, state, answer] = [session.scene(), store.get(), session.answer()];
+  const safely = (/** @type {string} */ name, /** @type {() => void} */ act) => guarded(name, act, told);
+  if (run.drawn.state !== state || run.drawn.answer !== answer) {
+    safely("data", () => data.draw(state));
+    safely("algorithm", () => algorithm.draw(state, answer));
+  }
+  if (session.answeredTo() >= run.opening && answer) run.opening = Infinity;
+  if (run.fitNext.length && now.answer && session.answeredTo() >= run.fitSince) {
+    views.fit(now, run.fitNext);
+    run.fitNext = [];
+  }
+  run.drawn = { state, answer };
+  views.draw(now);
+  safely("time", () => timeline.draw(now));
+  safely("arithmetic", () => arithmetic.draw(inWords(now)));
+  safely("truth", () => truth.draw(now));
+  safely("words", () => live.draw(now, arithmetic.words()));
+  run.frames += 1;
+}
+
+/** @param {Lab} lab @param {import("./state.js").State} state */
+function restore({ session, views, fitLater }, state) {
+  session.weightViews.cut = Number.isFinite(state.view.cut) ? state.view.cut : null;
+  session.restore(state);
+  fitLater(views.restore(state.view.windows));
+}
+
+/** @param {Lab} lab @param {any} state  of a link */
+function openLink(lab, state) {
+  lab.run.opening = lab.session.version() + 1;
+  restore(lab, complete(state));
+}
+
+/** Open with the first example. @param {Lab} lab */
+const openExample = ({ doing, data }) => doing.usePreset({ ...data.usual(FIRST_EXAMPLE.name), ...FIRST_EXAMPLE });
+
+/** A link says nothing, or what the engine does not take. @param {Lab} lab */
+async function refuse(lab) {
+  lab.run.opening = Infinity;
+  await openExample(lab);
+  lab.store.forget();
+  lab.toast("This link could not be read; here is an example instead.", true);
+}
+
+/** Ask Python who it is, and open what is given: a link, a state, or an example. @param {Lab} lab @param {any} given @param {() => void} frame  draws, again and again */
+async function begin(lab, given, frame) {
+  const { root, page, link, run, parts, data } = lab;
+  const linked = page ? await fromHash(location.hash) : null;
+  requestAnimationFrame(frame);
+  try {
+    const [greeting, presets] = await Promise.all([link.ask("hello"), link.ask("presets")]);
+    run.hello = greeting;
+    learnFacts(greeting);
+    learnTips(root, greeting.glossary);
+    data.fill(presets.presets);
+  } catch (error) {
+    lab.toast(/** @type {Error} */ (error).message, true);
+  }
+  const first = linked ?? (given?.points ? given : run.hello?.start);
+  const broken = linked !== null && !isState(linked);
+  if (linked && !broken) openLink(lab, linked);
+  else if (first && !broken) restore(lab, complete(first));
+  else if (broken) await refuse(lab);
+  else await openExample(lab);
+  run.ready = true;
+  parts.frame.inert = false;
+  parts.starting.hidden = true;
+  lab.store.forget();
+  lab.refresh();
 }
 
 /** Whether something from a link can be a state at all. @param {any} thing */

@@ -17,117 +17,123 @@ const PAUSES_MS = [300, 600, 1200, 2500, 5000];
  * @property {() => void} close
  */
 
+/**
+ * @typedef {{flying: Request|null, waiting: Request|null, timer: any}} Channel
+ *
+ * @typedef {Object} Traffic  what is asked and not yet answered
+ * @property {Transport} transport @property {boolean} open @property {number} number  of the last request
+ * @property {Map<string, Channel>} channels @property {Map<number, {channel: string, request: Request}>} flying
+ * @property {((open: boolean) => void)[]} watchers
+ * @property {{sent: number, answered: number, dropped: number, errors: number}} stats
+ */
+
 /** @param {Transport} transport */
 export function createLink(transport) {
-  const stats = { sent: 0, answered: 0, dropped: 0, errors: 0 };
-  /** @type {Map<string, {flying: Request|null, waiting: Request|null, timer: any}>} */ const channels = new Map();
-  /** @type {Map<number, {channel: string, request: Request}>} */ const flying = new Map();
-  /** @type {((open: boolean) => void)[]} */ const watchers = [];
-  let [number, open] = [0, false];
-
-  /** @param {string} name */
-  function channelOf(name) {
-    let channel = channels.get(name);
-    if (!channel) channels.set(name, channel = { flying: null, waiting: null, timer: null });
-    return channel;
-  }
-
-  /** @param {string} name @param {Request} request */
-  function send(name, request) {
-    const channel = channelOf(name);
-    request.id = ++number;
-    request.since = performance.now();
-    if (!transport.send({ ...request.body, id: request.id, channel: name })) {
-      channel.waiting = request;
-      return;
-    }
-    stats.sent += 1;
-    channel.flying = request;
-    flying.set(request.id, { channel: name, request });
-  }
-
-  /** @param {Request|null} request */
-  function drop(request) {
-    if (!request) return;
-    stats.dropped += 1;
-    request.resolve(DROPPED);
-  }
-
-  /** Send what waits, if its channel is free or the one before it is slow. @param {string} name */
-  function advance(name) {
-    const channel = channelOf(name);
-    clearTimeout(channel.timer);
-    if (!channel.waiting || !open) return;
-    const age = channel.flying ? performance.now() - /** @type {number} */ (channel.flying.since) : Infinity;
-    if (age < SLOW_MS) {
-      channel.timer = setTimeout(() => advance(name), SLOW_MS - age + 5);
-      return;
-    }
-    if (channel.flying) {
-      flying.delete(/** @type {number} */ (channel.flying.id));
-      drop(channel.flying);
-      channel.flying = null;
-    }
-    const next = channel.waiting;
-    channel.waiting = null;
-    send(name, next);
-  }
-
-  /** @param {any} reply */
-  function take(reply) {
-    const known = flying.get(reply && reply.id);
-    if (!known) return;
-    flying.delete(reply.id);
-    const channel = channelOf(known.channel);
-    if (channel.flying === known.request) channel.flying = null;
-    if (reply.dropped) drop(known.request);
-    else if (reply.error !== undefined) {
-      stats.errors += 1;
-      known.request.reject(new Error(reply.error));
-    } else {
-      stats.answered += 1;
-      known.request.resolve(reply.answer);
-    }
-    advance(known.channel);
-  }
-
-  /** @param {boolean} now */
-  function status(now) {
-    open = now;
-    for (const [name, channel] of channels) {
-      if (!now && channel.flying) { // it will be asked again, unless a newer one waits already
-        flying.delete(/** @type {number} */ (channel.flying.id));
-        if (channel.waiting) drop(channel.flying);
-        else channel.waiting = channel.flying;
-        channel.flying = null;
-      }
-      if (now) advance(name);
-    }
-    for (const watch of watchers) watch(now);
-  }
-  transport.listen(take, () => status(true), () => status(false));
-
+  /** @type {Traffic} */
+  const traffic = { transport, open: false, number: 0, channels: new Map(), flying: new Map(), watchers: [], stats: { sent: 0, answered: 0, dropped: 0, errors: 0 } };
+  transport.listen((reply) => take(traffic, reply), () => setOpen(traffic, true), () => setOpen(traffic, false));
   return {
-    stats,
+    stats: traffic.stats,
     /**
      * @param {string} ask @param {any} [body] @param {string} [name]  the channel, otherwise the ask's
      * @returns {Promise<any>} the answer, or DROPPED
      */
     ask(ask, body = {}, name = ask) {
       return new Promise((resolve, reject) => {
-        const channel = channelOf(name);
-        drop(channel.waiting);
+        const channel = channelOf(traffic, name);
+        drop(traffic, channel.waiting);
         channel.waiting = { body: { ...body, ask }, resolve, reject };
-        advance(name);
+        advance(traffic, name);
       });
     },
     /** How many are on their way or waiting. */
-    pending: () => [...channels.values()].reduce((sum, c) => sum + (c.flying ? 1 : 0) + (c.waiting ? 1 : 0), 0),
-    isOpen: () => open,
+    pending: () => [...traffic.channels.values()].reduce((sum, c) => sum + (c.flying ? 1 : 0) + (c.waiting ? 1 : 0), 0),
+    isOpen: () => traffic.open,
     /** @param {(open: boolean) => void} watch */
-    watch(watch) { watchers.push(watch); },
+    watch(watch) { traffic.watchers.push(watch); },
     close: () => transport.close(),
   };
+}
+
+/** @param {Traffic} traffic @param {string} name */
+function channelOf({ channels }, name) {
+  let channel = channels.get(name);
+  if (!channel) channels.set(name, channel = { flying: null, waiting: null, timer: null });
+  return channel;
+}
+
+/** @param {Traffic} traffic @param {string} name @param {Request} request */
+function send(traffic, name, request) {
+  const channel = channelOf(traffic, name);
+  request.id = ++traffic.number;
+  request.since = performance.now();
+  if (!traffic.transport.send({ ...request.body, id: request.id, channel: name })) {
+    channel.waiting = request;
+    return;
+  }
+  traffic.stats.sent += 1;
+  channel.flying = request;
+  traffic.flying.set(request.id, { channel: name, request });
+}
+
+/** @param {Traffic} traffic @param {Request|null} request */
+function drop(traffic, request) {
+  if (!request) return;
+  traffic.stats.dropped += 1;
+  request.resolve(DROPPED);
+}
+
+/** Send what waits, if its channel is free or the one before it is slow. @param {Traffic} traffic @param {string} name */
+function advance(traffic, name) {
+  const channel = channelOf(traffic, name);
+  clearTimeout(channel.timer);
+  if (!channel.waiting || !traffic.open) return;
+  const age = channel.flying ? performance.now() - /** @type {number} */ (channel.flying.since) : Infinity;
+  if (age < SLOW_MS) {
+    channel.timer = setTimeout(() => advance(traffic, name), SLOW_MS - age + 5);
+    return;
+  }
+  if (channel.flying) {
+    traffic.flying.delete(/** @type {number} */ (channel.flying.id));
+    drop(traffic, channel.flying);
+    channel.flying = null;
+  }
+  const next = channel.waiting;
+  channel.waiting = null;
+  send(traffic, name, next);
+}
+
+/** @param {Traffic} traffic @param {any} reply */
+function take(traffic, reply) {
+  const known = traffic.flying.get(reply && reply.id);
+  if (!known) return;
+  traffic.flying.delete(reply.id);
+  const channel = channelOf(traffic, known.channel);
+  if (channel.flying === known.request) channel.flying = null;
+  if (reply.dropped) drop(traffic, known.request);
+  else if (reply.error !== undefined) {
+    traffic.stats.errors += 1;
+    known.request.reject(new Error(reply.error));
+  } else {
+    traffic.stats.answered += 1;
+    known.request.resolve(reply.answer);
+  }
+  advance(traffic, known.channel);
+}
+
+/** The connection is there, or gone. @param {Traffic} traffic @param {boolean} open */
+function setOpen(traffic, open) {
+  traffic.open = open;
+  for (const [name, channel] of traffic.channels) {
+    if (!open && channel.flying) { // it will be asked again, unless a newer one waits already
+      traffic.flying.delete(/** @type {number} */ (channel.flying.id));
+      if (channel.waiting) drop(traffic, channel.flying);
+      else channel.waiting = channel.flying;
+      channel.flying = null;
+    }
+    if (open) advance(traffic, name);
+  }
+  for (const watch of traffic.watchers) watch(open);
 }
 
 /** @typedef {ReturnType<typeof createLink>} Link */

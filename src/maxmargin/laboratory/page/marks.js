@@ -70,12 +70,6 @@ const PARTS = new Map();
 /** The colour, see-through. @param {string} colour @param {number} share  0 … 1 */
 export const faint = (colour, share) => `rgba(${parts(colour).join(",")},${share})`;
 
-/** Between two colours. @param {string} one @param {string} two @param {number} t  0 is one, 1 is two */
-export function between(one, two, t) {
-  const [a, b] = [parts(one), parts(two)];
-  return `rgb(${a.map((v, i) => Math.round(v + t * (b[i] - v))).join(",")})`;
-}
-
 /** 0 black … 1 white. @param {string} colour */
 function brightness(colour) {
   const [r, g, b] = parts(colour);
@@ -143,6 +137,17 @@ export function ring(c, at, r, colour, width = 2) {
   c.beginPath();
   c.arc(at[0], at[1], r, 0, 2 * Math.PI);
   c.stroke();
+}
+
+/** A dot with a halo. @param {Context} c @param {Pair} at @param {number} r @param {string} colour @param {string} halo @param {number} [width]  of the halo */
+export function dot(c, at, r, colour, halo, width = 3) {
+  c.fillStyle = colour;
+  c.strokeStyle = halo;
+  c.lineWidth = width;
+  c.beginPath();
+  c.arc(at[0], at[1], r, 0, 2 * Math.PI);
+  c.stroke();
+  c.fill();
 }
 
 /** A star with four points: what has been proven. @param {Context} c @param {Pair} at @param {string} colour @param {string} halo */

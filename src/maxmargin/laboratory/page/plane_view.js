@@ -1,5 +1,5 @@
 // A view of a plane on a canvas: what x-space, w-space and its section share. Each of them says what is drawn in it.
-import { createPlane, createSurface, drawAxes, drawAxisNames, MARGINS } from "./canvas.js";
+import { createSurface, drawAxes, drawAxisNames, MARGINS, Plane } from "./canvas.js";
 import { listen } from "./input.js";
 import { card } from "./marks.js";
 import { words } from "./scene.js";
@@ -33,7 +33,7 @@ const ARROW_STEP = 8; // pixels that an arrow key moves weights
 /** @param {HTMLCanvasElement} canvas @param {any} actions  hover, and looked when a person has moved the window @param {Picture} picture */
 export function createPlaneView(canvas, actions, picture) {
   const surface = createSurface(canvas, () => view.scene && paint(view.scene), MARGINS);
-  const plane = createPlane(surface, [-1, 1, -1, 1], picture.alike);
+  const plane = new Plane(surface, [-1, 1, -1, 1], picture.alike);
   const view = { canvas, surface, plane, fit, tell, scene: /** @type {Scene | null} */ (null), pointer: /** @type {Pair | null} */ (null), busy: () => gestures.busy() };
   let chosenFor = /** @type {any} */ (undefined); // the subject that the window was last checked for
 

@@ -127,6 +127,13 @@ function strokeLine(context, line, colour, x, y, { width, log }) {
   });
 }
 
+/** @param {string} name @param {Object<string, string>} attributes */
+const chartCanvas = (name, attributes) => /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": name, role: "img", ...attributes }));
+
+/** A table with the names of its columns. @param {string} name @param {string[]} columns @param {HTMLElement} body @param {...HTMLElement} caption */
+const tableOf = (name, columns, body, ...caption) => element("table", { class: "mm-table", "data-name": name }, ...caption,
+  element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { scope: "col" }, column)))), body);
+
 const STATUS = {
   separable: ["Separable", "good", "✓"],
   touching: ["Touching", "warn", "≈"],
@@ -171,7 +178,7 @@ function createNumbers(root, actions) {
     ["bound", ...BOUND],
   ]);
   const bar = element("div", { class: "mm-bar", role: "img" }, element("span"));
-  const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "errors-chart", role: "img" }));
+  const canvas = chartCanvas("errors-chart", {});
   const legend = element("p", { class: "mm-legend" });
   const section = element("section", { class: "mm-card" },
     heading("How well does it do?", "Counted on every point, at the moment shown.", "errors"), list.list, bar, canvas, legend);
@@ -257,17 +264,15 @@ function createMachine(root, actions) {
     ["relative-gap", "Relative gap", "The gap divided by the primal value."],
     ["passes", "Passes over the data", "How often the solver read all points."],
   ]);
-  const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "mm-spark", "data-name": "gap-chart", role: "img", "aria-label": "Gap against passes" }));
+  const canvas = chartCanvas("gap-chart", { "aria-label": "Gap against passes" });
   const refused = element("p", { class: "mm-refused", "data-name": "refused" });
   const card = element("section", { class: "mm-card" }, heading("The certificate", "Numbers that prove the machine optimal.", "certificate"), refused, list.list, canvas);
   const kkt = element("tbody");
-  const table = element("table", { class: "mm-table", "data-name": "kkt" }, element("caption", {}, "Conditions of Karush, Kuhn and Tucker"),
-    element("thead", {}, element("tr", {}, ...["", "condition", "off by"].map((t) => element("th", { scope: "col" }, t)))), kkt);
+  const table = tableOf("kkt", ["", "condition", "off by"], kkt, element("caption", {}, "Conditions of Karush, Kuhn and Tucker"));
   const conditions = element("section", { class: "mm-card" }, heading("Is it optimal?", "All of them hold exactly at the optimum, and only there.", "optimal"), table);
   const body = element("tbody");
   const support = element("section", { class: "mm-card" }, heading("Support vectors", "Points with α > 0: they alone hold the line.", "support"),
-    element("table", { class: "mm-table", "data-name": "support" },
-      element("thead", {}, element("tr", {}, ...["point", "α", "ξ", "y·f(x)"].map((t) => element("th", { scope: "col" }, t)))), body));
+    tableOf("support", ["point", "α", "ξ", "y·f(x)"], body));
   root.append(card, conditions, support);
   const spark = createSpark(canvas);
   let drawn = /** @type {any} */ (null);
@@ -334,8 +339,7 @@ function highlight(body, hover) {
 function createMachines(root, actions) {
   const body = element("tbody");
   const section = element("section", { class: "mm-card" }, heading("The machines", "Several classes: one line per class or per pair; choose one to watch.", "machines"),
-    element("table", { class: "mm-table", "data-name": "machines" },
-      element("thead", {}, element("tr", {}, ...["machine", "errors", ""].map((t) => element("th", { scope: "col" }, t)))), body));
+    tableOf("machines", ["machine", "errors", ""], body));
   const last = /** @type {HTMLElement} */ (section.querySelector("thead th:last-child"));
   root.append(section);
   let drawn = /** @type {any} */ (null);

@@ -2,7 +2,7 @@
 import { drawOrigin } from "./canvas.js";
 import { cutLine, distance, fingerprint, grown, identity, inside } from "./geometry.js";
 import { latest } from "./link.js";
-import { faint, FONT, label, outline, ring, segment, star } from "./marks.js";
+import { dot, faint, FONT, label, outline, ring, segment, star } from "./marks.js";
 import { createPlaneView, weightGestures } from "./plane_view.js";
 import { signs, watched } from "./scene.js";
 import { number } from "./text.js";
@@ -139,13 +139,7 @@ function drawMark({ c, plane, colours }, w, w1, colour, name, proven) {
   const here = near(w, w1);
   if (proven && here) star(c, at, colour, colours.card);
   else {
-    c.beginPath();
-    c.arc(at[0], at[1], 6, 0, 2 * Math.PI);
-    c.strokeStyle = colours.card;
-    c.lineWidth = 4;
-    c.stroke();
-    c.fillStyle = here ? colour : colours.card;
-    c.fill();
+    dot(c, at, 6, here ? colour : colours.card, colours.card, 4);
     if (!here) ring(c, at, 5, colour, 1.8);
   }
   const text = here || !name ? name : `${name} at w₁ = ${number(w[0])}`;
@@ -154,7 +148,7 @@ function drawMark({ c, plane, colours }, w, w1, colour, name, proven) {
 }
 
 /** The picture in words. @param {Scene} scene */
-export function describe(scene) {
+function describe(scene) {
   const found = scene.section;
   const said = [`Cross-section of weight space at w₁ = ${number(cutAt(scene))} with the axes w₂ and b.`];
   if (found) said.push(found.region?.length ? `${found.lines.length} lines bound the shaded region of allowed weights.` : "No weights are allowed in this section.");

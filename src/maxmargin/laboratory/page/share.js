@@ -84,7 +84,7 @@ const RUNS = ["gif", "trace"];
 const SOLVED = "A margin machine is solved at once: it has no updates to film or to list.";
 
 /** @param {Blob} blob @param {string} name */
-export function save(blob, name) {
+function save(blob, name) {
   const anchor = /** @type {HTMLAnchorElement} */ (element("a", { download: name }));
   anchor.href = URL.createObjectURL(blob);
   anchor.click();
@@ -95,7 +95,7 @@ export function save(blob, name) {
 export const saveText = (text, name, type) => save(new Blob([text], { type }), name);
 
 /** To the clipboard, also where the page is not allowed to use the new way. @param {string} text @param {HTMLElement} root */
-export async function copy(text, root) {
+async function copy(text, root) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -111,7 +111,7 @@ export async function copy(text, root) {
 }
 
 /** A canvas on the colour of its card. @param {HTMLCanvasElement[]} canvases @param {HTMLElement} root */
-export async function picture(canvases, root) {
+async function picture(canvases, root) {
   const gap = canvases.length > 1 ? Math.round(canvases[0].width / 40) : 0;
   const made = document.createElement("canvas");
   made.width = canvases.reduce((sum, c) => sum + c.width, 0) + gap * (canvases.length - 1);

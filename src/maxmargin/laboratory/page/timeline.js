@@ -16,7 +16,7 @@ const TEMPI = {
  * Goes from one whole update to the next, so that a long frame obeys the tempo as many short ones do.
  * @param {number} k @param {number} seconds @param {(k: number) => number} tempo @param {number} K
  */
-export function advance(k, seconds, tempo, K) {
+function advance(k, seconds, tempo, K) {
   let [place, left] = [k, seconds];
   while (place < K && left > 0) {
     const next = Math.floor(place) + 1;

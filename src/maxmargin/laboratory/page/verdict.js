@@ -38,57 +38,75 @@ function freest(spots, pixels, taken) {
 
 /** The verdict: the widest plane and its margin, or the two hulls and the point they share. @param {Kit} kit @param {Scene} scene */
 export function drawVerdict(kit, scene) {
-  const { c, plane, colours } = kit;
   const verdict = scene.answer?.verdict;
-  const points = scene.state.points;
-  if (!verdict || scene.answer.n !== points.length) return;
-  const at = (/** @type {number} */ row) => plane.pixel(points[row][0], points[row][1]);
-  if (verdict.status === "separable" && verdict.plane && verdict.margin > 0) {
-    const size = Math.hypot(verdict.plane[0], verdict.plane[1]);
-    c.strokeStyle = colours.good;
-    c.lineWidth = 2;
-    const same = scene.weights && !scene.hand && verdict.plane.every((/** @type {number} */ v, /** @type {number} */ j) => Math.abs(v - scene.weights[j]) <= 1e-6 * size);
-    if (!same) { // a hard margin machine has drawn them itself
-      c.setLineDash([10, 5]);
-      drawLine(kit, verdict.plane);
-      c.lineWidth = 1.2;
-      c.setLineDash([3, 4]);
-      for (const side of [-1, 1]) drawLine(kit, verdict.plane, side * size * verdict.margin);
-      c.setLineDash([]);
-    }
-    const r = radius(points.length) + 4;
-    for (const row of verdict.nearest ?? []) {
-      if (!points[row]) continue;
-      const off = value(verdict.plane, points[row][0], points[row][1]) / (size * size);
-      c.strokeStyle = faint(colours.good, 0.8);
-      c.lineWidth = 1.2;
-      segment(c, at(row), plane.pixel(points[row][0] - off * verdict.plane[0], points[row][1] - off * verdict.plane[1]));
-      ring(c, at(row), r, colours.good, 1.8);
-    }
-    const ends = cutLine(verdict.plane[0], verdict.plane[1], verdict.plane[2], plane.window);
-    if (ends) {
-      const edge = plane.pixel(verdict.plane[0] / size * verdict.margin, verdict.plane[1] / size * verdict.margin);
-      const zero = plane.pixel(0, 0);
-      const off = Math.min(60, Math.hypot(edge[0] - zero[0], edge[1] - zero[1])) + 10;
-      const text = `margin ${number(verdict.margin)}`;
-      const [from, to] = ends.map((p) => plane.pixel(p[0], p[1])).sort((p, q) => q[1] - p[1]);
-      const spots = beside(from, to, off).map(([at, align]) => extent(c, text, at, align, FONT, plane.frame));
-      const best = freest(spots, points.map((/** @type {number[]} */ p) => plane.pixel(p[0], p[1])), corner(plane.frame, classes(scene)));
-      label(c, text, [best.left, best.top + best.high / 2], colours.good, colours.card, "left");
-    }
+  if (!verdict || scene.answer.n !== scene.state.points.length) return;
+  if (verdict.status !== "separable") drawHulls(kit, scene, verdict.hulls);
+  else if (verdict.plane && verdict.margin > 0) {
+    drawWidest(kit, scene, verdict);
+    labelMargin(kit, scene, verdict);
   }
-  if (verdict.hulls && verdict.status !== "separable") {
-    const sign = signs(scene);
-    for (const [rows, side] of [[verdict.hulls.negative, -1], [verdict.hulls.positive, 1]]) {
-      if (!rows || rows.some((/** @type {number} */ row) => !points[row])) continue;
-      const colour = classes(scene) === 2 || side > 0 ? colours.classes[sign.indexOf(side)] : colours.quiet;
-      outline(c, rows.map(at));
-      c.fillStyle = faint(colour, 0.14);
-      c.fill();
-      c.strokeStyle = faint(colour, 0.8);
-      c.lineWidth = 1.6;
-      c.stroke();
-    }
+}
+
+/** The widest plane with its edges, and the points nearest to it. @param {Kit} kit @param {Scene} scene @param {any} verdict */
+function drawWidest(kit, scene, { plane: widest, margin, nearest }) {
+  const { c, plane, colours } = kit;
+  const points = scene.state.points;
+  const size = Math.hypot(widest[0], widest[1]);
+  c.strokeStyle = colours.good;
+  c.lineWidth = 2;
+  const same = scene.weights && !scene.hand && widest.every((/** @type {number} */ v, /** @type {number} */ j) => Math.abs(v - scene.weights[j]) <= 1e-6 * size);
+  if (!same) { // a hard margin machine has drawn them itself
+    c.setLineDash([10, 5]);
+    drawLine(kit, widest);
+    c.lineWidth = 1.2;
+    c.setLineDash([3, 4]);
+    for (const side of [-1, 1]) drawLine(kit, widest, side * size * margin);
+    c.setLineDash([]);
+  }
+  const r = radius(points.length) + 4;
+  for (const row of nearest ?? []) {
+    if (!points[row]) continue;
+    const [x, y] = points[row];
+    const off = value(widest, x, y) / (size * size);
+    c.strokeStyle = faint(colours.good, 0.8);
+    c.lineWidth = 1.2;
+    segment(c, plane.pixel(x, y), plane.pixel(x - off * widest[0], y - off * widest[1]));
+    ring(c, plane.pixel(x, y), r, colours.good, 1.8);
+  }
+}
+
+/** How wide the margin is, beside the plane where points are few. @param {Kit} kit @param {Scene} scene @param {any} verdict */
+function labelMargin({ c, plane, colours }, scene, { plane: widest, margin }) {
+  const ends = cutLine(widest[0], widest[1], widest[2], plane.window);
+  if (!ends) return;
+  const size = Math.hypot(widest[0], widest[1]);
+  const edge = plane.pixel(widest[0] / size * margin, widest[1] / size * margin);
+  const zero = plane.pixel(0, 0);
+  const off = Math.min(60, Math.hypot(edge[0] - zero[0], edge[1] - zero[1])) + 10;
+  const text = `margin ${number(margin)}`;
+  const [from, to] = ends.map((p) => plane.pixel(p[0], p[1])).sort((p, q) => q[1] - p[1]);
+  const spots = beside(from, to, off).map(([at, align]) => extent(c, text, at, align, FONT, plane.frame));
+  const best = freest(spots, pixelsOf(plane, scene), corner(plane.frame, classes(scene)));
+  label(c, text, [best.left, best.top + best.high / 2], colours.good, colours.card, "left");
+}
+
+/** Where all points are. @param {import("./canvas.js").Plane} plane @param {Scene} scene @returns {Pair[]} */
+const pixelsOf = (plane, scene) => scene.state.points.map((/** @type {number[]} */ p) => plane.pixel(p[0], p[1]));
+
+/** The hulls of both sides. @param {Kit} kit @param {Scene} scene @param {any} hulls  rows at their corners */
+function drawHulls({ c, plane, colours }, scene, hulls) {
+  if (!hulls) return;
+  const points = scene.state.points;
+  const sign = signs(scene);
+  for (const [rows, side] of [[hulls.negative, -1], [hulls.positive, 1]]) {
+    if (!rows || rows.some((/** @type {number} */ row) => !points[row])) continue;
+    const colour = classes(scene) === 2 || side > 0 ? colours.classes[sign.indexOf(side)] : colours.quiet;
+    outline(c, rows.map((/** @type {number} */ row) => plane.pixel(points[row][0], points[row][1])));
+    c.fillStyle = faint(colour, 0.14);
+    c.fill();
+    c.strokeStyle = faint(colour, 0.8);
+    c.lineWidth = 1.6;
+    c.stroke();
   }
 }
 
@@ -113,7 +131,7 @@ export function drawWitness({ c, plane, colours }, scene) {
   const { left, top, width, height } = plane.frame; // what the star means is said at the edge, where points are few
   const text = "    in both hulls";
   const spots = [height - 20, 16].map((down) => extent(c, text, [left + width / 2, top + down], "center", FONT, plane.frame));
-  const best = freest(spots, points.map((/** @type {number[]} */ p) => plane.pixel(p[0], p[1])), corner(plane.frame, classes(scene)));
+  const best = freest(spots, pixelsOf(plane, scene), corner(plane.frame, classes(scene)));
   label(c, text, [best.left, best.top + best.high / 2], colours.bad, colours.card, "left");
   star(c, [best.left, best.top + best.high / 2], colours.bad, colours.card);
 }

@@ -86,26 +86,15 @@ function layOut(root, lab, { look, fitWeights }) {
 }
 
 /**
- * @param {HTMLElement} root @param {any} actions  what the views may ask for
- * @param {any} lab  store, pointer, refresh, addClass, removeClass, clear, fit, setCut (w₁ of the section)
+ * The views of the weights, each made when it is first shown.
+ * @param {Map<string, HTMLCanvasElement>} canvases @param {any} actions @param {import("./state.js").Store} store @param {Set<string>} told
  */
-export function createViews(root, actions, lab) {
-  const { store } = lab;
-  const told = /** @type {Set<string>} */ (new Set());
-  const look = (/** @type {any} */ part) => store.set({ view: { ...store.get().view, ...part } }, "view");
-  const { xCanvas, canvases, draw: drawBars } = layOut(root, lab, { look, fitWeights: () => fitWeights() });
-  const x = createXSpace(xCanvas, actions);
-  /** @type {Map<string, any>} made when first shown */ const made = new Map();
-  /** @type {Scene|null} */ let scene = null;
-  let spoken = "";
-  /** @type {any} */ let timer = null;
-  /** @type {any} */ let late = 0;
+function createWeightViews(canvases, actions, store, told) {
+  /** @type {Map<string, any>} */ const made = new Map();
+  /** @type {any} */ let timer = 0;
   let drawnAt = -Infinity;
-
-  /** Which tab is open: without a bias there is no third direction. @param {Scene} now */
-  const tabOf = (now) => (now.state.options.intercept && canvases.has(now.state.view.tab) ? now.state.view.tab : "w");
   /** @param {string} key */
-  function weightView(key) {
+  function view(key) {
     if (!made.has(key)) {
       const create = /** @type {any} */ (WEIGHTS.find((entry) => entry[0] === key))[2];
       guarded(key, () => {
@@ -117,9 +106,50 @@ export function createViews(root, actions, lab) {
     }
     return made.get(key);
   }
+  /** The view that is open, as things stand now. @param {() => Scene} scene @param {(now: Scene) => string} tabOf */
+  function draw(scene, tabOf) {
+    clearTimeout(timer);
+    timer = 0;
+    drawnAt = performance.now();
+    const key = tabOf(scene());
+    const shown = view(key);
+    if (shown) guarded(key, () => shown.draw(scene()), told);
+  }
+  return {
+    made, view,
+    /** Draw now; or soon, while a hand moves points: that leaves time to think. @param {() => Scene} scene @param {(now: Scene) => string} tabOf */
+    draw(scene, tabOf) {
+      const wait = scene().stale ? PACE_MS - (performance.now() - drawnAt) : 0;
+      if (wait <= 0) draw(scene, tabOf);
+      else if (!timer) timer = setTimeout(() => draw(scene, tabOf), wait);
+    },
+    destroy() {
+      clearTimeout(timer);
+      for (const view of made.values()) view.destroy();
+    },
+  };
+}
+
+/**
+ * @param {HTMLElement} root @param {any} actions  what the views may ask for
+ * @param {any} lab  store, pointer, refresh, addClass, removeClass, clear, fit, setCut (w₁ of the section)
+ */
+export function createViews(root, actions, lab) {
+  const { store } = lab;
+  const told = /** @type {Set<string>} */ (new Set());
+  const look = (/** @type {any} */ part) => store.set({ view: { ...store.get().view, ...part } }, "view");
+  const { xCanvas, canvases, draw: drawBars } = layOut(root, lab, { look, fitWeights: () => fitWeights() });
+  const x = createXSpace(xCanvas, actions);
+  const weights = createWeightViews(canvases, actions, store, told);
+  /** @type {Scene|null} */ let scene = null;
+  let spoken = "";
+  /** @type {any} */ let timer = null;
+
+  /** Which tab is open: without a bias there is no third direction. @param {Scene} now */
+  const tabOf = (now) => (now.state.options.intercept && canvases.has(now.state.view.tab) ? now.state.view.tab : "w");
   function fitWeights() {
     if (!scene) return;
-    weightView(tabOf(scene))?.fit(scene);
+    weights.view(tabOf(scene))?.fit(scene);
     forget(tabOf(scene));
   }
   /** @param {string} key */
@@ -136,54 +166,41 @@ export function createViews(root, actions, lab) {
       const words = x.describe(/** @type {Scene} */ (scene));
       if (words !== spoken) xCanvas.setAttribute("aria-label", spoken = words);
       const key = tabOf(/** @type {Scene} */ (scene));
-      const view = made.get(key);
-      if (view && view.describe) canvases.get(key)?.setAttribute("aria-label", view.describe(scene));
+      const view = weights.made.get(key);
+      if (view) canvases.get(key)?.setAttribute("aria-label", view.describe(scene));
     }, told);
   }
 
-  /** The view of the weights, as things stand now. */
-  function drawWeights() {
-    clearTimeout(late);
-    late = 0;
-    drawnAt = performance.now();
-    const key = tabOf(/** @type {Scene} */ (scene));
-    const view = weightView(key);
-    if (view) guarded(key, () => view.draw(/** @type {Scene} */ (scene)), told);
-  }
-
   return {
-    x, xCanvas,
+    x,
     canvases: () => ({ x: xCanvas, w: /** @type {HTMLCanvasElement} */ (canvases.get(scene ? tabOf(scene) : "w")) }),
-    view: (/** @type {string} */ key) => (key === "x" ? x : made.get(key)),
+    view: (/** @type {string} */ key) => (key === "x" ? x : weights.made.get(key)),
     /** @param {Scene} now */
     draw(now) {
       scene = now;
       drawBars(now, tabOf(now));
       guarded("x-space", () => x.draw(now), told);
-      const wait = now.stale ? PACE_MS - (performance.now() - drawnAt) : 0; // a hand is moving points: leave time to think
-      if (wait <= 0) drawWeights();
-      else if (!late) late = setTimeout(drawWeights, wait);
+      weights.draw(() => /** @type {Scene} */ (scene), tabOf);
       if (!timer) timer = setTimeout(describe, 400);
     },
     /** Show everything again. @param {Scene} now @param {string[]} which */
     fit(now, which) {
       for (const key of which) {
-        const view = key === "x" ? x : made.get(key);
+        const view = this.view(key);
         if (view) guarded(key, () => view.fit(now), told);
       }
     },
-    fitWeights, forget,
+    forget,
     /** Look where a link looked; names of the views that are to be fitted instead. @param {Object<string, any>} windows */
     restore(windows) {
-      const all = new Map(/** @type {[string, any][]} */ ([["x", x], ...made]));
+      const all = new Map(/** @type {[string, any][]} */ ([["x", x], ...weights.made]));
       for (const [key, view] of all) if (windows[key]) guarded(key, () => view.setWindow?.(windows[key]), told);
       return [...all.keys()].filter((key) => !windows[key]);
     },
     destroy() {
       clearTimeout(timer);
-      clearTimeout(late);
       x.destroy();
-      for (const view of made.values()) view.destroy();
+      weights.destroy();
     },
   };
 }

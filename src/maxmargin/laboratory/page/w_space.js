@@ -2,7 +2,7 @@
 import { drawOrigin } from "./canvas.js";
 import { area, around, cutLine, fingerprint, grown, identity, inside, middle } from "./geometry.js";
 import { latest } from "./link.js";
-import { arrow, faint, FONT, label, outline, parts, ring, segment } from "./marks.js";
+import { arrow, dot, faint, FONT, label, outline, parts, ring, segment } from "./marks.js";
 import { createPlaneView, weightGestures } from "./plane_view.js";
 import { drawn, NOTHING, pathOf, signs, value, watched } from "./scene.js";
 import { number, tuple } from "./text.js";
@@ -112,7 +112,7 @@ function drawWSpace(now, view, kit, b) {
 }
 
 /** The picture in words. @param {Scene} scene */
-export function describe(scene) {
+function describe(scene) {
   const sign = signs(scene);
   const lines = scene.state.points.filter((/** @type {number[]} */ p) => counts(p, sign)).length;
   const w = scene.weights;
@@ -126,10 +126,10 @@ const MAX_MOVING_LINES = 400; // lines beyond which only some are drawn while th
 const PATH_CHUNK = 250; // updates of the path that are drawn into its kept layer together
 
 /** Whether a point is a line here: trained, and the watched machine's business. @param {number[]} p @param {number[]} sign */
-export const counts = (p, sign) => !p[3] && sign[p[2]] !== 0;
+const counts = (p, sign) => !p[3] && sign[p[2]] !== 0;
 
 /** The line w·x + b = 0 of each training point, with normals to its good side when there are few. @param {Kit} kit @param {Scene} scene @param {number} b @param {number} stride */
-export function drawLines({ c, plane, colours }, scene, b, stride) {
+function drawLines({ c, plane, colours }, scene, b, stride) {
   const points = scene.state.points;
   const sign = signs(scene);
   const trained = points.filter((/** @type {number[]} */ p) => counts(p, sign)).length;
@@ -231,7 +231,7 @@ function captionCone({ c, plane, colours }, scene, b, frame) {
 const clamp = (/** @type {number} */ v, /** @type {number} */ from, /** @type {number} */ size) => Math.max(from, Math.min(from + size, v));
 
 /** The path up to the moment; all but its last part is kept. @param {Kit} kit @param {Scene} scene @param {import("./canvas.js").Surface} surface */
-export function drawPath(kit, scene, surface) {
+function drawPath(kit, scene, surface) {
   const { steps, id } = pathOf(scene);
   if (!steps.length) return;
   const last = Math.min(scene.k, steps.length - 1);
@@ -267,7 +267,7 @@ function stretch({ c, plane, colours }, steps, from, to) {
 }
 
 /** The last update as an arrow, and w. @param {Kit} kit @param {Scene} scene @param {number[]} now  weights as they are drawn */
-export function drawWeights({ c, plane, colours }, scene, now) {
+function drawWeights({ c, plane, colours }, scene, now) {
   const at = plane.pixel(now[0], now[1]);
   const before = scene.previous;
   if (before && !scene.hand) {
@@ -280,13 +280,7 @@ export function drawWeights({ c, plane, colours }, scene, now) {
       label(c, sign > 0 ? "+x" : "−x", [mx + ((at[1] - from[1]) / long) * 15, my - ((at[0] - from[0]) / long) * 15], colours.accent, colours.card, "center", FONT.replace("12px", "italic 600 14px"), plane.frame);
     }
   }
-  c.fillStyle = colours.ink;
-  c.strokeStyle = colours.card;
-  c.lineWidth = 3;
-  c.beginPath();
-  c.arc(at[0], at[1], 6, 0, 2 * Math.PI);
-  c.stroke();
-  c.fill();
+  dot(c, at, 6, colours.ink, colours.card);
   if (scene.hand) ring(c, at, 10, colours.accent, 2.2);
   if (inside(plane.window, now)) label(c, "w", [at[0] + 14, at[1] - 13], colours.ink, colours.card, "center", FONT.replace("12px", "italic 700 15px"), plane.frame);
 }

@@ -4,7 +4,7 @@ import { createSurface } from "./canvas.js";
 import { cutConvex, fingerprint, insideBox } from "./geometry.js";
 import { listen } from "./input.js";
 import { latest } from "./link.js";
-import { arrow, card, faint, FONT, label, outline, ring, segment, star } from "./marks.js";
+import { arrow, card, dot, faint, FONT, label, outline, ring, segment, star } from "./marks.js";
 import { drawn, pathOf, signs, watched, words } from "./scene.js";
 import { number, tuple } from "./text.js";
 
@@ -21,124 +21,146 @@ import { number, tuple } from "./text.js";
 const TURN_SPEED = 0.1; // radians per second, by itself
 const MAX_PATH_UPDATES = 800; // updates of the path that are drawn
 
+/**
+ * @typedef {Object} SpaceView  what is looked at, from where, and what was drawn last
+ * @property {HTMLCanvasElement} canvas @property {import("./canvas.js").Surface} surface @property {SpaceActions} actions
+ * @property {Scene | null} scene @property {Box | null} box @property {number} turn @property {number} tilt @property {number} zoom
+ * @property {boolean} touched  a person has taken hold of the picture: it no longer turns by itself
+ * @property {number} frameAt  time of the last frame of the turning
+ * @property {any} fitted  the answer that the box was last checked for
+ * @property {Pair | null} pointer @property {Polygon[]} shown
+ * @property {() => boolean} busy
+ */
+
 /** @param {HTMLCanvasElement} canvas @param {SpaceActions} actions */
 export function createSpace3D(canvas, actions) {
-  const surface = createSurface(canvas, () => scene && paint(), { left: 8, top: 8, right: 8, bottom: 8 });
+  const surface = createSurface(canvas, () => view.scene && paint(view, view.scene, ask), { left: 8, top: 8, right: 8, bottom: 8 });
   const ask = latest((/** @type {Box} */ box) => actions.askWeights3d(box), 120);
-  let scene = /** @type {Scene | null} */ (null);
-  let [turn, tilt, zoom] = [-0.6, 0.42, 1];
-  let touched = false;
-  let last = 0; // time of the last frame of the turning
-  let box = /** @type {Box | null} */ (null);
-  let fitted = /** @type {any} */ (undefined);
-  let pointer = /** @type {Pair | null} */ (null);
-  let shown = /** @type {Polygon[]} */ ([]);
-
-  /** @param {number} dx @param {number} dy  angles */
-  function rotate(dx, dy) {
-    touched = true;
-    turn += dx;
-    tilt = Math.max(-1.5, Math.min(1.5, tilt + dy));
-    actions.looked?.("3d", { box, zoom, turn, tilt });
-    surface.request();
-  }
-
-  const gestures = listen(canvas, {
-    locate: surface.locate,
-    pan(dx, dy) { rotate(dx * 0.01, dy * 0.01); canvas.style.cursor = "grabbing"; },
-    arrow(dx, dy) { rotate(dx * 0.08, dy * 0.08); },
-    zoom(by) { zoom = Math.max(0.02, Math.min(50, zoom * by)); rotate(0, 0); },
-    tap() { touched = true; },
-    twice() { if (scene) fit(scene); rotate(0, 0); },
-    hover(at) {
-      pointer = at;
-      canvas.style.cursor = "grab";
-      const found = at ? shown.filter((s) => s.row >= 0 && covers(s.pixels, at)).sort((p, q) => q.near - p.near)[0] : undefined;
-      const row = found ? found.row : -1;
-      if (scene && scene.hover !== row) actions.hover(row);
-    },
-  });
-
-  /** @param {Scene} now */
-  function fit(now) {
-    fitted = now.answer;
-    box = whole(now);
-    zoom = 1;
-    surface.request();
-  }
-
-  /** Fit by itself when the weights have left the box, or fill next to nothing of it. @param {Scene} now */
-  function keep(now) {
-    if (!box || fitted === undefined) return fit(now);
-    const lost = now.weights && zoom >= 1 && !inBox(now.weights, box);
-    if (now.answer === fitted && !lost) return;
-    fitted = now.answer;
-    const wanted = whole(now);
-    const size = (wanted[0][1] - wanted[0][0]) / (box[0][1] - box[0][0]);
-    if (zoom === 1 && (lost || size > 1.35 || size < 0.4)) fit(now);
-  }
-
-  /** What is shown: the box, zoomed about its middle. @returns {Box} */
-  const zoomed = () => /** @type {Box} */ (/** @type {Box} */ (box).map(([lo, hi]) => [(lo + hi) / 2 - ((hi - lo) / 2) * zoom, (lo + hi) / 2 + ((hi - lo) / 2) * zoom]));
-
-  /** Turn slowly until somebody takes hold of the picture. */
-  function drift() {
-    const time = performance.now();
-    turn += TURN_SPEED * Math.min(0.1, last ? (time - last) / 1000 : 0);
-    last = time;
-    surface.request();
-  }
-
-  function paint() {
-    const now = /** @type {Scene} */ (scene);
-    if (!surface.begin()) { last = 0; return; }
-    keep(now);
-    const seen = zoomed();
-    if (!touched && !now.reduced && !gestures.busy()) drift();
-    const { points } = now.state;
-    if (points.length) ask(`${fingerprint(points)}|${signs(now).join("")}|${watched(now)}|${seen.join()}`, seen);
-    const [c, colours] = [surface.context, surface.colours()];
-    const see = camera(seen, turn, tilt, surface.frame);
-    const at = (/** @type {ArrayLike<number>} */ p) => /** @type {Pair} */ (/** @type {unknown} */ (see(p).slice(0, 2)));
-    const kit = { c, colours, box: seen, see, at, frame: surface.frame };
-    c.fillStyle = colours.card;
-    c.strokeStyle = colours.line;
-    c.lineWidth = 1;
-    c.beginPath();
-    c.rect(0.5, 0.5, surface.width - 1, surface.height - 1);
-    c.fill();
-    c.stroke();
-    drawBox(kit, false, surface.width);
-    shown = visiblePolygons(kit, now);
-    drawPolygons(kit, now, shown);
-    drawBox(kit, true, surface.width);
-    c.strokeStyle = faint(colours.ink, 0.7); // the b axis, from which ‖w‖ is measured
-    c.lineWidth = 1.4;
-    drawLine(kit, [0, 0, seen[2][0]], [0, 0, seen[2][1]]);
-    drawPath(kit, now);
-    drawWeights(kit, now);
-    drawOptimum(kit, now);
-    if (pointer && now.hover >= 0 && points[now.hover] && !gestures.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
-    surface.ring();
-  }
-
+  /** @type {SpaceView} */
+  const view = {
+    canvas, surface, actions, scene: null, box: null, turn: -0.6, tilt: 0.42, zoom: 1, touched: false, frameAt: 0, fitted: undefined,
+    pointer: null, shown: [], busy: () => gestures.busy(),
+  };
+  const gestures = listen(canvas, turnGestures(view));
   return {
     /** @param {Scene} now */
-    draw(now) { scene = now; paint(); },
+    draw(now) { view.scene = now; paint(view, now, ask); },
     destroy() { ask.stop(); gestures.destroy(); surface.destroy(); },
-    /** What is looked at, and from where. */
-    window: () => ({ box, zoom, turn, tilt }),
+    window: () => lookedAt(view),
     /** @param {{box?: Box | null, zoom?: number, turn?: number, tilt?: number}} w */
     setWindow(w) {
-      touched = true;
-      if (w.box) { box = w.box; fitted ??= null; }
-      [zoom, turn, tilt] = [w.zoom ?? zoom, w.turn ?? turn, w.tilt ?? tilt];
+      view.touched = true;
+      if (w.box) { view.box = w.box; view.fitted ??= null; }
+      [view.zoom, view.turn, view.tilt] = [w.zoom ?? view.zoom, w.turn ?? view.turn, w.tilt ?? view.tilt];
       surface.request();
     },
-    fit,
+    /** @param {Scene} now */
+    fit: (now) => fit(view, now),
     at: () => null,
     describe,
   };
+}
+
+/** What is looked at, and from where. @param {SpaceView} view */
+const lookedAt = ({ box, zoom, turn, tilt }) => ({ box, zoom, turn, tilt });
+
+/** @param {SpaceView} view @param {number} dx @param {number} dy  angles */
+function rotate(view, dx, dy) {
+  view.touched = true;
+  view.turn += dx;
+  view.tilt = Math.max(-1.5, Math.min(1.5, view.tilt + dy));
+  view.actions.looked?.("3d", lookedAt(view));
+  view.surface.request();
+}
+
+/** Turn and zoom; the plane under the pointer is lit. @param {SpaceView} view */
+function turnGestures(view) {
+  const { canvas, surface, actions } = view;
+  return {
+    locate: surface.locate,
+    pan(/** @type {number} */ dx, /** @type {number} */ dy) { rotate(view, dx * 0.01, dy * 0.01); canvas.style.cursor = "grabbing"; },
+    arrow(/** @type {number} */ dx, /** @type {number} */ dy) { rotate(view, dx * 0.08, dy * 0.08); },
+    zoom(/** @type {number} */ by) { view.zoom = Math.max(0.02, Math.min(50, view.zoom * by)); rotate(view, 0, 0); },
+    tap() { view.touched = true; },
+    twice() { if (view.scene) fit(view, view.scene); rotate(view, 0, 0); },
+    hover(/** @type {Pair | null} */ at) {
+      view.pointer = at;
+      canvas.style.cursor = "grab";
+      const found = at ? view.shown.filter((s) => s.row >= 0 && covers(s.pixels, at)).sort((p, q) => q.near - p.near)[0] : undefined;
+      const row = found ? found.row : -1;
+      if (view.scene && view.scene.hover !== row) actions.hover(row);
+    },
+  };
+}
+
+/** Show everything. @param {SpaceView} view @param {Scene} now */
+function fit(view, now) {
+  view.fitted = now.answer;
+  view.box = whole(now);
+  view.zoom = 1;
+  view.surface.request();
+}
+
+/** Fit by itself when the weights have left the box, or fill next to nothing of it. @param {SpaceView} view @param {Scene} now */
+function choose(view, now) {
+  const { box, fitted, zoom } = view;
+  if (!box || fitted === undefined) return fit(view, now);
+  const lost = now.weights && zoom >= 1 && !inBox(now.weights, box);
+  if (now.answer === fitted && !lost) return;
+  view.fitted = now.answer;
+  const wanted = whole(now);
+  const size = (wanted[0][1] - wanted[0][0]) / (box[0][1] - box[0][0]);
+  if (zoom === 1 && (lost || size > 1.35 || size < 0.4)) fit(view, now);
+}
+
+/** A box zoomed about its middle. @param {Box} box @param {number} zoom @returns {Box} */
+const zoomed = (box, zoom) => /** @type {Box} */ (box.map(([lo, hi]) => [(lo + hi) / 2 - ((hi - lo) / 2) * zoom, (lo + hi) / 2 + ((hi - lo) / 2) * zoom]));
+
+/** Turn slowly until somebody takes hold of the picture. @param {SpaceView} view */
+function drift(view) {
+  const time = performance.now();
+  view.turn += TURN_SPEED * Math.min(0.1, view.frameAt ? (time - view.frameAt) / 1000 : 0);
+  view.frameAt = time;
+  view.surface.request();
+}
+
+/** @param {SpaceView} view @param {Scene} now @param {(key: string, box: Box) => void} ask */
+function paint(view, now, ask) {
+  const { surface, pointer } = view;
+  if (!surface.begin()) { view.frameAt = 0; return; }
+  choose(view, now);
+  const box = zoomed(/** @type {Box} */ (view.box), view.zoom);
+  if (!view.touched && !now.reduced && !view.busy()) drift(view);
+  const { points } = now.state;
+  if (points.length) ask(`${fingerprint(points)}|${signs(now).join("")}|${watched(now)}|${box.join()}`, box);
+  const [c, colours] = [surface.context, surface.colours()];
+  const see = camera(box, view.turn, view.tilt, surface.frame);
+  const at = (/** @type {ArrayLike<number>} */ p) => /** @type {Pair} */ (/** @type {unknown} */ (see(p).slice(0, 2)));
+  const kit = { c, colours, box, see, at, frame: surface.frame };
+  drawPaper(kit, surface);
+  drawBox(kit, false, surface.width);
+  view.shown = visiblePolygons(kit, now);
+  drawPolygons(kit, now, view.shown);
+  drawBox(kit, true, surface.width);
+  c.strokeStyle = faint(colours.ink, 0.7); // the b axis, from which ‖w‖ is measured
+  c.lineWidth = 1.4;
+  drawLine(kit, [0, 0, box[2][0]], [0, 0, box[2][1]]);
+  drawPath(kit, now);
+  drawWeights(kit, now);
+  drawOptimum(kit, now);
+  if (pointer && now.hover >= 0 && points[now.hover] && !view.busy()) card(c, words(now, now.hover, number), pointer, surface.frame, colours);
+  surface.ring();
+}
+
+/** The card that the picture stands on. @param {Kit} kit @param {{width: number, height: number}} size */
+function drawPaper({ c, colours }, { width, height }) {
+  c.fillStyle = colours.card;
+  c.strokeStyle = colours.line;
+  c.lineWidth = 1;
+  c.beginPath();
+  c.rect(0.5, 0.5, width - 1, height - 1);
+  c.fill();
+  c.stroke();
 }
 
 /** @typedef {{row: number, pixels: number[][], near: number}} Polygon  row −1: a face of the allowed region */
@@ -225,13 +247,7 @@ function drawWeights({ c, colours, box, at, frame }, now) {
   c.setLineDash([2, 4]);
   segment(c, p, at([w[0], w[1], box[2][0]]));
   c.setLineDash([]);
-  c.fillStyle = colours.ink;
-  c.strokeStyle = colours.card;
-  c.lineWidth = 3;
-  c.beginPath();
-  c.arc(p[0], p[1], 5.5, 0, 2 * Math.PI);
-  c.stroke();
-  c.fill();
+  dot(c, p, 5.5, colours.ink, colours.card);
   if (now.hand) ring(c, p, 9, colours.accent, 2);
   const best = optimum(now);
   if (!best || Math.hypot(at(best)[0] - p[0], at(best)[1] - p[1]) > 20) label(c, "(w, b)", [p[0] + 12, p[1] + 12], colours.ink, colours.card, "left", FONT.replace("12px", "italic 600 13px"), frame);
@@ -255,7 +271,7 @@ function drawOptimum(kit, now) {
 }
 
 /** The picture in words. @param {Scene} scene */
-export function describe(scene) {
+function describe(scene) {
   const planes = scene.weights3d?.planes?.length ?? 0;
   const said = [`Weight space with the axes w₁, w₂ and b: ${planes === 1 ? "one plane" : `${planes} planes`}, each for a training point.`];
   const best = scene.weights3d?.optimum ?? null;

@@ -206,7 +206,7 @@ function drawLegend({ c, colours }, { state }, frame) {
 }
 
 /** The picture in words, for those who do not see it. @param {Scene} scene */
-export function describe(scene) {
+function describe(scene) {
   const { points, labels } = scene.state;
   if (!points.length) return "x-space: no points yet. Click to add points of both classes.";
   const held = points.filter((/** @type {number[]} */ p) => p[3]).length;

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from importlib.resources import files
 from io import BytesIO
 from itertools import chain
 from os import PathLike
@@ -29,6 +28,7 @@ from maxmargin.core.parameters import check_count, check_number
 from maxmargin.plots.data import Points, choose_view, read_points
 from maxmargin.plots.film.captions import Still, make_stills
 from maxmargin.plots.film.frames import Painter
+from maxmargin.plots.report.page import fill_template
 from maxmargin.plots.style import pyplot
 
 if TYPE_CHECKING:
@@ -179,9 +179,9 @@ class Animation:
             "panels": self._panels,
             "shape": (right - left) / (bottom - top),
         }
-        page = files("maxmargin.plots.film").joinpath("player.html").read_text(encoding="utf-8")
-        page = page.replace("{{title}}", html.escape(self.captions[0][0].split(" · ")[0]))
-        return page.replace("{{film}}", json.dumps(film).replace("<", "\\u003c"))
+        title = html.escape(self.captions[0][0].split(" · ")[0])
+        content = json.dumps(film).replace("<", "\\u003c")
+        return fill_template("film/player.html", title=title, film=content)
 
     def _repr_html_(self) -> str:
         page = html.escape(self.to_html())

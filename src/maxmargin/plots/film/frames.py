@@ -13,17 +13,14 @@ from maxmargin.plots.data import Points, View
 from maxmargin.plots.film.captions import Still, plain_sign, short
 from maxmargin.plots.geometry import EMPTY_BORDER, box_line, find_cone
 from maxmargin.plots.style import BLACK, COLOURS, GREY, class_styles, plain, point_size
-from maxmargin.plots.weight_picture import weight_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from PIL import Image
 
-STEP_COLOUR, CONE = (
-    COLOURS[2],
-    "#F8F3AA",
-)  # what is added to w; where w has all rows right, as in w-space
+STEP_COLOUR = COLOURS[2]  # what is added to w
+CONE_COLOUR = "#F8F3AA"  # where w has all rows right: that of w-space, thinned
 UPDATE_NAMES = {False: "update y·x", True: "update"}  # of one row, or of a batch
 
 
@@ -116,10 +113,10 @@ def palette() -> list[int]:
         pair = [[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in (a, b)]
         return [round((1 - share) * p + share * q) for p, q in zip(*pair, strict=True)]
 
-    shades = [[255, 255, 255], mix(CONE, CONE, 0)]
+    shades = [[255, 255, 255], mix(CONE_COLOUR, CONE_COLOUR, 0)]
     shades += [mix(c, "#FFFFFF", k / 24) for c in (BLACK, GREY, *COLOURS[:3]) for k in range(23)]
-    shades += [mix(c, d, k / 8) for c in COLOURS[:3] for d in (BLACK, CONE) for k in range(1, 8)]
-    shades += [mix(BLACK, CONE, k / 12) for k in range(12)]
+    shades += [mix(c, d, k / 8) for c in COLOURS[:3] for d in (BLACK, CONE_COLOUR) for k in range(1, 8)]
+    shades += [mix(BLACK, CONE_COLOUR, k / 12) for k in range(12)]
     flat = [v for shade in shades[:256] for v in shade]
     return flat + [255] * (768 - len(flat))
 
@@ -152,7 +149,7 @@ class WPanel:
         }
         legend_above(ax, handles, columns=3)
         cut = replace(points, names=tuple(short(name, 18) for name in points.names))
-        first, second = weight_names(cut) if view.axes[0, 0] else reversed(weight_names(cut))
+        first, second = cut.weight_names if view.axes[0, 0] else reversed(cut.weight_names)
         ax.set_xlabel(plain(first), labelpad=2)
         ax.set_ylabel(plain(second), labelpad=2)
 
@@ -163,9 +160,9 @@ class WPanel:
         self.cone: Any = None
         if cone is None:
             return [Patch(fc="none", ec="none", label="no w has all right")]
-        self.cone = Wedge((0, 0), 1.0, *np.degrees(cone), color=CONE, lw=0, zorder=0)
+        self.cone = Wedge((0, 0), 1.0, *np.degrees(cone), color=CONE_COLOUR, lw=0, zorder=0)
         self.ax.add_patch(self.cone)
-        return [Patch(fc=CONE, ec=GREY, lw=0.8, label="all points right")]
+        return [Patch(fc=CONE_COLOUR, ec=GREY, lw=0.8, label="all points right")]
 
     def _draw_lines(self, batch: bool) -> list[Any]:
         from matplotlib.collections import LineCollection
@@ -373,10 +370,7 @@ FIRST_FRAMES = 4  # frames that fit into w-space before it grows
 GROWTH_FACTOR = 1.5  # how much it grows at a time
 LINE_HEIGHT = 0.22  # inches between lines of the caption
 LETTER_SIZE = 10.0  # their size; a line that is too wide for the picture is smaller
-PICTURE_SIZES = {
-    True: (9.0, 4.5, 3.9),
-    False: (7.0, 5.6, 4.6),
-}  # inches: picture, panel, its height; two or one
+PICTURE_SIZES = {True: (9.0, 4.5, 3.9), False: (7.0, 5.6, 4.6)}  # inches: picture, panel, its height
 
 
 class Painter:

@@ -1,39 +1,369 @@
-"""Pieces of the page, as HTML: tables, sentences, proofs to save, and the whole."""
+"""One page about one data set: the verdict and its proof, the model and its certificate, the pictures.
+
+The page is one HTML file that asks for nothing from outside: pictures and proofs are inside it. It reads
+well at phone and desk width, in light and in dark.
+"""
 
 from __future__ import annotations
 
 import base64
 import html
-import io
 import json
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from maxmargin._version import __version__
-from maxmargin.certificates.verdict import Verdict
-from maxmargin.plots.style import pyplot
+from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
+from maxmargin.core.atomic_write import replacing
+from maxmargin.core.errors import plural, unwritable
+from maxmargin.estimators.separability import Options, decide
+from maxmargin.plots.data import read_labelled
+from maxmargin.plots.machine import machine_name, stand_in
+from maxmargin.plots.report.pictures import (
+    gallery,
+    model_pictures,
+    path_pictures,
+    regions_pictures,
+    verdict_picture,
+)
+from maxmargin.plots.sample import Drawn, draw_model, load_drawable
+from maxmargin.rows import Rows
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-MAX_PROOF_BYTES = 1 << 21  # bytes of proofs on a page, all together
+MAX_DESCRIBED_FEATURES = 12
+MAX_PICTURED_MACHINES = 10
+MAX_PROOF_BYTES = 1 << 21  # of all proofs on a page together
 MAX_CHIPS = 60  # names in a row
+
+
+def write_report(
+    path: str | PathLike[str],
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    X_val: Any = None,
+    y_val: Any = None,
+    whole: tuple[Any, Any] | None = None,
+    names: Sequence[str] | None = None,
+    title: str = "",
+    recipe: str = "",
+    source: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write a page about a fitted linear classifier and its training data.
+
+    Parameters
+    ----------
+    path : path
+        The HTML file to write.
+    estimator : fitted classifier of this package
+        With its certificate or history.
+    X, y : array-like, or rows of a file
+        The training data. Of more rows than fit in pictures a sample is drawn; numbers are those of all.
+    X_val, y_val : array-like, optional
+        Validation data, for the confusion matrix; without it the training data is judged, and the page
+        says so.
+    whole : pair (X, y), optional
+        All rows, of which X, y are those trained on; the verdict and its proof are about these.
+    names : sequence of str, optional
+        Names of the features; default those of a data frame, or x0, x1 and so on.
+    title : str, optional
+        Heading of the page.
+    recipe : str, optional
+        Commands that make the page again.
+    source : mapping, optional
+        Where the data file holds what, noted in the proofs for their checker (label, columns).
+    notes : sequence of str, optional
+        What else there is to say about the model.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import maxmargin as mm
+    >>> X, y = [[0, 0], [1, 0], [3, 0], [3, 2]], [-1, -1, 1, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = mm.plots.write_report(f"{folder}/report.html", mm.HardMarginSVC().fit(X, y), X, y)
+    ...     "The gap" in page.read_text(encoding="utf-8")
+    True
+    """
+    X = load_drawable(X)
+    whole = (X, y) if whole is None else (load_drawable(whole[0]), whole[1])
+    report = Report(estimator, X, y, X_val, y_val, whole, names, title, recipe, source, notes)
+    return report.write(path)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page about a model; the fields are the parameters of :func:`write_report`."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    X_val: Any
+    y_val: Any
+    whole: tuple[Any, Any]
+    names: Sequence[str] | None = None
+    title: str = ""
+    recipe: str = ""
+    source: Mapping[str, Any] | None = None
+    notes: Sequence[str] = ()
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """The model with the training rows that are drawn, and a note if they are a sample."""
+        return draw_model(self.estimator, self.X, self.y)
+
+    def write(self, path: str | PathLike[str]) -> Path:
+        """Write the page, whole or not at all."""
+        rows, codes, classes, names = read_labelled(*self.whole, self.estimator, self.names)
+        verdict = decide(*self.whole, Options(getattr(self.estimator, "fit_intercept", True)), names)
+        proofs, trained = Proofs(self.source), len(np.asarray(self.y))
+        part = trained if trained < rows.n else None  # of the rows, if not all were trained on
+        sections = [
+            ("The data", data_section(rows, classes[codes], names, trained)),
+            ("Is it separable?", verdict_section(verdict, proofs, *self.whole, whole_named=bool(part))),
+            ("The model", self._model_section(verdict, names, part)),
+        ]
+        if isinstance(verdict, MulticlassVerdict):
+            machines = _Machines(self, verdict, names, proofs, part)
+            sections.append(("Machine by machine", machines.section()))
+        sections.append(("How good is it?", self._errors_section()))
+        recipe = self.recipe or _recipe(self.estimator)
+        sections.append(("Reproduce this report", f"<pre>{html.escape(recipe)}</pre>"))
+        title = self.title or f"{type(self.estimator).__name__} on {rows.n:,} rows"
+        try:
+            with replacing(path) as place:
+                place.write_bytes(page(title, sections).encode())
+        except OSError as error:
+            raise unwritable(path, error) from error
+        return Path(path)
+
+    def _model_section(
+        self, verdict: Verdict | MulticlassVerdict, names: Sequence[str], part: int | None
+    ) -> str:
+        """What was fitted, its certificate or why it stopped, and its pictures."""
+        model, two = self.estimator, isinstance(verdict, Verdict)
+        notes = [*self.notes, *([self.drawn.note] if self.drawn.note else [])]
+        if not two and hasattr(model, "certificate_"):
+            gap = f"{model.certificate_.relative_gap:.1e}"
+            text = f"<p>Each machine has its certificate, below: the largest relative gap is {gap}.</p>"
+        else:
+            text = machine_text(model, part)
+        if two:
+            pictures = model_pictures(self.drawn, (model, self.X, self.y), names)
+        else:
+            pictures = regions_pictures(self.drawn, names)
+        if not self.drawn.note:
+            pictures += path_pictures(model, self.X, self.y, self.X_val, self.y_val)
+        shown = f"<pre>{html.escape(repr(model))}</pre>"
+        return "\n".join([sentences("\n".join(notes)), shown, text, gallery(pictures)])
+
+    def _errors_section(self) -> str:
+        held_out = self.X_val is not None
+        rows, truth = (self.X_val, self.y_val) if held_out else (self.X, self.y)
+        classes = self.estimator.classes_.tolist()
+        return errors_section(
+            self.estimator.predict(rows), np.asarray(truth), classes, held_out=held_out
+        )
+
+
+def data_section(rows: Rows, labels: np.ndarray, names: Sequence[str], trained: int) -> str:
+    """Classes and their sizes; the least, mean and largest value of the first features."""
+    n, d = rows.n, rows.d
+    kinds, counts = np.unique(labels, return_counts=True)
+    classes = [
+        (str(label), f"{k:,}", f"{k / n:.1%}")
+        for label, k in zip(kinds.tolist(), counts.tolist(), strict=True)
+    ]
+    described = zip(names[:MAX_DESCRIBED_FEATURES], *_ranges(rows), strict=False)
+    features = [(name, f"{a:.4g}", f"{m:.4g}", f"{b:.4g}") for name, a, m, b in described]
+    split = f" {trained:,} rows were trained on, {n - trained:,} were held out." if n > trained else ""
+    more = (
+        f"\n<p>… and {plural(d - MAX_DESCRIBED_FEATURES, 'more feature')}.</p>"
+        if d > MAX_DESCRIBED_FEATURES
+        else ""
+    )
+    return (
+        f"<p>{n:,} rows, {d} features, {len(kinds)} classes.{split}</p>\n"
+        f'<div class="pair">{table(("class", "rows", "share"), classes)}'
+        f"{table(('feature', 'least', 'mean', 'largest'), features)}</div>{more}"
+    )
+
+
+def _ranges(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least, mean and largest value of every feature, in one pass."""
+    low, high, total = np.full(rows.d, np.inf), np.full(rows.d, -np.inf), np.zeros(rows.d)
+    block: Any
+    for _, block in rows.blocks():
+        X = block.matrix if block.is_sparse else block.arrays.X
+        least, most = X.min(axis=0), X.max(axis=0)
+        low = np.minimum(low, least.toarray().ravel() if block.is_sparse else least)
+        high = np.maximum(high, most.toarray().ravel() if block.is_sparse else most)
+        total += np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+    return low, total / rows.n, high
+
+
+def verdict_section(
+    verdict: Verdict | MulticlassVerdict, proofs: Proofs, X: Any, y: Any, *, whole_named: bool
+) -> str:
+    """The verdict on the rows X, y, with its proof; ``whole_named``: say that it is on all rows."""
+    if isinstance(verdict, MulticlassVerdict):
+        classes, pairs = (line for line in str(verdict).splitlines() if not line.startswith("·"))
+        bad = {f"{a} and {b}": v.kind for (a, b), v in verdict.pairs.items() if not v.separable}
+        rest = {str(label): v.kind for label, v in verdict.rest.items()}
+        return "\n".join([sentences(classes), chips(rest), sentences(pairs), chips(bad)])
+    of = f" on all {len(y):,} rows" if whole_named else ""
+    text = [f"<p>{badge(verdict.kind)}{of}</p>", sentences(str(verdict)), proofs.block(verdict)]
+    picture = gallery([verdict_picture(verdict, X, y)])
+    return "\n".join(['<div class="beside"><div>', *text, "</div>", picture, "</div>"])
+
+
+def machine_text(machine: Any, part: int | None = None) -> str:
+    """The certificate of a margin machine, on ``part`` of the rows, or why a perceptron stopped."""
+    if hasattr(machine, "certificate_"):
+        of = "" if part is None else f"on the {part:,} training rows"
+        return facts(str(machine.certificate_), of)
+    if hasattr(machine, "stop_reason_"):
+        return f"<p>{html.escape(str(machine.stop_reason_))}</p>"
+    return ""
+
+
+@dataclass(frozen=True)
+class _Machines:
+    """More than two classes: every machine with its verdict, its proof and its pictures."""
+
+    report: Report
+    verdict: MulticlassVerdict
+    names: Sequence[str]
+    proofs: Proofs
+    part: int | None  # of the rows, if the certificates are not about all of them
+
+    @cached_property
+    def machines(self) -> Mapping[Hashable, Any]:
+        """The machines by label; none of another package's model."""
+        return getattr(self.report.estimator, "machines_", {})
+
+    @cached_property
+    def verdicts(self) -> Mapping[Hashable, Verdict]:
+        """The verdict on each machine."""
+        known: dict[Hashable, Verdict] = dict([*self.verdict.rest.items(), *self.verdict.pairs.items()])
+        return {label: known[label] for label in self.machines or self.verdict.rest}
+
+    def section(self) -> str:
+        """A block for each machine, the first one open, and a table of those beyond ten."""
+        labels = list(self.verdicts)
+        blocks = [
+            self._block(label, opened=label == labels[0]) for label in labels[:MAX_PICTURED_MACHINES]
+        ]
+        kind = "pairs of classes" if isinstance(labels[0], tuple) else "classes"
+        about, rest = "Open a line to see its proof and its pictures.", labels[MAX_PICTURED_MACHINES:]
+        if rest:
+            about = f"The first {len(blocks)} are shown with pictures, the other {len(rest)} in a table."
+            summary = f"<summary>{len(rest)} more machines</summary>"
+            blocks.append(f"<details>\n{summary}\n{self._table(rest)}\n</details>")
+        return "\n".join([f"<p>{len(labels)} {kind}, and a machine for each. {about}</p>", *blocks])
+
+    def _block(self, label: Hashable, *, opened: bool) -> str:
+        name, verdict, text = machine_name(label), self.verdicts[label], ""
+        pictures = [verdict_picture(verdict, *self.report.whole)]
+        if self.machines:
+            text = machine_text(self.machines[label], self.part)
+            model, X, y, note = self.report.drawn
+            drawn = Drawn(*stand_in(model, X, y, label), note)
+            pictures += model_pictures(drawn, self._rows(label), self.names)
+        return "\n".join(
+            [
+                f"<details{' open' if opened else ''}>",
+                f"<summary>{html.escape(name)} {badge(verdict.kind)}</summary>",
+                sentences(str(verdict)),
+                self.proofs.block(verdict, name),
+                text,
+                gallery(pictures),
+                "</details>",
+            ]
+        )
+
+    def _table(self, labels: Sequence[Hashable]) -> str:
+        margin = hasattr(self.report.estimator, "certificate_")
+        head = ["machine", "verdict", "proof"]
+        if self.machines:
+            head[2:2] = ["margin", "relative gap", "wrong"] if margin else ["epochs", "updates", "wrong"]
+        rows = []
+        for label in labels:
+            name, verdict = machine_name(label), self.verdicts[label]
+            row = [name, badge(verdict.kind), self.proofs.link(verdict, name)]
+            if self.machines:
+                machine, X, truth = self._rows(label)
+                if margin:
+                    gap = machine.certificate_.relative_gap
+                    numbers = [f"{machine.margin_:.4g}", f"{gap:.1e}"]
+                else:
+                    numbers = [f"{machine.n_iter_:,}", f"{machine.n_mistakes_:,}"]
+                row[2:2] = [*numbers, f"{np.count_nonzero(machine.predict(X) != truth):,}"]
+            rows.append(row)
+        return table(head, rows, raw=True)
+
+    def _rows(self, label: Hashable) -> tuple[Any, Any, np.ndarray]:
+        """The machine of a label as a classifier of two classes, with its training rows."""
+        return stand_in(self.report.estimator, self.report.X, self.report.y, label)
+
+
+def errors_section(
+    predicted: np.ndarray, truth: np.ndarray, classes: list[Any], *, held_out: bool
+) -> str:
+    """The share of wrong predictions, and the confusion matrix."""
+    known = [*classes, *(label for label in np.unique(truth).tolist() if label not in classes)]
+    counts = [[int(np.count_nonzero((truth == a) & (predicted == b))) for b in classes] for a in known]
+    rows = [
+        (str(a), *(_count(n, right=a == b) for n, b in zip(line, classes, strict=True)))
+        for a, line in zip(known, counts, strict=True)
+    ]
+    wrong = int(np.count_nonzero(truth != predicted))
+    kind = "validation" if held_out else "training"
+    note = "" if held_out else " (No validation data was given: these are the rows it was trained on.)"
+    return (
+        f"<p>{wrong:,} of {len(truth):,} {kind} rows are wrong ({wrong / len(truth):.2%}).{note}</p>\n"
+        + table(("actual\u00a0↓, predicted\u00a0→", *map(str, classes)), rows, kind="matrix", raw=True)
+    )
+
+
+def _count(number: int, *, right: bool) -> str:
+    if not number:
+        return '<span class="none">0</span>'
+    return f"<b>{number:,}</b>" if right else f"{number:,}"
+
+
+def _recipe(estimator: Any) -> str:
+    return f"import maxmargin as mm\n\nmodel = mm.{estimator!r}.fit(X, y)\nprint(mm.separability(X, y))"
+
+
+# Pieces of the page, as HTML: tables, sentences, proofs to save, and the whole.
 
 
 def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return the page with its sections, each a heading and what stands below it."""
-    template = (
-        resources.files("maxmargin.plots.report").joinpath("report.html").read_text(encoding="utf-8")
-    )
     body = "\n".join(
         f"<section>\n<h2>{html.escape(name)}</h2>\n{part}\n</section>" for name, part in sections
     )
-    parts = {"TITLE": html.escape(title), "VERSION": __version__, "BODY": body}
+    return fill_template("report/report.html", title=html.escape(title), version=__version__, body=body)
+
+
+def fill_template(file: str, **parts: str) -> str:
+    """Return a template of this package with its ``{{names}}`` replaced by the parts, all at once."""
+    template = resources.files("maxmargin.plots").joinpath(file).read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
@@ -124,99 +454,3 @@ class Proofs:
     def _file(self, name: str) -> str:
         plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
         return f"proof-{plain}.json" if plain else "proof.json"
-
-
-# Pictures on the page: as wide as a telephone, with their key below, so that they are readable there.
-#
-# At desk width they stand side by side. Each is a PNG of few colours inside the page, on white paper,
-# with a sentence that says what is seen.
-
-WIDTH, HEIGHT = 4.2, 3.5  # inches, without the key
-LINE_HEIGHT = 0.19  # inches that a line of the key takes
-DPI = 200
-PAD = 0.08  # inches of paper around it
-SPARE_HEIGHT = 0.5  # inches above and below, for what the layout did not foresee; cut off if empty
-WHITE = 250  # what is darker is ink
-MAX_TICKS = 5  # intervals between them, at most
-SHADES = 96  # colours of a picture
-FONT_SIZES = {"font.size": 10.0, "axes.titlesize": 11.0, "axes.labelsize": 10.0, "legend.fontsize": 9.0}
-
-
-def picture(
-    name: str,
-    seen: str,
-    draw: Callable[..., Any],
-    *data: Any,
-    height: float = HEIGHT,
-    projection: str | None = None,
-    **options: Any,
-) -> str:
-    """Return what ``draw(*data, ax=ax, **options)`` draws as a figure, with a name and what is seen."""
-    pyplot()  # or a sentence on how to get it
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
-    with style.context(["default", FONT_SIZES]):  # the page looks the same everywhere
-        figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
-        draw(*data, ax=figure.add_subplot(projection=projection), **options)
-        _fit(figure, height)
-        png = base64.b64encode(_png(figure)).decode()
-    seen = seen.replace(" = ", "\u00a0=\u00a0")  # a formula is not broken
-    alt, caption = html.escape(f"{name}: {seen}"), f"<b>{html.escape(name)}.</b> {html.escape(seen)}"
-    return (
-        f'<figure><img alt="{alt}" src="data:image/png;base64,{png}"><figcaption>{caption}'
-        "</figcaption></figure>"
-    )
-
-
-def gallery(pictures: list[str]) -> str:
-    """Return pictures one below the other on a telephone, side by side on a desk."""
-    return f'<div class="gallery">{"".join(pictures)}</div>' if pictures else ""
-
-
-def _fit(figure: Figure, height: float) -> None:
-    """Make room for keys, which are below, and take names as they are: a dollar is no formula."""
-    lines = 0
-    for ax in figure.axes:
-        key: Any = ax.get_legend()
-        entries = [] if key is None else key.get_texts()
-        if key is not None:
-            lines = max(lines, _lines([text.get_text() for text in entries], key._ncols))
-        for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *entries):
-            text.set_parse_math(False)
-            text.set_text(text.get_text().replace(r"\$", "$"))  # escaped or not
-        _thin(ax.xaxis)
-    tall = height + LINE_HEIGHT * lines + 2.0 * SPARE_HEIGHT
-    figure.set_size_inches(WIDTH, tall)
-    engine: Any = figure.get_layout_engine()
-    engine.set(w_pad=PAD, rect=(0.0, SPARE_HEIGHT / tall, 1.0, 1.0 - 2.0 * SPARE_HEIGHT / tall))
-
-
-def _lines(entries: list[str], columns: int) -> int:
-    """How many lines the longest column of a key has, about."""
-    each = [entry.count("\n") + 1 for entry in entries] or [0]
-    return max(math.ceil(sum(each) / columns), math.ceil(len(each) / columns) + max(each) - 1)
-
-
-def _thin(axis: Any) -> None:
-    """Fewer ticks along a short axis, where nobody has chosen them."""
-    from matplotlib.ticker import AutoLocator, MaxNLocator
-
-    if type(axis.get_major_locator()) is AutoLocator:
-        axis.set_major_locator(MaxNLocator(MAX_TICKS, steps=(1, 2, 5, 10)))
-
-
-def _png(figure: Figure) -> bytes:
-    """The figure from its highest to its lowest ink."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
-    inked = np.flatnonzero(np.any(pixels < WHITE, axis=(1, 2)))
-    low, high = inked[[0, -1]] + [-int(PAD * DPI), int(PAD * DPI)]
-    image = Image.fromarray(np.ascontiguousarray(pixels[max(low, 0) : high]))
-    buffer = io.BytesIO()
-    image.quantize(SHADES, dither=Image.Dither.NONE).save(buffer, format="PNG")
-    return buffer.getvalue()

@@ -7,30 +7,20 @@ given w, and a line of w's for a given x. The weights that are right for all poi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace
 from maxmargin.plots import style
-from maxmargin.plots.data import Points
-from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone
-from maxmargin.plots.style import BLACK, COLOURS, MARKERS
-from maxmargin.plots.weight_picture import (
-    LINE_STYLES,
-    WeightPicture,
-    draw_arrow,
-    draw_arrows,
-    draw_path,
-    read_flat,
-    read_path,
-    read_run,
-    set_square,
-    trace_path,
-    weight_names,
-)
+from maxmargin.plots.artists import draw_arrow, draw_arrows, draw_path
+from maxmargin.plots.data import Points, not_linear, read_points
+from maxmargin.plots.geometry import bounding_rows, box_line, draw_cone, find_cone
+from maxmargin.plots.style import BLACK, COLOURS, LINE_STYLES, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +31,91 @@ ORIGIN: dict[str, Any] = {"marker": "+", "color": BLACK, "ms": 9, "mew": 1.2, "z
 
 
 @dataclass(repr=False)
-class WSpaceDisplay(WeightPicture):
+class OriginPlanes:
+    """Planes through the origin in two features: the lines x·w = 0 of points, and the path of w."""
+
+    points: Points
+    path: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
+
+    @classmethod
+    def from_trace(cls, trace: Trace, X: Any, y: Any, **options: Any) -> Self:
+        """Draw the path of a recorded run; ``options`` are those of :meth:`from_points`."""
+        return cls.from_points(X, y, path=trace_path(trace), **options)  # type: ignore[attr-defined, no-any-return]
+
+    @cached_property
+    def normals(self) -> np.ndarray:
+        """y_i x_i: the side of each line where w is right."""
+        return np.asarray(self.points.signs[:, None] * self.points.X)
+
+    @cached_property
+    def cone(self) -> tuple[float, float] | None:
+        """From which angle to which w is right for all points, or None."""
+        return find_cone(self.normals)
+
+
+def read_flat(X: Any, y: Any, estimator: Any = None, names: Sequence[str] | None = None) -> Points:
+    """Two classes in two features, or a sentence on what to draw instead."""
+    points = read_points(X, y, estimator, names)
+    if points.X.shape[1] != 2 or len(points.classes) != 2:
+        raise InputError(
+            "w-space is drawn for two classes in two features. "
+            f"Got {len(points.classes)} classes in {points.X.shape[1]} features instead. "
+            "XSpaceDisplay draws any number of them."
+        )
+    return points
+
+
+def read_run(
+    estimator: Any, X: Any, y: Any, names: Sequence[str] | None = None
+) -> tuple[Points, np.ndarray, np.ndarray]:
+    """The points, the path (if recorded) and the weights of a classifier through the origin."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "coef_"):
+        raise not_linear(estimator)
+    points = read_flat(X, y, estimator, names)
+    w, b = np.asarray(estimator.coef_, dtype=np.float64), np.ravel(estimator.intercept_)
+    if getattr(estimator, "fit_intercept", True) and np.any(b):
+        raise _with_bias(f"{type(estimator).__name__} with the bias {b[0]:.3g}")
+    trace = getattr(estimator, "trace_", None)
+    path = trace_path(trace) if isinstance(trace, Trace) else np.empty((0, 2))
+    return points, path, w[0]
+
+
+def trace_path(trace: Trace) -> np.ndarray:
+    """All w of a run without bias."""
+    Z = trace.weights
+    if Z.shape[1] != 3 or np.any(Z[:, -1]):
+        raise _with_bias(f"a trace of {Z.shape[1] - 1} weights and a bias")
+    return np.asarray(Z[:, :2])
+
+
+def read_path(path: Any) -> np.ndarray:
+    """Weights one step after another, or none."""
+    walked = np.empty((0, 2)) if path is None else np.asarray(path, dtype=np.float64)
+    if walked.ndim != 2 or walked.shape[1] != 2 or not np.all(np.isfinite(walked)):
+        raise InputError(
+            "path must hold finite weights (w₁, w₂), one row per step. "
+            f"Got an array of shape {walked.shape} instead. For a trace use from_trace."
+        )
+    return walked
+
+
+def set_square(ax: Axes, r: float, names: Sequence[str]) -> None:
+    """Show the square of half width r around the origin, with these names of the axes."""
+    ax.set(xlim=(-r, r), ylim=(-r, r), xlabel=style.plain(names[0]), ylabel=style.plain(names[1]))
+    ax.set_aspect("equal", adjustable="box")
+
+
+def _with_bias(given: str) -> InputError:
+    return InputError(
+        "w-space is drawn for planes through the origin in two features. "
+        f"Got {given} instead. Fit with fit_intercept=False; with a bias, WeightSpaceDisplay draws "
+        "(w₁, w₂, b) of a hard-margin machine."
+    )
+
+
+@dataclass(repr=False)
+class WSpaceDisplay(OriginPlanes):
     """Training points as lines in the space of weights, the feasible cone, and the path of w.
 
     Made by :meth:`from_estimator`, :meth:`from_trace` or :meth:`from_points`, of two classes in two
@@ -65,7 +139,7 @@ class WSpaceDisplay(WeightPicture):
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.wspace import WSpaceDisplay
+    >>> from maxmargin.plots.w_space import WSpaceDisplay
     >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
     >>> model = mm.Perceptron(fit_intercept=False, record=True).fit(X, y)
     >>> display = WSpaceDisplay.from_estimator(model, X, y)
@@ -136,7 +210,7 @@ class WSpaceDisplay(WeightPicture):
         if self.w is not None and np.any(self.w):
             self.weights_ = draw_arrow(ax, (0, 0), self.w, "w")
         ax.plot(0, 0, **ORIGIN)
-        set_square(ax, r, weight_names(self.points))
+        set_square(ax, r, self.points.weight_names)
         style.title(ax, self.title if self.cone else f"{self.title}\nno w is right for all points")
         style.key(ax)
         return self

@@ -20,8 +20,7 @@ from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.plots import style
 from maxmargin.plots.data import Points, read_points
 from maxmargin.plots.geometry import CONE, ON_PLANE, Face, box_line, cut_body, cut_polygon, least_first
-from maxmargin.plots.style import BLACK, COLOURS, GREY
-from maxmargin.plots.weight_picture import LINE_STYLES, weight_names
+from maxmargin.plots.style import BLACK, COLOURS, GREY, LINE_STYLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +60,7 @@ class WeightSpaceDisplay:
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.weights import WeightSpaceDisplay
+    >>> from maxmargin.plots.weight_space import WeightSpaceDisplay
     >>> X, y = [[2, 5], [-4, -2], [4, -4]], [1, -1, -1]
     >>> model = mm.HardMarginSVC().fit(X, y)
     >>> display = WeightSpaceDisplay.from_estimator(model, X, y, kind="section")
@@ -191,7 +190,7 @@ class WeightSpaceDisplay:
             ax.plot([], [], [], "s", color=CONE, ms=9, label="feasible")
         self._draw_optimum(ax)
         ax.set(xlim=box[0], ylim=box[1], zlim=box[2])
-        style.name_axes(ax, (*weight_names(self.points), "b"))
+        style.name_axes(ax, (*self.points.weight_names, "b"))
         at = ", ".join(f"{v:.3g}" for v in self._tidy).replace("-", "−")
         style.title(ax, f"Weight space\noptimum ({at})")
         ax.set_box_aspect((1, 1, 1), zoom=0.85 if style.is_narrow(ax) else 0.95)
@@ -230,7 +229,7 @@ class WeightSpaceDisplay:
             least = f"least ‖w‖ here: {float(np.hypot(w1, point[0])):.3g}"
             mark |= {"marker": "D", "mfc": "white", "ms": 8, "label": least}
             (self.nearest_,) = ax.plot(*point, **mark)
-        first, across_name = weight_names(self.points)
+        first, across_name = self.points.weight_names
         ax.set(xlim=box[0], ylim=box[1], xlabel=style.plain(across_name), ylabel="b")
         at = float(self._tidy[0]) if w1 == self.w[0] else w1
         heading = style.plain(f"Section at {first} = {at:.4g}").replace("-", "−")

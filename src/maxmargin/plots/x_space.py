@@ -14,7 +14,6 @@ from maxmargin.plots.data import Points, View, choose_view, not_linear, place_po
 from maxmargin.plots.geometry import Frame, box_line, one_step
 from maxmargin.plots.machine import machine_name
 from maxmargin.plots.style import BLACK, class_styles
-from maxmargin.plots.weight_picture import draw_arrow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,7 +228,7 @@ class XSpaceDisplay(artists.PlanePicture):
         if found is None:  # the boundary is outside, or in a corner
             step, middle = _short(v, frame), frame.box.mean(axis=1)
             found = middle - 0.5 * step, middle + 0.5 * step
-        self.normal_ = draw_arrow(ax, *found, width=1.6, zorder=7)
+        self.normal_ = artists.draw_arrow(ax, *found, width=1.6, zorder=7)
         name += " in this slice" if self.view.sliced else ""
         if self.margins:
             ((w, _),) = self.planes.values()

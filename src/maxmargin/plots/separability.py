@@ -84,7 +84,7 @@ class SeparabilityDisplay(artists.PlanePicture):
     Examples
     --------
     >>> import maxmargin as mm
-    >>> from maxmargin.plots.separation import SeparabilityDisplay
+    >>> from maxmargin.plots.separability import SeparabilityDisplay
     >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
     >>> display = SeparabilityDisplay.from_verdict(mm.separability(X, y), X, y)
     >>> display.common_.get_offsets().tolist()

@@ -1,24 +1,85 @@
-"""A few workers for everybody: no request blocks another, and the latest one wins.
+"""Workers: processes that answer requests one after the other, and a pool of them for everybody.
 
-Every connection has channels. On a channel one request runs and one waits, the newest; a request that a
-newer one replaces is answered with "dropped". One that has been running for longer than
-``PATIENCE`` when it is replaced is ended, and its worker with it, as soon as a warm one can take over:
-there is always one to spare, so ending costs nobody a wait.
+``python -m maxmargin.laboratory.workers`` is one worker. On its standard input and output travel frames:
+four bytes of length (big-endian), then that many bytes of JSON. The first frame out says that the worker
+is warm. It ends when its input ends, even in the middle of a computation, so none outlives its server,
+however that one ended.
+
+In the pool no request blocks another, and the latest one wins. Every connection has channels. On a
+channel one request runs and one waits, the newest; a request that a newer one replaces is answered with
+"dropped". One that has been running for longer than ``PATIENCE`` when it is replaced is ended, and its
+worker with it, as soon as a warm one can take over: there is always one to spare, so ending costs nobody
+a wait.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import queue
 import signal
+import struct
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import Any, BinaryIO
 
-from maxmargin.laboratory.protocol import dropped, failed, to_json
-from maxmargin.laboratory.worker import ENGINE, FRAME_HEAD, frame
+from maxmargin.laboratory.protocol import Answer, dropped, failed, respond, to_json
+
+ENGINE = "maxmargin.laboratory.engine"
+FRAME_HEAD = struct.Struct(">I")
+EXAMPLE = [[0.0, 0.0, 0, 0], [1.0, 0.0, 0, 0], [0.0, 2.0, 1, 0], [1.0, 2.0, 1, 0], [0.5, 2.5, 1, 1]]
+
+
+def frame(text: bytes) -> bytes:
+    """A text with its length before it."""
+    return FRAME_HEAD.pack(len(text)) + text
+
+
+def main(engine: str = ENGINE) -> None:
+    """Answer until the input ends."""
+    # The pipe to the server is kept apart: whatever a library prints goes to standard error instead.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's business
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read_frames, args=(sys.stdin.buffer, requests), daemon=True).start()
+    answer: Answer = import_module(engine).answer
+    _warm(answer)
+    try:
+        _send(replies, b'{"ready":true}')
+        while True:
+            request = json.loads(requests.get())
+            _send(replies, to_json(respond(request, answer)).encode())
+    except BrokenPipeError:  # the server is gone
+        os._exit(0)
+
+
+def _send(replies: BinaryIO, text: bytes) -> None:
+    replies.write(frame(text))
+    replies.flush()
+
+
+def _read_frames(pipe: BinaryIO, requests: queue.SimpleQueue[bytes]) -> None:
+    """Pass frames on; at the end of the input end the process, whatever it is doing."""
+    while head := pipe.read(FRAME_HEAD.size):
+        requests.put(pipe.read(FRAME_HEAD.unpack(head)[0]))
+    os._exit(0)
+
+
+def _warm(answer: Answer) -> None:
+    """Load and compile what the first answers need, before anybody waits for them."""
+    for algorithm in ("perceptron", "batch", "pocket", "hard", "soft"):
+        state = {"v": 1, "points": EXAMPLE, "labels": ["-1", "+1"], "algorithm": algorithm}
+        with suppress(Exception):  # not the place to judge: a real request gets its error as a reply
+            answer({"id": 0, "ask": "solve", "state": state})
+
+
+# The server's side: a process with a pipe to it and a pipe from it.
 
 # Several workers share the machine: each computes with one thread.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -44,7 +105,7 @@ class Worker:
         where they are installed, never in the current directory.
         """
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-W", "ignore", "-m", "maxmargin.laboratory.worker", engine),
+            *(sys.executable, "-P", "-W", "ignore", "-m", "maxmargin.laboratory.workers", engine),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**dict.fromkeys(THREADS, "1"), **os.environ},
@@ -334,3 +395,7 @@ class Pool:
             connection.waiting.clear()
             for job in jobs:
                 await connection.send(to_json(failed(job.id, NO_WORKER)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
