@@ -227,7 +227,7 @@ def test_true_proofs_are_accepted(weighted):
         content = {key: value for key, value in proof.items() if key != "seal"}
         assert mm.Proof(content).verify(X, y)
         step = greatest_divisor(costs or [1])
-        with pytest.raises(Rejected, match=r"lower must not be more|least, less|must be 0"):
+        with pytest.raises(Rejected, match="lower must not be more"):
             judge(proof | {"lower": str(Fraction(proof["lower"]) + (step or 1))}, rows)
     assert branched >= 5
 
@@ -418,7 +418,8 @@ BROKEN = [
     ("tree.leaves.0", {"witnesses": [0, 0], "shares": ["1", "1"]}, "leaf 0 must not share out more"),
     ("tree.leaves.0", {"witnesses": [0, 0], "shares": ["2", "-1"]}, "no negative shares"),
     ("tree.leaves.0.shares", ["1/" + "1" * 3000], "shares of at most 1500 digits"),
-    ("tree.leaves.0.shares", ["1" * 1501 + "/" + "3" * 1501], "shares of at most 1500 digits"),
+    ("tree.leaves.0.shares", ["1" * 1501 + "/3"], "shares of at most 1500 digits"),
+    ("tree.leaves.1.shares", [f"1/{10**800 + 1}", f"1/{10**800 + 3}"], "shares of at most 1500 digits"),
 ]
 
 

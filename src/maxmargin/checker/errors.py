@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.checker.form import DIGITS_PER_NUMBER, common_denominator, require
+from maxmargin.checker.form import DIGITS_PER_NUMBER, Rejected, common_denominator, require
 from maxmargin.checker.sweep import least_cost
 
 if TYPE_CHECKING:
@@ -75,11 +75,8 @@ class Errors:
         require(not differing, f"row {first} must be wrong and in given_up, or neither")
         require(self._cost == self.upper, "upper must be the total cost of the rows given up")
         require(self.lower <= self.upper, "lower must not be more than upper")
-        if self.step == 0:
-            require(self.lower == 0, "lower must be 0, as all costs are")
-        else:
-            multiple = self.lower % self.step == 0
-            require(multiple, "lower must be a multiple of the greatest common divisor of the costs")
+        multiple = self.step == 0 or self.lower % self.step == 0  # no cost at all: upper is 0
+        require(multiple, "lower must be a multiple of the greatest common divisor of the costs")
         if "sweep" in self.proof:
             self._require_sweep(before_each)
         else:
@@ -140,10 +137,8 @@ class Errors:
             for group in witness:
                 if group not in wrong:
                     shared[group] = shared.get(group, 0) + share
-                else:
-                    require(
-                        not wrong[group], f"leaf {number} must have witnesses without its wrong rows"
-                    )
+                elif wrong[group]:
+                    raise Rejected(f"leaf {number} must have witnesses without its wrong rows")
         for group, total in shared.items():
             within = total * self.unit <= self._cost_of[group] * one
             require(within, f"leaf {number} must not share out more than a row costs")
@@ -173,7 +168,7 @@ def _require_nodes(tree: Mapping[str, Any], sizes: list[int]) -> None:
         known = max(named, default=-1) < len(sizes)
         require(known, f"leaf {number} must name witnesses from 0 to {len(sizes) - 1}")
         longest = max(map(len, leaf["shares"]), default=0)
-        short = longest <= 2 * DIGITS_PER_NUMBER
+        short = longest <= 2 * DIGITS_PER_NUMBER + 1
         require(short, f"leaf {number} must have shares of at most {DIGITS_PER_NUMBER} digits")
         steps += sum([sizes[k] for k in named])
         count += length
