@@ -96,10 +96,7 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
         no_bias = proof["intercept"] or ratio(proof["plane"]["b"])[0] == 0
         require(no_bias, "plane.b must be zero without intercept")
     flat = [common_denominator(u)[0] for u in proof["span"]["flat"]] if "span" in proof else []
-    sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
-    sums += proof.get("witnesses", [])
-    named = {i for part in sums for i in part["rows"]}
-    named.update(branch["row"] for branch in proof.get("tree", {"branches": []})["branches"])
+    named = rows_named(proof)
     errors = Errors(proof) if kind == "errors" else None
     kept: dict[int, Vector] = {}
     tight: list[int] = []  # the rows with a_i·z = 0; of an optimum, with a_i·z = 1
@@ -167,6 +164,14 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
     if errors is not None:
         errors.require_bounds(kept, before_each)
     return i + 1 - used
+
+
+def rows_named(proof: Mapping[str, Any]) -> set[int]:
+    """Return the numbers of the rows in the sums and branches of a proof."""
+    sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
+    sums += proof.get("witnesses", [])
+    branches = proof["tree"]["branches"] if "tree" in proof else []
+    return {i for part in sums for i in part["rows"]} | {branch["row"] for branch in branches}
 
 
 def require_sums(
