@@ -151,10 +151,10 @@ class Search:
                 self.witnesses.add(some.tolist())
         if self.best.cost == 0:
             return True
-        self.root = self._node((), (), None, SETTINGS.root_rounds)
+        self.root = self._node((), (), None, SETTINGS.root_rounds if self.max_nodes else SETTINGS.rounds)
         self._push(self.root)
         for _ in range(SETTINGS.roundings):
-            if not self.deadline.over:
+            if self.max_nodes and not self.deadline.over:
                 self._round(self.root)
         while self._close():
             weak = [node for node in _leaves(self.root) if self._proven(node) <= self.enough]
