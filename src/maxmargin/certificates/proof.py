@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import fmpz
 from scipy import sparse
 
 from maxmargin import checker
@@ -232,6 +231,9 @@ def in_doubles(w: np.ndarray, b: float) -> dict[str, Any]:
 
 def integer_text(value: int) -> str:
     """Decimal digits, also of integers with many thousands of them, which str() refuses."""
+    # Imported on use, like all exact arithmetic: a fit needs none.
+    from flint import fmpz
+
     return str(fmpz(value))
 
 

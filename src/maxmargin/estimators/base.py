@@ -22,11 +22,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.cluster import column_names, labelled
 from maxmargin.core.errors import InputError
-from maxmargin.estimators.validation import Features, check_reach, names_of, read_X
+from maxmargin.estimators.validation import (
+    Features,
+    check_reach,
+    check_rows,
+    names_of,
+    read_matrix,
+    read_X,
+)
 from maxmargin.rows import Rows
 from maxmargin.rows.partitions import Executor, Source, Sources, block_of, rows_of
 from maxmargin.rows.training_data import is_parted, plain_labels, unlabelled
-from maxmargin.solvers.problem import Examples
+from maxmargin.solvers.problem import MIN_PRODUCT_ROWS, Examples
 
 
 class UnchangedOnError:
@@ -86,8 +93,9 @@ class LinearClassifierMixin(ClassifierMixin):
         """Return f(x) for each row: one value for two classes, else one column per class.
 
         The sign is that of the sum w_1 x_1 + w_2 x_2 + … + b from left to right, for dense and sparse
-        rows alike. With one-vs-one a column holds votes, ties broken by the sum of decision values. Dask
-        collections give a Dask array, computed block by block when it is.
+        rows alike; with one-vs-rest so is the column of the largest value. With one-vs-one a column
+        holds votes, ties broken by the sum of decision values. Dask collections give a Dask array,
+        computed block by block when it is.
         """
         check_is_fitted(self)
         planes = self._planes()
@@ -106,7 +114,15 @@ class LinearClassifierMixin(ClassifierMixin):
 
     def predict(self, X: Any) -> Any:
         """Return a label for each row; a row on the boundary gets the smaller of two classes."""
-        return choose(self.decision_function(X), self.classes_)
+        check_is_fitted(self)
+        planes = self._planes()
+        if is_parted(X):
+            return choose(decide_collection(planes, X), self.classes_)
+        X = read_matrix(self, X)
+        winner = planes.winners(X)
+        if winner is None:
+            winner = winners(planes.decide(check_rows(X, names_of(self))))
+        return named(winner, self.classes_)
 
     def _planes(self) -> Planes:
         """What predicts."""
@@ -131,11 +147,15 @@ def winners(f: np.ndarray) -> np.ndarray:
 
 def chosen(f: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """Labels from decision values; 0, 1, … for classes without names."""
-    winner = winners(f)
+    return named(winners(f), classes)
+
+
+def named(winner: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """Labels of the classes with these numbers; the numbers themselves for classes without names."""
     if classes is None:
         return winner
-    # A stream may have shown only one class so far.
-    return np.asarray(classes[np.minimum(winner, len(classes) - 1)])
+    # A stream may have shown only one class so far, and the number of another one is cut off.
+    return classes.take(winner, mode="clip")
 
 
 def decide_multiclass(F: np.ndarray, classes: int, multi_class: str) -> np.ndarray:
@@ -167,8 +187,23 @@ class Planes(NamedTuple):
 
     def decide(self, rows: Rows) -> np.ndarray:
         """Return decision values: one per row for two classes, else one column per class."""
-        values = Examples(rows, np.empty(0), 1.0).decisions(self.Z)
-        return combined(values, len(self.classes), self.multi_class)
+        examples = Examples(rows, np.empty(0), 1.0)
+        decide = examples.decisions if self.multi_class == "ovo" else examples.ranked_decisions
+        return combined(decide(self.Z), len(self.classes), self.multi_class)
+
+    def winners(self, X: Any) -> np.ndarray | None:
+        """Return the number of the class that wins at each row of a matrix, as :meth:`decide` has it.
+
+        None where there is no quicker way, and where a value is not allowed.
+        """
+        if isinstance(X, Rows) or X.shape[0] * len(self.Z) < MIN_PRODUCT_ROWS:
+            return None
+        if len(self.Z) > 1 and self.multi_class == "ovo":
+            return None
+        # Imported on use: kernels that most processes do without.
+        from maxmargin.solvers.prediction import winners
+
+        return winners(X, self.Z)
 
     def decide_block(self, X: Any) -> np.ndarray:
         """Return those of a matrix, or of a part of files, which is read now."""

@@ -190,16 +190,26 @@ def _are_ready(y: Any, n: int) -> bool:
 
 def read_X(estimator: Any, X: Any, *, reset: bool = False) -> Rows:
     """Check X and wrap it as rows."""
+    return check_rows(read_matrix(estimator, X, reset=reset), names_of(estimator))
+
+
+def read_matrix(estimator: Any, X: Any, *, reset: bool = False) -> Any:
+    """Check X but for its values; return a matrix of doubles or floats, dense or CSR, or rows."""
     refuse_partitions(X)
     if isinstance(X, Rows):
-        return check_reach(_known(estimator, X, reset))
+        return _known(estimator, X, reset)
     if not _is_ready(estimator, X, reset):
         _check_kind(X)
         with in_our_words(X):
-            X = validate_data(estimator, X, reset=reset, **FORMAT)
-    elif reset:
+            return validate_data(estimator, X, reset=reset, **FORMAT)
+    if reset:
         known_features(estimator, X.shape[1], None, reset)
-    return check_reach(as_rows(X), names=names_of(estimator))
+    return X
+
+
+def check_rows(X: Any, names: Sequence[str] | None) -> Rows:
+    """Check the values of a matrix, or of rows, and wrap it as rows."""
+    return check_reach(X) if isinstance(X, Rows) else check_reach(as_rows(X), names=names)
 
 
 def read_Xy(

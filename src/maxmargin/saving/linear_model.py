@@ -136,7 +136,8 @@ class LinearModel:
         shell.n_features_in_ = model.n_features_in_
         if model.feature_names_in_ is not None and (hasattr(X, "columns") or isinstance(X, Rows)):
             shell.feature_names_in_ = model.feature_names_in_
-        F = Examples(read_X(shell, X), np.empty(0), 1.0).decisions(model.Z_)
+        examples = Examples(read_X(shell, X), np.empty(0), 1.0)
+        F = (examples.decisions if self._pairs else examples.ranked_decisions)(model.Z_)
         if len(F) == 1:
             return np.asarray(F[0])
         k = len(F) if self.classes_ is None else len(self.classes_)

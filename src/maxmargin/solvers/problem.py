@@ -154,15 +154,27 @@ class Examples:
                 out[:, piece][:, where] = part
         return out
 
+    def ranked_decisions(self, Z: np.ndarray) -> np.ndarray:
+        """The same for all rows; the sums in order also decide which machine has the largest value."""
+        F = self.decisions(Z)
+        if len(Z) == 1 or not self.rows.resident:
+            return F
+        error = self._rounding(Z).max()
+        near = np.flatnonzero(np.sum(F.max(axis=0) - 2.0 * error <= F, axis=0) > 1)
+        if len(near):
+            F[:, near] = Examples(self.rows.select(near), self.codes, self.pad).ordered_values(Z)
+        return F
+
+    def _rounding(self, Z: np.ndarray) -> np.ndarray:
+        """Two sums of d + 1 products in any two orders differ by less than this (Higham 2002, §3.1)."""
+        size = np.abs(Z[:, :-1]) @ self.rows.column_reach + np.abs(self.pad * Z[:, -1])
+        return np.asarray(4.0 * UNIT_ROUNDOFF * (self.rows.d + 3) * size + UNDERFLOW)
+
     def _all_decisions(self, Z: np.ndarray) -> np.ndarray:
         """The same for all rows, by a matrix product; where rounding may change a sign, once more."""
-        bias = self.pad * Z[:, -1]
         F = self.rows.times(np.ascontiguousarray(Z[:, :-1].T))
-        F += bias
-        # Two sums of d + 1 products in any two orders differ by less than this (Higham 2002, §3.1).
-        size = np.abs(Z[:, :-1]) @ self.rows.column_reach + np.abs(bias)
-        error = 4.0 * UNIT_ROUNDOFF * (self.rows.d + 3) * size + UNDERFLOW
-        for k, doubtful in enumerate((np.abs(F) <= error).T):
+        F += self.pad * Z[:, -1]
+        for k, doubtful in enumerate((np.abs(F) <= self._rounding(Z)).T):
             near = np.flatnonzero(doubtful)
             if len(near):
                 F[near, k] = self.decisions(Z[k : k + 1], near)[0]
