@@ -72,7 +72,9 @@ def check_bounds(bounds, X, y, intercept=True):
     assert len(used) == bounds.lower
     assert sum(map(len, used)) == len(set().union(*used))  # disjoint
     assert 0 <= bounds.lower <= bounds.upper
-    assert errors_of(bounds.w, bounds.b, X, y) == bounds.upper
+    if bounds.plane_is_exact:
+        assert errors_of(bounds.w, bounds.b, X, y) == bounds.upper == len(bounds.given_up)
+    assert bounds.proof.verify(X, y)
     assert intercept or bounds.b == 0
     assert f"{bounds.upper} error" in str(bounds)
 

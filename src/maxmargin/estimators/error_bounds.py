@@ -50,9 +50,10 @@ class ErrorBounds:
     lower : int or float
         No plane makes fewer errors.
     upper : int or float
-        The errors of the plane (w, b), rows on the plane included.
+        The errors of the plane, rows on the plane included.
     w, b : array and float
-        That plane: of all that are right on the same rows, the one with the largest margin.
+        That plane: of all that are right on the same rows, the one with the largest margin. If only
+        fractions give it (see ``plane_is_exact``), they stand in the proof, and here what is nearest.
     given_up : array of int
         The rows it has wrong, or on it.
     margin : float
@@ -63,6 +64,8 @@ class ErrorBounds:
         Bounds on the least weight of rows without which there is complete or quasi-complete separation,
         in the words of Christmann and Rousseeuw (2001): rows on the plane are no errors. ``lower`` and
         ``upper`` bound their n_complete, the same for complete separation.
+    plane_is_exact : bool
+        Whether (w, b) is the plane of the proof, and not only the nearest one in doubles.
     limited : bool
         Whether a budget ended the search, and ``lower`` might be larger or ``upper`` less.
     late : bool
@@ -88,6 +91,7 @@ class ErrorBounds:
     given_up: np.ndarray
     margin: float
     n_overlap: tuple[float, float]
+    plane_is_exact: bool
     proof: Proof
 
     @property
@@ -250,6 +254,7 @@ class Plane(NamedTuple):
     wrong: np.ndarray
     on: np.ndarray
     margin: float
+    doubles: bool = True  # whether the text says the same as w and b
 
 
 @dataclass(frozen=True)
@@ -316,7 +321,7 @@ class Errors:
                 np.zeros(rows.d), 0.0, in_doubles(np.zeros(rows.d), 0.0), everything[:0], everything, 0.0
             )
         if question.fit_intercept and len(np.unique(rows.y[kept])) < 2:
-            w, b, margin = np.zeros(rows.d), float(rows.y[kept[0]]), math.inf
+            w, b, margin, doubles = np.zeros(rows.d), float(rows.y[kept[0]]), math.inf, True
             text, of = in_doubles(w, b), rows.y * b
         else:
             some = rows.restricted(kept)
@@ -326,9 +331,9 @@ class Errors:
                 plane_text(question, user_plane(question, rows, answer.plane)),
                 signs(rows, answer.plane).of,
             )
-            if answer.doubles and not question.places:
-                text = in_doubles(w, b)
-        return Plane(w, b, text, np.flatnonzero(of < 0), np.flatnonzero(of == 0), margin)
+            doubles = answer.doubles and not question.places
+            text = in_doubles(w, b) if doubles else text
+        return Plane(w, b, text, np.flatnonzero(of < 0), np.flatnonzero(of == 0), margin, doubles)
 
     def bounds(
         self, plane: Plane, lower: Lower, limited: bool = False, late: bool = False
@@ -349,6 +354,7 @@ class Errors:
             given_up=question.given(given_up),
             margin=plane.margin,
             n_overlap=(_number(min(spanning, costs(plane.wrong))), _number(costs(plane.wrong))),
+            plane_is_exact=plane.doubles,
             proof=self._proof(plane, given_up, lower, upper),
         )
 
