@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.rows import as_rows
+from maxmargin.rows import DenseRows, as_rows
 from maxmargin.solvers.exact import signs as module
-from maxmargin.solvers.exact.integer_rows import ExactRows
+from maxmargin.solvers.exact.integer_rows import ExactRows, exponents_of
 from maxmargin.solvers.exact.signs import signs
 
 
@@ -75,3 +75,19 @@ def test_limbs(seed):
     A[:5, 2:] = 0.0
     truth = [sum(int(a) * int(b) for a, b in zip(row, v, strict=True)) for row in A]
     assert module._in_limbs(A, v).tolist() == np.sign(np.array(truth, dtype=object)).tolist()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dense_rows_in_integers_are_what_their_doubles_are(seed):
+    rng = np.random.default_rng(seed)
+    n, d = (int(v) for v in rng.integers(1, 9, 2))
+    X = rng.standard_normal((n, d))
+    wide = X * 10.0 ** rng.uniform(-300, 300, (n, d))
+    X = [wide, rng.integers(-4, 5, (n, d)) / 2.0, X * 1e-320, X.astype(np.float32)][seed % 4]
+    X = X * (rng.random((n, d)) < 0.7)
+    y, form = rng.choice([-1.0, 1.0], n), DenseRows(X)
+    rows = ExactRows(form, y, float(seed % 2), exponents_of(form.column_reach))
+    for i, a in enumerate(rows.integers(range(n))):
+        row = [Fraction(float(v)) / Fraction(2) ** k for v, k in zip(X[i], rows.powers, strict=True)]
+        expected = [int(y[i]) * v for v in [*row, Fraction(1)][: rows.D]]
+        assert [Fraction(v, 1 << a.m) for v in a.ints] == expected

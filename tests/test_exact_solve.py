@@ -14,7 +14,7 @@ from clocks import HOUR, Clock
 from exact import solve as solved_in_fractions
 from maxmargin.core.parameters import NEVER, Deadline, OutOfTimeError
 from maxmargin.solvers.exact import linear_algebra
-from maxmargin.solvers.exact.linear_algebra import solve
+from maxmargin.solvers.exact.linear_algebra import dependency, solve
 from thorough import THOROUGH
 
 
@@ -40,9 +40,10 @@ def holds(M, rhs, x, scale):
 @pytest.mark.parametrize("seed", range(300 if THOROUGH else 30))
 def test_digits_make_the_solution(seed, monkeypatch):
     monkeypatch.setattr(linear_algebra, "SOLVED_AT_ONCE", 0)
+    monkeypatch.setattr(linear_algebra, "MIN_MODULAR_EQUATIONS", 5)
     rng = np.random.default_rng(seed)
     n, width = int(rng.integers(1, 25)), int(rng.integers(1, 4))  # at times the inverse is asked for
-    M, rhs = system(rng, n, width, int(rng.choice([1, 5, 30, 64, 300])))
+    M, rhs = system(rng, n, width, int(rng.choice([1, 5, 30, 64, 300, 900])))
     if rng.random() < 0.3:
         whole = fmpz_mat(rng.integers(-3, 4, (n, width)).tolist())
         rhs = [[int(v) for v in row] for row in (fmpz_mat(M) * whole).tolist()]
@@ -68,6 +69,29 @@ def test_a_large_system_ends_when_the_time_does():
     with Clock().ticking() as clock, pytest.raises(OutOfTimeError):
         solve(M, rhs, Deadline(clock() + 10 * HOUR))
     assert clock.hours < 20
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_weights_of_both_signs_are_seen_without_a_solution(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 12))
+    A = [[int(v) << int(s) for v, s in zip(*p, strict=True)] for p in rng.integers(1, 1_200, (n, 2, n))]
+    weights = rng.integers(1, 99, n).tolist()
+    if seed % 2:
+        weights[int(rng.integers(1, n))] *= -1
+    last = [-sum(w * row[j] for w, row in zip(weights, A, strict=True)) for j in range(n)]
+    A = [*A, last]
+    expected = [*weights, 1]
+    assert dependency(A, NEVER) in (expected, [-w for w in expected])
+    assert dependency(A, NEVER, n) == expected  # of those that must have one sign, one is left
+    if not seed % 2:
+        assert dependency(A, NEVER, 0) == expected
+    monkeypatch.setattr(linear_algebra, "solve", None)
+    if seed % 2:
+        assert dependency(A, NEVER, 0) is None
+    else:
+        with pytest.raises(TypeError):
+            dependency(A, NEVER, 0)
 
 
 LONG = """

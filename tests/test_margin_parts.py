@@ -205,7 +205,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(small, "small_problem", interrupted)
+    monkeypatch.setattr(small, "many_problems", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(C=2.0).fit(X[:, :3], y)
     assert vars(model) == before | {"C": 2.0}

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
+from maxmargin.estimators import soft_margin_cv
 from planes import check_kkt, primal_value, signs
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
@@ -371,3 +372,30 @@ def test_a_failed_fit_changes_nothing():
     np.testing.assert_array_equal(model.coef_, before[0])
     assert before[1] == model.C_
     np.testing.assert_array_equal(model.scores_, before[2])
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("bias", [True, False])
+def test_folds_in_one_call_have_the_scores_of_fits(classes, bias):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 6)) + 3.0
+    labels = np.digitize(X[:, 0] + 0.7 * rng.normal(size=150), np.linspace(2, 4, classes + 1)[1:-1])
+    Cs = [1e-4, 0.03, 1.0, 30.0]
+    quick = mm.SoftMarginSVCCV(Cs, fit_intercept=bias).fit(X, labels)
+    each = mm.SoftMarginSVCCV(Cs, fit_intercept=bias, scoring="accuracy").fit(X, labels)
+    np.testing.assert_allclose(quick.scores_, each.scores_, rtol=1e-12)
+    assert quick.C_ == each.C_ and np.ptp(quick.scores_, axis=1).max() > 0.0
+
+
+def test_folds_that_one_call_does_not_solve_are_fitted(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    expected = mm.SoftMarginSVCCV([0.1, 1.0]).fit(X, y).scores_
+
+    def gives_up(batch, pad, tol):
+        found = solve_batch(batch, pad, tol)
+        found.report[-1, 0] = np.inf
+        return found
+
+    solve_batch = soft_margin_cv.solve_batch
+    monkeypatch.setattr(soft_margin_cv, "solve_batch", gives_up)
+    np.testing.assert_array_equal(mm.SoftMarginSVCCV([0.1, 1.0]).fit(X, y).scores_, expected)

@@ -10,9 +10,12 @@ from scipy import sparse
 
 import maxmargin as mm
 from maxmargin.rows import CsrRows, DenseRows
-from maxmargin.solvers.exact.conditioning import condition
+from maxmargin.solvers.exact import separability
+from maxmargin.solvers.exact.conditioning import condition, nearly_dependent
 from maxmargin.solvers.exact.integer_rows import ExactRows, exponents_of
+from maxmargin.solvers.exact.linear_algebra import cancel
 from maxmargin.solvers.exact.separability import find_verdict
+from maxmargin.solvers.exact.signs import signs
 
 
 def designs(n, d, seed=0):
@@ -149,3 +152,53 @@ def test_rows_of_zeros_beside_dependent_columns_cost_no_steps_in_integers():
         assert found.kind == "touching" and found.work.pivots == 0 and found.work.bits < 100
         assert len(zero) and set(found.on_plane.tolist()) >= set(zero.tolist()) >= set(found.witness)
     assert mm.separability(X, y, fit_intercept=False).proof.verify(X, y)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_rows_are_cancelled_in_good_coordinates_at_once(form, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 12))
+    if form == "sparse":
+        X *= rng.random(X.shape) < 0.1
+    X = np.column_stack([X, X[:, 0] + X[:, 1], X.mean(axis=1)])
+    y = rng.integers(0, 2, 300)
+    rows = CsrRows.from_matrix(sparse.csr_array(X)) if form == "sparse" else DenseRows(X)
+    exact = ExactRows(rows, np.where(y > 0, 1.0, -1.0), 1.0, exponents_of(rows.column_reach))
+    assert nearly_dependent(exact)
+    asked = []
+
+    def counted(rows, *given):
+        asked.append(rows.is_rounded)
+        return cancel(rows, *given)
+
+    monkeypatch.setattr(separability, "cancel", counted)
+    found = find_verdict(exact, 0.05)
+    assert found.kind == "overlapping" and asked and all(asked)
+    assert mm.separability(X, y).proof.verify(X, y)
+
+
+def test_columns_of_full_rank_are_not_taken_to_depend():
+    rng = np.random.default_rng(0)
+    for X in (rng.standard_normal((50, 9)), rng.integers(0, 2, (60, 8)).astype(float)):
+        rows = DenseRows(X * 10.0 ** rng.integers(-9, 9, X.shape[1]))
+        exact = ExactRows(rows, np.ones(len(X)), 1.0, exponents_of(rows.column_reach))
+        assert not nearly_dependent(exact)
+    rows = DenseRows(rng.standard_normal((5, 9)))
+    assert not nearly_dependent(ExactRows(rows, np.ones(5), 1.0, exponents_of(rows.column_reach)))
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5])
+def test_signs_are_carried_back_from_other_coordinates(gap):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((200, 9))
+    X[rng.random(200) < 0.5, 0] = 0.0
+    y = np.where(X[:, 0] == 0, rng.choice([-1.0, 1.0], 200), np.sign(X[:, 0]))
+    X[:, 0] += gap * np.sign(X[:, 0])
+    X = np.column_stack([X, 1.1 * X[:, 1] + 0.3 * X[:, 2]])
+    rows = DenseRows(X)
+    exact = ExactRows(rows, y, 1.0, exponents_of(rows.column_reach))
+    found = find_verdict(exact, 0.05)
+    again = signs(exact, found.plane)
+    assert found.kind == "touching"
+    assert np.array_equal(found.signs.of, again.of)
+    assert np.array_equal(found.signs.values, again.values) and found.signs.bound == again.bound

@@ -10,6 +10,8 @@ from scipy.optimize import linprog
 import maxmargin as mm
 from maxmargin.checker import dense_rank, rank_modulo
 from maxmargin.core.parameters import NEVER
+from maxmargin.solvers.exact import separability
+from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.linear_algebra import basis, solve_sparse
 from maxmargin.solvers.exact.sparse_rows import least_violations
 
@@ -62,6 +64,16 @@ def test_columns_of_any_numbers_beside_a_factor():
     verdict = mm.separability(X, y)
     assert verdict.proof.verify(X, y)
     assert verdict.kind == "touching"
+
+
+@pytest.mark.parametrize("levels", [[20, 5], [50, 10], [30, 20, 10]])
+def test_factors_of_few_levels_stay_sparse(levels, monkeypatch):
+    X, y = factors(levels, 400, 3.0)
+    X = sparse.csr_array(X)
+    monkeypatch.setattr(separability, "guess_plane", None)  # no copies with all columns
+    monkeypatch.setattr(Face, "quotient", None)
+    verdict = mm.separability(X, y)
+    assert not verdict.separable and verdict.proof.verify(X, y)
 
 
 def test_the_least_violations_cancel():

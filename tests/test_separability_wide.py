@@ -12,6 +12,7 @@ from maxmargin.rows import CsrRows, DenseRows
 from maxmargin.solvers.exact import separability
 from maxmargin.solvers.exact.integer_rows import ExactRows, exponents_of
 from maxmargin.solvers.exact.linear_algebra import cancel, cancel_near
+from maxmargin.solvers.exact.long_simplex import fitting_plane as fitting_long_plane
 from maxmargin.solvers.exact.separability import find_verdict
 from maxmargin.solvers.exact.wide_rows import fitting_plane, least_violations_of_wide
 from thorough import THOROUGH
@@ -122,3 +123,37 @@ def test_rows_and_columns_are_levelled_exactly():
     kept = np.abs(level.X @ z) > 1e-3  # others may be lost where numbers leave the range of doubles
     signs = np.sign(rows.values(plane) * rows.y)
     assert np.array_equal(signs[kept & (signs != 0)], np.sign(level.X @ z)[kept & (signs != 0)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("intercept", [True, False])
+def test_rows_that_cancel_but_for_rounding_are_separated(seed, intercept, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((30, 90)), np.arange(30) % 2
+    up, down = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    for k in range(4):
+        p, q = up[3 * k : 3 * k + 3], down[3 * k : 3 * k + 3]
+        a, b = rng.dirichlet(np.ones(3), 2)
+        X[p[0]] = (b @ X[q] - a[1:] @ X[p[1:]]) / a[0]
+    for name in ("long_guess", "meet_or_separate"):
+        monkeypatch.setattr(separability, name, None)
+    found = find_verdict(exact(X, y, intercept), 0.05)
+    assert found.kind == "separable" and found.work.pivots == 0 and np.all(found.signs.of > 0)
+    verdict = mm.separability(X, y, fit_intercept=intercept)
+    assert verdict.separable and verdict.proof.verify(X, y)
+
+
+@pytest.mark.parametrize("bits", [256, 2_048])
+def test_a_fitting_plane_in_long_numbers(bits):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 20))
+    X[7] = X[:7].sum(axis=0) / 7.0
+    rows = exact(X, rng.integers(0, 2, 8))
+    z = fitting_long_plane(rows, np.arange(2, 8), [0, 1], bits)
+    size = max(map(abs, z))
+    for i, (ints, m) in enumerate(rows.whole(range(8))):
+        value = Fraction(sum(a * v for a, v in zip(ints, z, strict=True)), size << m)
+        assert value > 2.0**-80 if i > 1 else abs(value) < 2.0**-100
+    assert fitting_long_plane(exact(X[:, :6], rows.y), np.arange(8), (), bits) is None  # too few columns
+    X[7] = X[6]
+    assert fitting_long_plane(exact(X, np.ones(8)), np.arange(8), (), bits) is None  # rows depend

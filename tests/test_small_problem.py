@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 import maxmargin as mm
-from maxmargin.kernels.small_problem import DUAL, PRIMAL, STEPS, small_problem
+from maxmargin.kernels.many_problems import many_problems
+from maxmargin.kernels.small_problem import DUAL, PRIMAL, STEPS, memory, stages
 from maxmargin.solvers.margin import small, tasks
 from planes import dual_value, primal_value
 from softmargins import PAIRS, TINY, assert_optimal, assert_same_plane, noisy, value
@@ -22,11 +23,12 @@ from twins import method_of_multipliers
 def call(X, y, C, pad=1.0, tol=1e-6, goal=1e-13):
     """The kernel on rows as they are: w, b, α and its report."""
     n, d = X.shape
-    z, alpha, report = np.empty(d + 1), np.empty(n), np.empty(4)
-    K = X @ X.T if n <= d else np.empty((0, 0))
-    bounds, rounds = np.broadcast_to(np.float64(C), (n,)).copy(), np.empty((0, 3))
-    small_problem(X, K, y, bounds, pad, tol, goal, z, alpha, report, rounds)
-    return z[:-1], z[-1], alpha, report
+    z, alpha, report = np.zeros((1, d + 1)), np.zeros(n), np.full((1, 4), np.inf)
+    bounds, no_rounds = np.broadcast_to(np.float64(C), (n,)).copy(), np.empty((0, 3))
+    batch = small.locked(X), np.arange(n), np.array([0, n]), y, bounds
+    stop = tol, goal
+    many_problems(batch, pad, stop, memory(n, d), stages(), z, alpha, report, no_rounds)
+    return z[0, :-1], z[0, -1], alpha, report[0]
 
 
 def designs():
@@ -146,9 +148,10 @@ def test_what_is_not_solved_in_the_call_is_left_to_the_general_solver(monkeypatc
 
     def gives_up(*arguments):
         *_, report, _ = arguments
-        report[:] = np.inf, -np.inf, 0.0, 0.0
+        report[:] = np.inf
+        arguments[3][0][0] = 1.0  # the scale of the rows
 
-    monkeypatch.setattr(small, "small_problem", gives_up)
+    monkeypatch.setattr(small, "many_problems", gives_up)
     model = mm.SoftMarginSVC().fit(X, y)
     assert model.certificate_.relative_gap <= 1e-6
     np.testing.assert_array_equal(model.coef_, expected.coef_)
@@ -175,11 +178,7 @@ def test_a_hard_margin_is_that_of_the_general_solver(name, bias):
 
 def test_classes_that_no_plane_separates_are_left_to_the_general_solver():
     X, y = PAIRS["iris 1-2"]
-    z, alpha, report = np.empty(5), np.empty(100), np.empty(4)
-    C = np.full(100, np.inf)
-    nothing, rounds = np.empty((0, 0)), np.empty((0, 3))
-    small_problem(X, nothing, y, C, 1.0, 1e-9, 1e-14, z, alpha, report, rounds)
-    assert report[PRIMAL] == np.inf or report[PRIMAL] - report[DUAL] > 1e-9 * report[PRIMAL]
+    assert call(X, y, np.inf, tol=1e-9, goal=1e-14)[3][PRIMAL] == np.inf
     with pytest.raises(mm.NotSeparableError):
         mm.HardMarginSVC().fit(X, y)
 

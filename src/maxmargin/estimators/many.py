@@ -19,41 +19,16 @@ from maxmargin.core.parameters import check_bool, check_jobs, check_number
 from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.estimators.validation import read_X
-from maxmargin.kernels.many_problems import COLUMNS, many_problems
+from maxmargin.kernels.many_problems import certify_problems
 from maxmargin.kernels.small_problem import DUAL, PASSES, PRIMAL
 from maxmargin.rows import DenseRows
 from maxmargin.rows.training_data import encode, find_classes
 from maxmargin.solvers.margin.small import SETTINGS as SMALL
+from maxmargin.solvers.margin.small import Batch, locked, solve_batch
 from maxmargin.solvers.margin.tasks import in_threads
 
 # Of problems that are solved in one call: a few milliseconds between looks at Ctrl-C.
 ROWS_AT_ONCE, NUMBERS_AT_ONCE = 20_000, 1 << 20
-
-
-class Batch(NamedTuple):
-    """Problems in one call: rows of X, with signs and bounds; those of problem p from first[p] on."""
-
-    X: np.ndarray
-    rows: np.ndarray
-    first: np.ndarray
-    y: np.ndarray
-    C: np.ndarray
-
-
-class Solved(NamedTuple):
-    """Planes (w, b), multipliers and slacks, and reports, a line each."""
-
-    Z: np.ndarray
-    alpha: np.ndarray
-    report: np.ndarray
-
-
-def solve_batch(batch: Batch, pad: float, tol: float) -> Solved:
-    """Solve a batch; problems that need another solver have an infinite primal value."""
-    k, d = len(batch.first) - 1, batch.X.shape[1]
-    found = Solved(np.empty((k, d + 1)), np.empty((len(batch.rows), 2)), np.empty((k, COLUMNS)))
-    many_problems(*batch, pad, tol, *found)
-    return found
 
 
 @dataclass(frozen=True)
@@ -377,8 +352,10 @@ def _solve(model: SoftMarginSVC, prices: np.ndarray, piece: Piece) -> _Part:
     Z, values = np.empty((len(rows), d + 1)), np.full((len(rows), 3), math.inf)
     first = np.cumsum([0, *sizes])
     if all(_is_small(n, d) for n in sizes):
-        batch = Batch(X, np.concatenate(rows), first, y, np.repeat(own, sizes))
-        found = solve_batch(batch, float(model.fit_intercept), model.tol)
+        batch = Batch(locked(X), np.concatenate(rows), first, y, np.repeat(own, sizes))
+        bias, tol = model.fit_intercept, float(model.tol)
+        found = solve_batch(batch, float(bias), 0.5 * tol)
+        certify_problems(tuple(batch), bool(bias), tol, *found)
         Z, values = found.Z, found.report[:, [PRIMAL, DUAL, PASSES]]
     for k in np.flatnonzero(~np.isfinite(values[:, 0])).tolist():
         one = SoftMarginSVC(**{**model.get_params(), "C": float(own[k])})

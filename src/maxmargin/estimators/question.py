@@ -205,10 +205,9 @@ def witness_of(question: Question, rows: ExactRows, weights: dict[int, int]) -> 
     if not question.fit_intercept:
         totals = dict.fromkeys(totals, sum(totals.values()))
     shares = {s: [Fraction(weights[i], totals[s]) for i in which] for s, which in sides.items()}
-    mean = np.zeros(rows.d)
     best = 1.0 if sides[1.0] else -1.0
-    for i, share in zip(sides[best], shares[best], strict=True):
-        mean += float(share) * rows.given.take(np.array([i]))[0]
+    some = rows.given.select(np.array(sides[best]))
+    mean = some.combine(np.array([shares[best]], dtype=np.float64))[0]
     return Witness(
         positive=question.given(sides[1.0]),
         positive_weights=np.array(shares[1.0], dtype=object),

@@ -56,6 +56,7 @@ from maxmargin.solvers.exact.signs import from_doubles, nearest, not_exceeded, r
 from maxmargin.solvers.margin.tasks import Solved
 
 NUMBERS = "binary", "decimal"
+NUMBERS_AT_A_TIME = 1 << 14  # of rows whose sums are confirmed
 MAX_NUMBERS_CHECKED = 1 << 16  # of data that the independent checker checks again as a whole
 
 
@@ -483,15 +484,17 @@ def confirm(question: Question, proof: Proof, named: Sequence[int]) -> None:
 
 
 def _confirm_sums(question: Question, proof: Proof, named: Sequence[int]) -> None:
-    kept = {}
-    for i in dict.fromkeys(named):
+    kept, which = {}, list(dict.fromkeys(named))
+    step = max(1, NUMBERS_AT_A_TIME // question.rows.d)
+    for start in range(0, len(which), step):
         question.deadline.check()
-        row = question.rows.take(np.array([i]))[0]
-        columns = np.flatnonzero(row).tolist()
-        values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
-        if question.fit_intercept:
-            columns.append(question.rows.d)
-        a = checker.signed(int(question.y[i]), columns, values, question.decimal)
-        kept[int(question.numbered([i])[0])] = a
+        part = which[start : start + step]
+        given = zip(part, question.numbered(part), question.rows.take(np.array(part)), strict=True)
+        for i, number, row in given:
+            columns = np.flatnonzero(row).tolist()
+            values = [*row[columns].tolist(), *([1.0] if question.fit_intercept else [])]
+            if question.fit_intercept:
+                columns.append(question.rows.d)
+            kept[int(number)] = checker.signed(int(question.y[i]), columns, values, question.decimal)
     seen = np.flatnonzero(np.append(question.reach > 0, question.fit_intercept)).tolist()
     checker.require_sums(proof.content, kept, seen, question.deadline.check)

@@ -19,7 +19,11 @@ from maxmargin.estimators.base import UnchangedOnError
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_weight, read_Xy
-from maxmargin.rows.training_data import plain_labels
+from maxmargin.kernels.small_problem import PRIMAL
+from maxmargin.rows import DenseRows, Rows
+from maxmargin.rows.training_data import encode, find_classes, plain_labels
+from maxmargin.solvers.margin.small import SETTINGS as SMALL
+from maxmargin.solvers.margin.small import Batch, is_small, locked, solve_batch
 
 MIN_SECONDS = 1e-9  # seconds: the machine does its first passes
 
@@ -124,7 +128,14 @@ class SoftMarginSVCCV(MarginClassifier):
 
         clock = _Clock(self.max_seconds, len(folds), effective_n_jobs(self.n_jobs))
 
+        quick = None
+        if self.scoring is None and sample_weight is None and self._is_plain():
+            quick = SmallFolds.of(rows, labels, Cs, float(self.fit_intercept), self.tol)
+
         def scores(train: np.ndarray, test: np.ndarray) -> list[float]:
+            known = None if quick is None else quick.scores(np.asarray(train), np.asarray(test))
+            if known is not None:
+                return known
             given = None if weight is None else weight[train]
             extra = {} if weight is None else {"sample_weight": weight[test]}
             learned, held_out = _safe_indexing(X, train), _safe_indexing(X, test)
@@ -150,9 +161,60 @@ class SoftMarginSVCCV(MarginClassifier):
         parameters = final.get_params()
         self.__dict__.update({k: v for k, v in vars(final).items() if k not in parameters})
 
+    def _is_plain(self) -> bool:
+        """Whether machines are one against the rest, without weights, budgets or a chosen solver."""
+        limits = self.max_seconds, self.max_passes, self.class_weight
+        return self.solver == "auto" and self.multi_class == "ovr" and limits == (None, None, None)
+
     def _machine(self) -> SoftMarginSVC:
         names = SoftMarginSVC().get_params()
         return SoftMarginSVC(**{k: v for k, v in self.get_params(deep=False).items() if k in names})
+
+
+@dataclass(frozen=True)
+class SmallFolds:
+    """Small dense rows with their classes: all machines of a fold are one compiled call."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    machines: int
+    Cs: np.ndarray
+    pad: float
+    tol: float
+
+    @classmethod
+    def of(
+        cls, rows: Rows, labels: np.ndarray, Cs: np.ndarray, pad: float, tol: float
+    ) -> SmallFolds | None:
+        """Return the folds of these rows, if they are small and dense."""
+        if not isinstance(rows, DenseRows) or not is_small(rows):
+            return None
+        classes = find_classes(labels)
+        if len(classes) < 2:
+            return None
+        machines = 1 if len(classes) == 2 else len(classes)
+        return cls(locked(rows.X), encode(labels, classes), machines, Cs, pad, tol)
+
+    def scores(self, train: np.ndarray, test: np.ndarray) -> list[float] | None:
+        """Return the accuracy on some rows with each C, learned on others; None if it takes fits."""
+        if train.dtype.kind == "b" or test.dtype.kind == "b" or not len(train) or not len(test):
+            return None
+        codes, machines, count = self.codes, self.machines, len(self.Cs)
+        if len(np.unique(codes[train])) != max(2, machines):
+            return None  # classes are missing
+        positive = np.arange(machines) if machines > 1 else np.array([1])
+        signs = np.where(codes[train] == positive[:, None], 1.0, -1.0)
+        first = np.arange(machines * count + 1) * len(train)
+        y, bounds = np.repeat(signs, count, axis=0).ravel(), np.repeat(self.Cs, len(train))
+        everything = np.tile(train.astype(np.int64), machines * count)
+        batch = Batch(self.X, everything, first, y, np.tile(bounds, machines))
+        found = solve_batch(batch, self.pad, SMALL.share_of_tol * self.tol)
+        if not np.all(np.isfinite(found.report[:, PRIMAL])):
+            return None
+        f = self.X[test] @ found.Z[:, :-1].T + found.Z[:, -1]
+        f = f.reshape(len(test), machines, count)
+        guess = np.argmax(f, axis=1) if machines > 1 else f[:, 0] > 0.0
+        return np.mean(guess == codes[test][:, None], axis=0).tolist()  # type: ignore[no-any-return]
 
 
 def _accuracy(

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from llvmlite import ir
-from numba import njit, types
+from numba import cfunc, njit, types
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Lets the compiler sum in any order and fuse multiply-add, and nothing else: nan and inf stay exact.
 ANY_ORDER = {"reassoc", "contract", "nsz"}
+# Wrappers for Python and C, which a part does not need, take half of the time to compile a short one.
+PART = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def jit(function: F) -> F:
@@ -34,14 +37,41 @@ def jit_any_order(function: F) -> F:
     return _compile(function, fastmath=ANY_ORDER, error_model="numpy")
 
 
-def jit_inlined(function: F) -> F:
-    """Compile as :func:`jit_ieee`, into whatever calls it."""
-    return _compile(function, fastmath=False, error_model="numpy", forceinline=True)
+def jit_part(function: F) -> F:
+    """Compile as :func:`jit_ieee`, into the kernels that call it: Python cannot."""
+    return _compile(function, fastmath=False, error_model="numpy", **PART)
 
 
-def jit_inlined_any_order(function: F) -> F:
-    """Compile as :func:`jit_any_order`, into whatever calls it."""
-    return _compile(function, fastmath=ANY_ORDER, error_model="numpy", forceinline=True)
+def jit_part_any_order(function: F) -> F:
+    """Compile as :func:`jit_any_order`, into the kernels that call it: Python cannot."""
+    return _compile(function, fastmath=ANY_ORDER, error_model="numpy", **PART)
+
+
+BYTES: Any = types.CPointer(types.uint8)  # type: ignore[no-untyped-call]
+DOUBLES: Any = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
+INTEGERS: Any = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
+# Of a stage: memory, row numbers, four sizes and two numbers.
+STAGE = types.int64(DOUBLES, INTEGERS, *[types.int64] * 4, *[types.float64] * 2)
+
+
+def stage(function: Callable[..., int]) -> Callable[[], int]:
+    """Return a function that compiles one stage of a kernel, once, and returns its address.
+
+    The kernel is given the address, and calls it with :func:`run_stage`. So a stage is compiled by
+    itself, since the time grows faster than the length of a function, and there is one copy of it, with
+    the same last bits for whoever calls it.
+    """
+
+    @cache
+    def address() -> int:
+        options: dict[str, Any] = {"nopython": True, "error_model": "numpy"}
+        try:
+            compiled: Any = cfunc(STAGE, cache=True, **options)(function)
+        except RuntimeError:  # no writable directory for the cache
+            compiled = cfunc(STAGE, **options)(function)
+        return int(compiled.address)
+
+    return address
 
 
 def _compile(function: F, **options: Any) -> F:
@@ -49,9 +79,6 @@ def _compile(function: F, **options: Any) -> F:
         return njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no writable directory for the cache
         return njit(nogil=True, **options)(function)
-
-
-BYTES: Any = types.CPointer(types.uint8)  # type: ignore[no-untyped-call]
 
 
 def _intrinsic(function: Any) -> Callable[..., Any]:
@@ -120,6 +147,54 @@ def pointer(_context: Any, array: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
     return BYTES(array), generate
+
+
+@_intrinsic
+def at(_context: Any, array: Any, k: Any) -> Any:
+    """Where entry k of a contiguous array is: an address that is indexed like an array.
+
+    The array must live longer than the address: it is an argument of the kernel.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.gep(data, [arguments[1]])
+
+    found: Any = types.CPointer(array.dtype)  # type: ignore[no-untyped-call]
+    return found(array, types.intp), generate
+
+
+@_intrinsic
+def further(_context: Any, address: Any, k: Any) -> Any:
+    """Where the number k places further on is."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return address(address, types.intp), generate
+
+
+@_intrinsic
+def run_stage(
+    _context: Any,
+    address: Any,
+    work: Any,
+    numbers: Any,
+    most: Any,
+    n: Any,
+    d: Any,
+    k: Any,
+    value: Any,
+    pad: Any,
+) -> Any:
+    """Call a stage by its address."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        where, *given = arguments
+        kind = ir.FunctionType(ir.IntType(64), [argument.type for argument in given])
+        return builder.call(builder.inttoptr(where, kind.as_pointer()), given)
+
+    return types.int64(types.int64, *STAGE.args), generate
 
 
 @_intrinsic

@@ -1,9 +1,10 @@
-"""Many small soft margins in one call, each with its certificate.
+"""Small margin machines: one or many in one call, and the certificates of many.
 
 Problem p is on the rows ``rows[first[p]]`` … of X, with their labels ±1 and bounds C_i. Its rows are
-centred and scaled, it is solved (:mod:`maxmargin.kernels.small_problem`), and plane and multipliers are
-measured on the rows as they were given, by the loops that measure every certificate. Where the next
-problem is on the same rows, these and their inner products are kept.
+centred and scaled, it is solved (:mod:`maxmargin.kernels.small_problem`), and what is found goes back to
+the coordinates in which the rows were given. Where the next problem is on the same rows, these and their
+inner products are kept. Then plane and multipliers are measured on the rows as they were given, by the
+loops that measure every certificate.
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ from typing import Any
 import numpy as np
 
 from maxmargin.kernels.bounds import dual_bound, lengths_of, primal_bound, square_bound
-from maxmargin.kernels.jit import jit_ieee
+from maxmargin.kernels.jit import at, further, jit_ieee, jit_part
 from maxmargin.kernels.margin import measure
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
+from maxmargin.kernels.small_algebra import exact_residual, inner
 from maxmargin.kernels.small_problem import (
+    BEST,
+    BEST_PLANE,
+    CENTRE,
     DUAL,
     PASSES,
     PRIMAL,
-    centre_rows,
-    exact_residual,
-    inner,
+    SCALE,
+    long_vector,
+    short_vector,
     small_problem,
+    whole_problem,
 )
 from maxmargin.rows.base import Dense
 
@@ -69,77 +75,166 @@ def certify(X: Any, y: Any, C: Any, bias: bool, z: Any, alpha: Any, slack: Any, 
 @jit_ieee
 def certify_best(X: Any, y: Any, C: Any, bias: bool, z: Any, alpha: Any, slack: Any, line: Any) -> None:
     """Certify a plane, or a slightly longer one if slack that is rounding alone is dear."""
-    growth = certify(X, y, C, bias, z, alpha, slack, line)
-    line[PASSES] += 1.0
-    if growth > 1.0:
-        longer, less, other = z * growth, np.empty_like(slack), line.copy()
-        certify(X, y, C, bias, longer, alpha, less, other)
+    here, margins, known, growth = z, slack, line, 1.0
+    for attempt in range(2):
+        growth = certify(X, y, C, bias, here, alpha, margins, known)
         line[PASSES] += 1.0
-        if other[PRIMAL] < line[PRIMAL]:
-            other[PASSES] = line[PASSES]
-            z[:], slack[:], line[:] = longer, less, other
+        if attempt or growth <= 1.0:
+            break
+        here, margins, known = z * growth, np.empty(slack.shape[0]), np.empty(line.shape[0])
+    if known[PRIMAL] < line[PRIMAL]:
+        known[PASSES] = line[PASSES]
+        for j in range(z.shape[0]):
+            z[j] = here[j]
+        for i in range(slack.shape[0]):
+            slack[i] = margins[i]
+        for j in range(line.shape[0]):
+            line[j] = known[j]
 
 
-@jit_ieee
-def to_centre(U: Any, pad: float, X: Any, K: Any, centre: Any) -> float:
-    """Write centred and scaled rows, and their inner products if they are few; return the scale."""
-    d = U.shape[1]
-    scale = centre_rows(U, pad, X, centre)
-    for i in range(K.shape[0]):
-        for k in range(i + 1):
-            K[i, k] = K[k, i] = inner(X[i], X[k], d)
+@jit_part
+def centre_rows(X: Any, n: int, d: int, pad: float, centre: Any) -> float:
+    """Subtract the mean of the rows (with a bias), divide by a power of two, and return this.
+
+    It is near the largest number there is then; nan if the numbers are not finite.
+    """
+    for j in range(d):
+        centre[j] = 0.0
+    if pad:
+        for i in range(n):
+            x = further(X, i * d)
+            for j in range(d):
+                centre[j] += x[j]
+        for j in range(d):
+            centre[j] /= n
+    most, strange = 0.0, 0.0
+    for i in range(n):
+        x = further(X, i * d)
+        for j in range(d):
+            x[j] -= centre[j]
+            most = max(most, abs(x[j]))
+            strange += 0.0 * x[j]  # nan from nan and from infinity
+    if strange != 0.0:
+        return np.nan
+    if most == 0.0:
+        return 1.0
+    scale = 2.0 ** round(math.log2(most))
+    for e in range(n * d):
+        X[e] /= scale
     return scale
+
+
+@jit_part
+def take_rows(U: Any, rows: Any, first: int, p: Any, centre: Any) -> float:
+    """Copy, centre and scale the rows of a problem; write their inner products; return the scale."""
+    for i in range(p.n):
+        x = further(p.X, i * p.d)
+        for j in range(p.d):
+            x[j] = U[rows[first + i], j]
+    scale = centre_rows(p.X, p.n, p.d, p.pad, centre)
+    if p.products:
+        for i in range(p.n):
+            for k in range(i + 1):
+                value = inner(further(p.X, i * p.d), further(p.X, k * p.d), p.d)
+                p.K[i * p.n + k] = p.K[k * p.n + i] = value
+    return scale
+
+
+@jit_part
+def is_same(rows: Any, first: Any, p: int, scale: float) -> bool:
+    """Whether the rows of a problem are in the memory, those of the one before or of another call."""
+    n = first[p + 1] - first[p]
+    if p == 0:
+        return scale > 0.0
+    if first[p] - first[p - 1] != n:
+        return False
+    for i in range(n):  # noqa: SIM110 - Numba knows no generators in all()
+        if rows[first[p] + i] != rows[first[p] - n + i]:
+            return False
+    return True
 
 
 @jit_ieee
 def many_problems(
-    X: Any,
-    rows: Any,
-    first: Any,
-    y: Any,
-    C: Any,
+    batch: Any,
     pad: float,
-    tol: float,
+    stop: Any,
+    memory: Any,
+    stages: Any,
     Z: Any,
     alpha: Any,
     report: Any,
+    rounds: Any,
 ) -> None:
-    """Solve all problems; ``y``, ``C`` and ``alpha`` go along with ``rows``, and so does what is late.
+    """Solve all problems of a batch (X, rows, first, y, C); what goes with ``rows`` is as long.
 
-    alpha has two columns, the multipliers and the slacks. A problem that is not solved to ``tol`` here,
-    or is not finite, has an infinite primal value.
+    ``stop`` holds the gap that is wanted and a smaller one that is tried for. A problem that is not
+    solved to the first, or is not finite, has an infinite primal value. ``memory`` is for the largest
+    problem; where it holds a scale, it holds the rows of the first.
     """
-    d = X.shape[1]
-    centre, z = np.empty(d), np.empty(d + 1)
-    U, A, K, scale = np.empty((0, d)), np.empty((0, d)), np.empty((0, 0)), 1.0
-    for p in range(first.shape[0] - 1):
-        mine = slice(first[p], first[p + 1])
-        n = first[p + 1] - first[p]
-        same = p > 0 and n == U.shape[0] and np.all(rows[mine] == rows[first[p - 1] : first[p]])
-        if not same:
-            U, A = np.empty((n, d)), np.empty((n, d))
-            for i in range(n):
-                U[i] = X[rows[first[p] + i]]
-            order = n if n <= d else 0
-            K = np.empty((order, order))
-            scale = to_centre(U, pad, A, K, centre)
-        line, unit = report[p], scale * scale
-        line[:] = np.inf
+    X, rows, first, y, C = batch
+    given, row_numbers = memory
+    d, most, work, numbers = X.shape[1], row_numbers.shape[0] // 2, at(given, 0), at(row_numbers, 0)
+    centre, z = short_vector(work, most, d, CENTRE), short_vector(work, most, d, BEST_PLANE)
+    found = long_vector(work, most, BEST)
+    for number in range(first.shape[0] - 1):
+        start, n = first[number], first[number + 1] - first[number]
+        p = whole_problem(work, most, n, d, pad)
+        if not is_same(rows, first, number, work[SCALE]):
+            work[SCALE] = take_rows(X, rows, start, p, centre)
+        scale, line = work[SCALE], report[number]
+        unit = scale * scale
+        line[PRIMAL] = np.inf
         if not 0.0 < unit < np.inf:
             continue
-        signs, bounds, found, slack = y[mine], C[mine], np.empty(n), np.empty(n)
-        goal, no_rounds = min(0.5 * tol, 1e-14), np.empty((0, 3))
-        small_problem(A, K, signs, bounds * unit, pad, 0.5 * tol, goal, z, found, line, no_rounds)
-        if not (line[PRIMAL] < np.inf and line[PRIMAL] - line[DUAL] <= 0.5 * tol * line[PRIMAL]):
+        for i in range(n):
+            p.y[i], p.C[i] = y[start + i], C[start + i] * unit
+        small_problem(stages, work, numbers, most, p, stop, line, rounds)
+        line[PRIMAL] /= unit
+        line[DUAL] /= unit
+        for k in range(rounds.shape[0]):
+            rounds[k, 1] /= unit
+            rounds[k, 2] /= unit
+        if not (line[PRIMAL] < np.inf and line[PRIMAL] - line[DUAL] <= stop[0] * line[PRIMAL]):
             line[PRIMAL] = np.inf
             continue
         for j in range(d):
-            z[j] /= scale
-        z[d] = exact_residual(centre, z, d, z[d], 0.0) if pad else 0.0
+            Z[number, j] = z[j] / scale
+        # What is lost in b would be lost by every margin.
+        Z[number, d] = exact_residual(centre, at(Z, number * (d + 1)), d, z[d], 0.0) if pad else 0.0
         for i in range(n):
-            found[i] = min(found[i] / unit, bounds[i])
-        certify_best(U, signs, bounds, pad > 0.0, z, found, slack, line)
-        if not math.isfinite(line[PRIMAL]) or line[PRIMAL] - line[DUAL] > tol * line[PRIMAL]:
+            alpha[start + i] = min(found[i] / unit, C[start + i])
+
+
+@jit_ieee
+def certify_problems(batch: Any, bias: bool, tol: float, Z: Any, alpha: Any, report: Any) -> None:
+    """Certify planes, and write the slacks of their rows into the second column of alpha.
+
+    One that is further than ``tol`` from the optimum has an infinite primal value.
+    """
+    X, rows, first, y, C = batch
+    for p in range(first.shape[0] - 1):
+        line = report[p]
+        if not line[PRIMAL] < np.inf:
+            continue
+        start, end = first[p], first[p + 1]
+        if rows[end - 1] - rows[start] == end - start - 1 and is_a_range(rows, start, end):
+            U = X[rows[start] : rows[start] + end - start]
+        else:
+            U = np.empty((end - start, X.shape[1]))
+            for i in range(end - start):
+                U[i] = X[rows[start + i]]
+        mine, slack = slice(start, end), np.empty(end - start)
+        certify_best(U, y[mine], C[mine], bias, Z[p], alpha[0, mine], slack, line)
+        alpha[1, mine] = slack
+        if not line[PRIMAL] < np.inf or line[PRIMAL] - line[DUAL] > tol * line[PRIMAL]:
             line[PRIMAL] = np.inf
-        Z[p] = z
-        alpha[mine, 0], alpha[mine, 1] = found, slack
+
+
+@jit_part
+def is_a_range(rows: Any, start: int, end: int) -> bool:
+    """Whether row numbers follow each other."""
+    for i in range(start, end):  # noqa: SIM110 - see above
+        if rows[i] - i != rows[start] - start:
+            return False
+    return True

@@ -21,11 +21,12 @@ system w = Σ α_i a_i, m_i = 1 for i in B and Σ α_i y_i = 0; its matrix X_B X
 once, and corrections to w, b and α are repeated until they are rounding. The multipliers of the other
 rows are at their bounds. Where the band is never small enough, the point with the smallest gap counts.
 
-A step is solved with the matrix of the features, of order d + 1, or that of the rows in the band, where
-these are fewer. Everything is in plain loops: nothing here calls another library, or other threads.
-All functions are compiled into the one that is called from Python. By themselves they would be compiled
-again into each caller, with their sums in another order, and which copy runs would depend on what was
-loaded first, and on whether it came from the cache.
+A step is solved with the matrix of the features, of order d + 1, or that of the rows in the band,
+where these are fewer. Two stages, a round and the exact band, are compiled by themselves, all else into
+the one kernel that Python calls (:mod:`maxmargin.kernels.many_problems`). A long function is called in
+one place, since what is called twice is compiled twice. Copies of a function in two kernels would have
+their sums in another order, and which copy runs would depend on what was loaded first, and on whether it
+came from the cache.
 """
 
 from __future__ import annotations
@@ -35,8 +36,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.kernels.jit import jit_inlined, jit_inlined_any_order
-from maxmargin.kernels.rows import two_product, two_sum
+from maxmargin.kernels.jit import further, jit_part, jit_part_any_order, run_stage, stage
+from maxmargin.kernels.rows import two_sum
+from maxmargin.kernels.small_algebra import (
+    add_squares,
+    exact_residual,
+    factorise,
+    fill,
+    inner,
+    solve,
+    weighted_sum,
+)
 
 # Places in ``report``.
 PRIMAL, DUAL, STEPS, PASSES = 0, 1, 2, 3
@@ -55,13 +65,19 @@ ROUNDING = 1e-6  # slacks of no more may be rounding alone, see ``scaled_up`` of
 COPIED_SHARE = 0.7  # of the rows: where fewer are near the margin, a round is about a copy of these
 
 
-class Machine(NamedTuple):
-    """Rows, their inner products or nothing, labels ±1, bounds, and 1 or 0 for a bias or none."""
+class Problem(NamedTuple):
+    """Centred rows, their inner products, labels ±1, bounds, and 1 or 0 for a bias or none.
+
+    What is not a number is an address.
+    """
 
     X: Any
     K: Any
     y: Any
     C: Any
+    n: int
+    d: int
+    products: bool  # whether there are inner products
     pad: float
 
 
@@ -78,188 +94,154 @@ class Room(NamedTuple):
     """Memory that the steps share."""
 
     H: Any
-    Z: Any
-    f: Any
     u: Any
     g: Any
     v: Any
     step: Any
+    change: Any
+    towards: Any
     band: Any
 
 
-@jit_inlined
-def centre_rows(X: Any, pad: float, out: Any, centre: Any) -> float:
-    """Write rows less their mean (with a bias) over a power of two, and return this.
+class Copy(NamedTuple):
+    """Memory for the rows near the margin, and what goes with them."""
 
-    It is near the largest number there is then; nan if the numbers are not finite.
+    X: Any
+    y: Any
+    C: Any
+    a: Any
+    stiff: Any
+    m: Any
+    alpha: Any
+    v0: Any
+    near: Any
+
+
+# Places in memory: of single numbers, of vectors of length n, and of vectors of length d + 1.
+SCALE, TAKEN, HEADER = 0, 1, 2  # the scale of the rows, the steps that the last round took
+(
+    SIGNS, BOUNDS, MULTIPLIERS, STIFFNESS, NOW, OTHER, MARGINS, BEFORE, ALONG, CHANGE, TOWARDS, BEST,
+    SOME_SIGNS, SOME_BOUNDS, SOME_MULTIPLIERS, SOME_STIFFNESS, SOME_NOW, SOME_MARGINS, LONG,
+) = range(19)  # fmt: skip
+CENTRE, PLANE, TRIAL, BEST_PLANE, NONE, GRADIENT, SUM, STEP, SUM_OF_OTHERS, SHORT = range(10)
+
+
+def memory(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return memory for a problem of up to n rows: numbers, and row numbers.
+
+    The first number is the scale of the rows that are in it, or 0.
     """
-    n, d = X.shape
-    centre[:] = 0.0
-    if pad:
-        for i in range(n):
-            for j in range(d):
-                centre[j] += X[i, j]
-        for j in range(d):
-            centre[j] /= n
-    most, strange = 0.0, 0.0
-    for i in range(n):
-        for j in range(d):
-            value = X[i, j] - centre[j]
-            out[i, j] = value
-            most = max(most, abs(value))
-            strange += 0.0 * value  # nan from nan and from infinity
-    if strange != 0.0:
-        return np.nan
-    if most == 0.0:
-        return 1.0
-    scale = 2.0 ** np.rint(np.log2(most))
-    for i in range(n):
-        for j in range(d):
-            out[i, j] /= scale
-    return scale
+    order = min(n, 2 * (d + 1) + 20)
+    products = n * n if n <= d else 0
+    size = HEADER + LONG * n + SHORT * (d + 1) + 2 * n * d + products + order * order
+    work = np.empty(size)
+    work[SCALE] = 0.0
+    return work, np.empty(2 * n, dtype=np.int64)
 
 
-@jit_inlined
-def taken(values: Any, which: Any) -> Any:
-    """Return some of the values."""
-    some = np.empty(which.shape[0])
-    for r in range(which.shape[0]):
-        some[r] = values[which[r]]
-    return some
+@jit_part
+def long_vector(work: Any, most: int, place: int) -> Any:
+    """Return the address of a vector with an entry for each row."""
+    return further(work, HEADER + place * most)
 
 
-@jit_inlined
-def signed(y: Any, alpha: Any) -> Any:
-    """Return y_i α_i."""
-    beta = np.empty(y.shape[0])
-    for i in range(y.shape[0]):
-        beta[i] = y[i] * alpha[i]
-    return beta
+@jit_part
+def short_vector(work: Any, most: int, d: int, place: int) -> Any:
+    """Return the address of a vector with an entry for each feature and one for the bias."""
+    return further(work, HEADER + LONG * most + place * (d + 1))
 
 
-@jit_inlined_any_order
-def inner(x: Any, w: Any, d: int) -> float:
-    """Return x·w over the first d entries."""
-    total = 0.0
-    for j in range(d):
-        total += x[j] * w[j]
-    return total
+@jit_part
+def matrices(work: Any, most: int, d: int) -> tuple[Any, Any, Any, Any]:
+    """Return the addresses of rows, of a copy of some, of inner products, and of a system to solve."""
+    X = further(work, HEADER + LONG * most + SHORT * (d + 1))
+    some, K = further(X, most * d), further(X, 2 * most * d)
+    return X, some, K, further(K, most * most if most <= d else 0)
 
 
-@jit_inlined
-def values(X: Any, w: Any, b: float, out: Any) -> None:
-    """Write x_i·w + b for all rows."""
-    n, d = X.shape
-    for i in range(n):
-        out[i] = inner(X[i], w, d) + b
+@jit_part
+def whole_problem(work: Any, most: int, n: int, d: int, pad: float) -> Any:
+    """Return the problem on all rows."""
+    X, _, K, _ = matrices(work, most, d)
+    y, C = long_vector(work, most, SIGNS), long_vector(work, most, BOUNDS)
+    return Problem(X, K, y, C, n, d, n <= d, pad)
 
 
-@jit_inlined_any_order
-def weighted_sum(X: Any, c: Any, out: Any) -> None:
-    """Write Σ c_i x_i."""
-    n, d = X.shape
-    out[:d] = 0.0
-    for i in range(n):
-        if c[i] != 0.0:
-            x, factor = X[i], c[i]
-            for j in range(d):
-                out[j] += factor * x[j]
+@jit_part
+def fixed_of_all(work: Any, most: int, d: int) -> Any:
+    """Return what is fixed in a round on all rows."""
+    a, stiff = long_vector(work, most, MULTIPLIERS), long_vector(work, most, STIFFNESS)
+    return Fixed(a, stiff, short_vector(work, most, d, NONE), 0.0)
 
 
-@jit_inlined_any_order
-def add_squares(Z: Any, k: int, order: int, H: Any) -> None:
-    """Add Zᵀ Z of the first k rows of Z to the upper half of H, four rows at a time.
-
-    Loops over parts of a row begin at 0, of a slice: then the compiler knows that no index is negative.
-    """
-    whole = k - k % 4
-    for r in range(0, whole, 4):
-        for i in range(order):
-            z0, z1, z2, z3 = Z[r, i:order], Z[r + 1, i:order], Z[r + 2, i:order], Z[r + 3, i:order]
-            c0, c1, c2, c3, h = z0[0], z1[0], z2[0], z3[0], H[i, i:order]
-            for j in range(order - i):
-                h[j] += c0 * z0[j] + c1 * z1[j] + c2 * z2[j] + c3 * z3[j]
-    for r in range(whole, k):
-        for i in range(order):
-            z, h = Z[r, i:order], H[i, i:order]
-            c = z[0]
-            for j in range(order - i):
-                h[j] += c * z[j]
+@jit_part
+def copy_of_some(work: Any, numbers: Any, most: int, d: int) -> Any:
+    """Return where some rows are copied to."""
+    _, some, _, _ = matrices(work, most, d)
+    return Copy(
+        some,
+        long_vector(work, most, SOME_SIGNS),
+        long_vector(work, most, SOME_BOUNDS),
+        long_vector(work, most, SOME_MULTIPLIERS),
+        long_vector(work, most, SOME_STIFFNESS),
+        long_vector(work, most, SOME_MARGINS),
+        long_vector(work, most, SOME_NOW),
+        short_vector(work, most, d, SUM_OF_OTHERS),
+        further(numbers, most),
+    )
 
 
-@jit_inlined_any_order
-def factorise(H: Any, order: int) -> bool:
-    """Write R with H = Rᵀ R over the upper half of H, the inverse of its diagonal on the diagonal.
-
-    False if H is not positive definite to rounding.
-    """
-    for i in range(order):
-        h, before = H[i, i:order], H[i, i]
-        whole = i - i % 4
-        for k in range(0, whole, 4):
-            r0, r1, r2, r3 = H[k, i:order], H[k + 1, i:order], H[k + 2, i:order], H[k + 3, i:order]
-            c0, c1, c2, c3 = r0[0], r1[0], r2[0], r3[0]
-            for j in range(order - i):
-                h[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
-        for k in range(whole, i):
-            r = H[k, i:order]
-            c = r[0]
-            for j in range(order - i):
-                h[j] -= c * r[j]
-        if not h[0] > 1e-15 * before:
-            return False
-        inverse = 1.0 / math.sqrt(h[0])
-        for j in range(order - i):
-            h[j] *= inverse
-        h[0] = inverse
-    return True
+@jit_part
+def room_for_steps(work: Any, numbers: Any, most: int, d: int) -> Any:
+    """Return the memory that the steps share."""
+    _, _, _, H = matrices(work, most, d)
+    return Room(
+        H,
+        long_vector(work, most, ALONG),
+        short_vector(work, most, d, GRADIENT),
+        short_vector(work, most, d, SUM),
+        short_vector(work, most, d, STEP),
+        long_vector(work, most, CHANGE),
+        long_vector(work, most, TOWARDS),
+        numbers,
+    )
 
 
-@jit_inlined_any_order
-def solve(R: Any, order: int, x: Any) -> None:
-    """Solve Rᵀ R x = x in place."""
-    for i in range(order):
-        r, y = R[i, i:order], x[i:order]
-        value = y[0] * r[0]
-        for j in range(order - i):
-            y[j] -= value * r[j]
-        y[0] = value
-    for i in range(order - 1, -1, -1):
-        r, y = R[i, i:order], x[i:order]
-        value, y[0] = y[0], 0.0
-        y[0] = (value - inner(r, y, order - i)) * r[0]
+@jit_part_any_order
+def margins(p: Any, w: Any, out: Any) -> None:
+    """Write y_i (x_i·w + b) for all rows; w ends in b."""
+    for i in range(p.n):
+        out[i] = p.y[i] * (inner(further(p.X, i * p.d), w, p.d) + w[p.d])
 
 
-@jit_inlined_any_order
-def clipped(m: Any, a: Any, stiff: Any, C: Any, alpha: Any) -> float:
+@jit_part_any_order
+def clipped(p: Any, fixed: Any, m: Any, alpha: Any) -> float:
     """Write α_i = clip(a_i + σ_i (1 − m_i)); return Σ (α_i − a_i)²/σ_i."""
-    moved = 0.0
-    for i in range(m.shape[0]):
+    a, stiff, C, moved = fixed.a, fixed.stiff, p.C, 0.0
+    for i in range(p.n):
         value = min(max(a[i] + stiff[i] * (1.0 - m[i]), 0.0), C[i])
         alpha[i] = value
         moved += (value - a[i]) * (value - a[i]) / stiff[i]
     return moved
 
 
-@jit_inlined_any_order
-def slope(t: float, m: Any, u: Any, a: Any, C: Any, stiff: Any) -> tuple[float, float]:
-    """Return Σ α_i(t) u_i, and Σ σ_i u_i² over the band, where m has moved on to m + t u."""
-    pull, curvature = 0.0, 0.0
-    for i in range(m.shape[0]):
-        value = a[i] + stiff[i] * (1.0 - m[i] - t * u[i])
-        pull += min(max(value, 0.0), C[i]) * u[i]
-        curvature += stiff[i] * u[i] * u[i] if 0.0 < value < C[i] else 0.0
-    return pull, curvature
-
-
-@jit_inlined
+@jit_part_any_order
 def search(
-    m: Any, u: Any, a: Any, C: Any, stiff: Any, constant: float, quadratic: float, descent: float
+    p: Any, fixed: Any, m: Any, u: Any, constant: float, quadratic: float, descent: float
 ) -> float:
-    """Return where the slope along a direction is zero, to a share of ``descent``."""
+    """Return where the slope along a direction is zero, to a share of ``descent``.
+
+    It is the slope of the Lagrangian where m has moved on to m + t u: a constant, t times the quadratic
+    part, and less Σ α_i(t) u_i; the curvature of this is Σ σ_i u_i² over the band.
+    """
+    a, stiff, C = fixed.a, fixed.stiff, p.C
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(60):
-        pull, curvature = slope(t, m, u, a, C, stiff)
+        pull, bend = 0.0, quadratic
+        for i in range(p.n):
+            value = a[i] + stiff[i] * (1.0 - m[i] - t * u[i])
+            pull += min(max(value, 0.0), C[i]) * u[i]
+            bend += stiff[i] * u[i] * u[i] if 0.0 < value < C[i] else 0.0
         rise = constant + t * quadratic - pull
         if abs(rise) <= SEARCH * descent:
             break
@@ -267,128 +249,183 @@ def search(
             low = t
         else:
             high = t
-        bend = quadratic + curvature
         t = t - rise / bend if bend > 0.0 else np.inf
         if not low < t < high:
             t = 0.5 * (low + high) if high < np.inf else 4.0 * low
     return t
 
 
-@jit_inlined
-def by_features(machine: Any, k: int, stiff: Any, room: Any) -> bool:
-    """Write the Newton step from the matrix D + Zᵀ Σ Z of order d + 1."""
-    X, pad, H, Z = machine.X, machine.pad, room.H, room.Z
-    d = X.shape[1]
-    for r in range(k):
-        i = room.band[r]
-        root, x, z = math.sqrt(stiff[i]), X[i], Z[r]
-        for j in range(d):
-            z[j] = root * x[j]
-        z[d] = root * pad
-    for i in range(d + 1):
-        for j in range(i, d + 1):
-            H[i, j] = 0.0
-        H[i, i] = 1.0
-    H[d, d] = 1.0 - pad
-    add_squares(Z, k, d + 1, H)
-    for j in range(d + 1):
-        room.step[j] = -room.g[j]
-    if not factorise(H, d + 1):
-        return False
-    solve(H, d + 1, room.step)
-    return True
-
-
-@jit_inlined
-def inner_products(machine: Any, band: Any, k: int, H: Any) -> None:
-    """Write x_i·x_j of the rows in the band."""
-    X, K = machine.X, machine.K
+@jit_part
+def inner_products(p: Any, band: Any, k: int, H: Any) -> float:
+    """Write x_i·x_j of the rows in the band; return the mean of ‖x_i‖²."""
+    mean = 0.0
     for r in range(k):
         i = band[r]
+        x = further(p.X, i * p.d)
         for q in range(r, k):
-            H[r, q] = K[i, band[q]] if K.shape[0] else inner(X[i], X[band[q]], X.shape[1])
+            j = band[q]
+            H[r * k + q] = p.K[i * p.n + j] if p.products else inner(x, further(p.X, j * p.d), p.d)
+        mean += H[r * k + r] / k
+    return mean
 
 
-@jit_inlined
-def by_rows(machine: Any, k: int, stiff: Any, room: Any) -> bool:
-    """Write the same from X_B X_Bᵀ + Σ⁻¹, where the band holds fewer rows than there are features."""
-    X, H, band, g, step = machine.X, room.H, room.band, room.g, room.step
-    d = X.shape[1]
-    inner_products(machine, band, k, H)
-    for r in range(k):
-        H[r, r] += 1.0 / stiff[band[r]]
-    if not factorise(H, k):
+@jit_part
+def newton_system(p: Any, k: int, stiff: Any, room: Any) -> int:
+    """Write the matrix of a Newton step and its right side; return its order.
+
+    That is −g with D + Zᵀ Σ Z, or −X_B g with X_B X_Bᵀ + Σ⁻¹ where the band holds fewer rows than there
+    are features.
+    """
+    d, H, band, g = p.d, room.H, room.band, room.g
+    if k <= d:
+        inner_products(p, band, k, H)
+        for r in range(k):
+            i = band[r]
+            H[r * k + r] += 1.0 / stiff[i]
+            room.change[r] = -inner(further(p.X, i * d), g, d)
+            room.towards[r] = 1.0
+        return k
+    fill(H, (d + 1) * (d + 1), 0.0)
+    for j in range(d):
+        H[j * (d + 1) + j] = 1.0
+    H[d * (d + 1) + d] = 1.0 - p.pad
+    add_squares(p.X, d, band, k, stiff, H, p.pad)
+    for j in range(d + 1):
+        room.step[j] = -g[j]
+    return d + 1
+
+
+@jit_part
+def newton_step(p: Any, k: int, stiff: Any, room: Any) -> bool:
+    """Write the Newton step of a round; False if its matrix is singular to rounding."""
+    d, H, g, step, change, towards = p.d, room.H, room.g, room.step, room.change, room.towards
+    order = newton_system(p, k, stiff, room)
+    if not factorise(H, order):
         return False
-    change, towards = np.empty(k), np.ones(k)
-    for r in range(k):
-        change[r] = -inner(X[band[r]], g, d)
-    solve(H, k, change)
+    by_rows = k <= d
+    for side in range(2 if by_rows and p.pad else 1):
+        solve(H, order, (towards if side else change) if by_rows else step)
+    if not by_rows:
+        return True
     step[d] = 0.0
-    if machine.pad:
-        solve(H, k, towards)
-        step[d] = (-g[d] - change.sum()) / towards.sum()
+    if p.pad:
+        total, sides = -g[d], 0.0
+        for r in range(k):
+            total -= change[r]
+            sides += towards[r]
+        step[d] = total / sides
     for j in range(d):
         step[j] = -g[j]
     for r in range(k):
-        c, x = change[r] + step[d] * towards[r], X[band[r]]
+        c, x = change[r] + step[d] * towards[r], further(p.X, room.band[r] * d)
         for j in range(d):
             step[j] -= c * x[j]
     return True
 
 
-@jit_inlined
-def exact_residual(x: Any, w: Any, d: int, target: float, b: float) -> float:
-    """Return target − x·w − b, summed in two doubles."""
-    total, rest = two_sum(target, -b)
-    for j in range(d):
-        product, off = two_product(x[j], -w[j])
-        total, lost = two_sum(total, product)
-        rest += lost + off
-    return total + rest
+@stage
+def round_stage(
+    work: Any, numbers: Any, most: int, n: int, d: int, count: int, s0: float, pad: float
+) -> int:
+    """Take Newton steps until a round is solved, on all rows or on those that are copied.
+
+    Returns the number of rows in the band.
+    """
+    p, fixed = whole_problem(work, most, n, d, pad), fixed_of_all(work, most, d)
+    m, alpha = long_vector(work, most, MARGINS), long_vector(work, most, NOW)
+    if count < n:
+        copy = copy_of_some(work, numbers, most, d)
+        p = Problem(copy.X, p.K, copy.y, copy.C, count, d, False, pad)
+        fixed = Fixed(copy.a, copy.stiff, copy.v0, s0)
+        m, alpha = copy.m, copy.alpha
+    room, plane = room_for_steps(work, numbers, most, d), short_vector(work, most, d, PLANE)
+    u, g, step = room.u, room.g, room.step
+    steps = 0
+    while True:
+        moved = clipped(p, fixed, m, alpha)
+        k, total = find_gradient(p, fixed, room, plane, alpha)
+        if steps == MAX_STEPS:
+            break
+        if k > 0:
+            if not newton_step(p, k, fixed.stiff, room):
+                break
+        else:
+            along = p.pad > 0.0 and abs(g[d]) > 1e-11 * total
+            for j in range(d):
+                step[j] = 0.0 if along else -g[j]
+            step[d] = -g[d] if along else 0.0
+        decrement = -inner(g, step, d + 1)
+        if not decrement > 1e-30 * inner(plane, plane, d) or (
+            k > 0 and decrement <= INEXACTNESS * moved
+        ):
+            break
+        margins(p, step, u)
+        constant = inner(plane, step, d) - inner(fixed.v0, step, d) - p.pad * fixed.s0 * step[d]
+        t = search(p, fixed, m, u, constant, inner(step, step, d), decrement)
+        for j in range(d + 1):
+            plane[j] += t * step[j]
+        for i in range(p.n):
+            m[i] += t * u[i]
+        steps += 1
+    work[TAKEN] = steps
+    return k
 
 
-@jit_inlined
-def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
-    """Solve the conditions of a band for w, b and its multipliers; False if these leave the bounds."""
-    X, y, pad, H, band = machine.X, machine.y, machine.pad, room.H, room.band
-    d = X.shape[1]
-    inner_products(machine, band, k, H)
-    mean = 0.0
-    for r in range(k):
-        mean += H[r, r] / k
-    mean = mean or 1.0
+@stage
+def finish_stage(
+    work: Any, numbers: Any, most: int, n: int, d: int, k: int, _: float, pad: float
+) -> int:
+    """Solve the conditions of the band, of k rows; return 1, or 0 if multipliers leave their bounds."""
+    p, room = whole_problem(work, most, n, d, pad), room_for_steps(work, numbers, most, d)
+    plane, w = short_vector(work, most, d, PLANE), short_vector(work, most, d, TRIAL)
+    now, alpha = long_vector(work, most, NOW), long_vector(work, most, OTHER)
+    for j in range(d + 1):
+        w[j] = plane[j]
+    for i in range(n):
+        alpha[i] = now[i]
+    X, y, H, band = p.X, p.y, room.H, room.band
+    others, short, new, change, towards = room.v, room.g, room.u, room.change, room.towards
+    mean = inner_products(p, band, k, H) or 1.0
     for r in range(k):
         for q in range(r, k):
-            H[r, q] += pad * mean
-        H[r, r] += 1e-13 * mean
+            H[r * k + q] += pad * mean
+        H[r * k + r] += 1e-13 * mean
     if not factorise(H, k):
-        return False
-    beta, others, new = signed(y, alpha), np.empty(d), np.empty(k)
+        return 0
     for r in range(k):
-        new[r] = beta[band[r]]
-        beta[band[r]] = 0.0
-    weighted_sum(X, beta, others)
-    rest = pad * beta.sum()
-    towards, change, short = np.ones(k), np.empty(k), np.empty(d)
-    solve(H, k, towards)
-    for _ in range(REFINEMENTS):
-        for j in range(d):
-            short[j] = others[j] - w[j]
-        for r in range(k):
-            c, x = new[r], X[band[r]]
+        new[r], alpha[band[r]] = y[band[r]] * alpha[band[r]], 0.0
+    rest = pad * weighted_sum(X, p.n, d, y, alpha, others)
+    fill(change, k, 1.0)
+    sides = 0.0
+    for number in range(1 + REFINEMENTS):
+        missing = -rest
+        if number > 0:
             for j in range(d):
-                short[j] += c * x[j]
-        missing = -(rest + pad * new.sum())
-        for r in range(k):
-            i = band[r]
-            edge = exact_residual(X[i], w, d, y[i], w[d])
-            change[r] = edge - inner(X[i], short, d) + mean * missing
+                short[j] = others[j] - w[j]
+            for r in range(k):
+                c, x = new[r], further(X, band[r] * d)
+                missing -= pad * c
+                for j in range(d):
+                    short[j] += c * x[j]
+            for r in range(k):
+                i = band[r]
+                x = further(X, i * d)
+                edge = exact_residual(x, w, d, y[i], w[d])
+                change[r] = edge - inner(x, short, d) + mean * missing
         solve(H, k, change)
-        db = pad * (change.sum() - missing) / towards.sum()
+        total = 0.0
+        for r in range(k):
+            total += change[r]
+        if number == 0:
+            sides = total
+            for r in range(k):
+                towards[r] = change[r]
+            continue
+        db = pad * (total - missing) / sides
         for j in range(d):
             w[j] += short[j]
         for r in range(k):
-            c, x = change[r] - db * towards[r], X[band[r]]
+            c, x = change[r] - db * towards[r], further(X, band[r] * d)
             new[r] += c
             for j in range(d):
                 w[j] += c * x[j]
@@ -396,67 +433,68 @@ def finish(machine: Any, k: int, room: Any, w: Any, alpha: Any) -> bool:
     for r in range(k):
         i = band[r]
         value = y[i] * new[r]
-        if not 0.0 <= value <= machine.C[i]:
-            return False
+        if not 0.0 <= value <= p.C[i]:
+            return 0
         alpha[i] = value
-    return True
+    return 1
 
 
-@jit_inlined
-def worth(machine: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, float, float]:
-    """Return the primal and the dual value, and by how much w is better longer; m and v are given."""
-    y, C, pad = machine.y, machine.C, machine.pad
-    n, d = machine.X.shape
+@jit_part
+def worth(p: Any, w: Any, m: Any, alpha: Any, v: Any) -> tuple[float, float, float]:
+    """Return the primal and the dual value, and by how much w is better longer; v is overwritten."""
+    y, C, d = p.y, p.C, p.d
+    excess = weighted_sum(p.X, p.n, d, y, alpha, v)
     square, length = inner(w, w, d), inner(v, v, d)
-    total, excess, least = 0.0, 0.0, np.inf
-    for i in range(n):
+    total, plain, most, least = 0.0, 0.0, 0.0, np.inf
+    hard = C[0] == np.inf
+    for i in range(p.n):
         total += alpha[i]
-        excess += y[i] * alpha[i]
         least = min(least, m[i])
-    if np.isinf(C[0]):
-        if not (least > 0.0 and length > 0.0 and abs(excess) * pad <= 1e-9 * total):
-            return np.inf, -np.inf, 1.0
-        return 0.5 * square / (least * least), 0.5 * total * total / length, 1.0 / least
-    plain, most = 0.0, 0.0
-    for i in range(n):
         late = max(1.0 - m[i], 0.0)
-        plain += C[i] * late
+        if late > 0.0:
+            plain += C[i] * late
         if late <= ROUNDING:
             most = max(most, late)
+    if hard:
+        if not (least > 0.0 and length > 0.0 and abs(excess) * p.pad <= 1e-9 * total):
+            return np.inf, -np.inf, 1.0
+        return 0.5 * square / (least * least), 0.5 * total * total / length, 1.0 / least
     primal, factor = 0.5 * square + plain, 1.0
     if most > 0.0:
         t = (1.0 + 4e-16) / (1.0 - most)
-        lifted = 0.0
-        for i in range(n):
+        lifted = 0.5 * t * t * square
+        for i in range(p.n):
             lifted += C[i] * max(1.0 - t * m[i], 0.0)
-        lifted += 0.5 * t * t * square
         if lifted < primal:
             primal, factor = lifted, t
-    dual = total - 0.5 * length - pad * abs(excess) * (1.0 + abs(w[d]))
+    dual = total - 0.5 * length - p.pad * abs(excess) * (1.0 + abs(w[d]))
     return primal, dual, factor
 
 
-@jit_inlined
-def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
+@jit_part
+def begin(p: Any, w: Any, alpha: Any, m: Any) -> float:
     """Write the plane between the class means, its multipliers and margins; return how these spread."""
-    X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
-    n, d = X.shape
-    hard = np.isinf(C[0])
-    sums, counts, means = np.zeros(2), np.zeros(2), np.zeros(2)
+    y, C, n, d = p.y, p.C, p.n, p.d
+    hard = C[0] == np.inf
+    plus, minus, positive = 0.0, 0.0, 0
     for i in range(n):
-        side = 1 if y[i] > 0.0 else 0
-        sums[side] += 1.0 if hard else C[i]
-        counts[side] += 1.0
+        weight = 1.0 if hard else C[i]
+        alpha[i] = weight
+        if y[i] > 0.0:
+            plus += weight
+            positive += 1
+        else:
+            minus += weight
+    if not p.pad:
+        plus = minus = plus + minus
     for i in range(n):
-        whole = sums[1 if y[i] > 0.0 else 0] if pad else sums[0] + sums[1]
-        alpha[i] = (1.0 if hard else C[i]) / whole
-    weighted_sum(X, signed(y, alpha), w)
-    square = inner(w, w, d)
-    size = np.inf
+        alpha[i] /= plus if y[i] > 0.0 else minus
+    weighted_sum(p.X, n, d, y, alpha, w)
+    square, size = inner(w, w, d), np.inf
     if not hard:
-        size = min(sums[0], sums[1]) if pad else sums[0] + sums[1]
+        size = min(plus, minus)
     if square > 0.0:
-        size = min(size, (1.0 + pad) / square)
+        size = min(size, (1.0 + p.pad) / square)
     if size == np.inf:
         size = 1.0
     for i in range(n):
@@ -464,320 +502,253 @@ def begin(machine: Any, w: Any, alpha: Any, m: Any) -> float:
     for j in range(d):
         w[j] *= size
     w[d] = 0.0
-    values(X, w, 0.0, m)
+    margins(p, w, m)
+    high, low = 0.0, 0.0  # the means of the classes
     for i in range(n):
-        means[1 if y[i] > 0.0 else 0] += m[i]
+        if y[i] > 0.0:
+            high += m[i] / positive
+        else:
+            low += m[i] / (n - positive)
     spread = 0.0
+    b = 0.5 * p.pad * (low - high)
     for i in range(n):
-        side = 1 if y[i] > 0.0 else 0
-        spread += (m[i] - means[side] / counts[side]) ** 2
-        m[i] *= y[i]
+        away = m[i] - (high if y[i] > 0.0 else low)
+        spread += away * away
+        m[i] += y[i] * b
+    w[d] = b
     return math.sqrt(spread / n)
 
 
-@jit_inlined
-def best_bias(machine: Any, fixed: Any, m: Any, u: Any) -> float:
-    """Move the margins by the bias that is best for this plane, and return it."""
-    y = machine.y
-    for i in range(y.shape[0]):
-        u[i] = y[i]
-    pull, _ = slope(0.0, m, u, fixed.a, machine.C, fixed.stiff)
-    way = 1.0 if pull > 0.0 else -1.0
-    for i in range(y.shape[0]):
-        u[i] *= way
-    t = way * search(m, u, fixed.a, machine.C, fixed.stiff, 0.0, 0.0, abs(pull))
-    for i in range(y.shape[0]):
-        m[i] += t * y[i]
-    return t
+@jit_part
+def find_gradient(p: Any, fixed: Any, room: Any, plane: Any, alpha: Any) -> tuple[int, float]:
+    """Write the gradient and the band; return how many rows this has, and Σ α_i."""
+    k, total, d, v, g = 0, 0.0, p.d, room.v, room.g
+    for i in range(p.n):
+        total += alpha[i]
+        if 0.0 < alpha[i] < p.C[i]:
+            room.band[k] = i
+            k += 1
+    excess = fixed.s0 + weighted_sum(p.X, p.n, d, p.y, alpha, v)
+    for j in range(d):
+        g[j] = plane[j] - v[j] - fixed.v0[j]
+    g[d] = -p.pad * excess
+    return k, total
 
 
-@jit_inlined
-def one_round(machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any) -> tuple[int, int]:
-    """Take Newton steps until the round is solved; return the size of the band, and how many steps."""
-    X, y, C, pad = machine.X, machine.y, machine.C, machine.pad
-    a, stiff, f, u, g, v, step = fixed.a, fixed.stiff, room.f, room.u, room.g, room.v, room.step
-    n, d = X.shape
-    zero: Any = np.int64(0)  # not the literal, for which all that take k would be compiled again
-    k, steps = zero, 0
-    while True:
-        moved = clipped(m, a, stiff, C, alpha)
-        k, s, total = zero, fixed.s0, 0.0
-        for i in range(n):
-            f[i] = y[i] * alpha[i]
-            s += f[i]
-            total += alpha[i]
-            if 0.0 < alpha[i] < C[i]:
-                room.band[k] = i
-                k += 1
-        weighted_sum(X, f[:n], v)
-        for j in range(d):
-            v[j] += fixed.v0[j]
-            g[j] = plane[j] - v[j]
-        g[d] = -pad * s
-        if steps == MAX_STEPS:
-            break
-        if k > 0:
-            rows = k < d + 1
-            if not (by_rows(machine, k, stiff, room) if rows else by_features(machine, k, stiff, room)):
-                break
-        elif pad and abs(s) > 1e-11 * total:
-            step[:d] = 0.0
-            step[d] = -g[d]
-        else:
-            for j in range(d):
-                step[j] = -g[j]
-            step[d] = 0.0
-        decrement = -inner(g, step, d + 1)
-        if not decrement > 1e-30 * inner(plane, plane, d) or (
-            k > 0 and decrement <= INEXACTNESS * moved
-        ):
-            break
-        values(X, step, step[d], u[:n])
-        for i in range(n):
-            u[i] *= y[i]
-        constant, quadratic = inner(plane, step, d) - inner(fixed.v0, step, d), inner(step, step, d)
-        constant -= pad * fixed.s0 * step[d]
-        t = search(m, u[:n], a, C, stiff, constant, quadratic, decrement)
-        for j in range(d + 1):
-            plane[j] += t * step[j]
-        for i in range(n):
-            m[i] += t * u[i]
-        steps += 1
-    return k, steps
-
-
-@jit_inlined
-def near_rows(m: Any, alpha: Any, C: Any, reach: float, near: Any) -> int:
+@jit_part
+def near_rows(p: Any, m: Any, alpha: Any, reach: float, near: Any) -> int:
     """Write which rows are free, within reach of the margin, or on its wrong side; return how many."""
     count = 0
-    for i in range(m.shape[0]):
-        wrong = m[i] < 1.0 if alpha[i] == 0.0 else (alpha[i] < C[i] or m[i] > 1.0)
+    for i in range(p.n):
+        wrong = m[i] < 1.0 if alpha[i] == 0.0 else (alpha[i] < p.C[i] or m[i] > 1.0)
         if wrong or abs(1.0 - m[i]) <= reach:
             near[count] = i
             count += 1
     return count
 
 
-@jit_inlined
-def round_of_some(
-    machine: Any, fixed: Any, room: Any, plane: Any, m: Any, alpha: Any, near: Any
-) -> tuple[int, int]:
-    """Solve a round on some rows, the multipliers of the others fixed; then find the margins of all."""
-    X, y = machine.X, machine.y
-    n, d = X.shape
-    v0, s0, beta = np.empty(d), 0.0, signed(y, alpha)
-    for i in near:
-        beta[i] = 0.0
-    weighted_sum(X, beta, v0)
-    for i in range(n):
-        s0 += beta[i]
-    rows = np.empty((near.shape[0], d))
-    for r in range(near.shape[0]):
-        x, copy = X[near[r]], rows[r]
-        for j in range(d):
-            copy[j] = x[j]
-    part = Machine(rows, machine.K, taken(y, near), taken(machine.C, near), machine.pad)
-    held = Fixed(taken(fixed.a, near), taken(fixed.stiff, near), v0, s0)
-    mine, some = taken(m, near), taken(alpha, near)
-    k, steps = one_round(part, held, room, plane, mine, some)
-    for r in range(k):
-        room.band[r] = near[room.band[r]]
-    for r in range(near.shape[0]):
-        alpha[near[r]] = some[r]
-    values(X, plane, plane[d], m)
-    for i in range(n):
-        m[i] *= y[i]
-    return k, steps
+@jit_part
+def copied(p: Any, fixed: Any, m: Any, alpha: Any, copy: Any, count: int) -> float:
+    """Copy the rows near the margin; write Σ α_i a_i of the others, and return their Σ α_i y_i."""
+    for r in range(count):
+        i = copy.near[r]
+        copy.y[r], copy.C[r], copy.a[r] = p.y[i], p.C[i], fixed.a[i]
+        copy.stiff[r], copy.m[r], copy.alpha[r] = fixed.stiff[i], m[i], alpha[i]
+        alpha[i] = 0.0
+        x, out = further(p.X, i * p.d), further(copy.X, r * p.d)
+        for j in range(p.d):
+            out[j] = x[j]
+    return weighted_sum(p.X, p.n, p.d, p.y, alpha, copy.v0)
 
 
-@jit_inlined
-def drop_rounding(C: Any, alpha: Any) -> None:
+@jit_part
+def drop_rounding(p: Any, alpha: Any) -> None:
     """Make multipliers that are at a bound but for rounding equal to it."""
     largest = 0.0
-    for i in range(C.shape[0]):
+    for i in range(p.n):
         largest = max(largest, alpha[i])
-    for i in range(C.shape[0]):
+    for i in range(p.n):
         if alpha[i] < BOUND_ROUNDING * largest:
             alpha[i] = 0.0
-        elif alpha[i] > (1.0 - BOUND_ROUNDING) * C[i]:
-            alpha[i] = C[i]
+        elif alpha[i] > (1.0 - BOUND_ROUNDING) * p.C[i]:
+            alpha[i] = p.C[i]
 
 
-@jit_inlined
-def balance(y: Any, C: Any, alpha: Any) -> None:
+@jit_part
+def balance(p: Any, alpha: Any) -> None:
     """Make Σ α_i y_i = 0 where rounding is missing: the largest free multiplier that can takes it."""
     excess, rest = 0.0, 0.0
-    for i in range(y.shape[0]):
-        excess, lost = two_sum(excess, y[i] * alpha[i])
+    for i in range(p.n):
+        excess, lost = two_sum(excess, p.y[i] * alpha[i])
         rest += lost
     excess += rest
     if excess == 0.0:
         return
     largest, where = abs(excess), -1
-    for i in range(y.shape[0]):
-        if y[i] * excess > 0.0 and largest < alpha[i] < C[i]:
+    for i in range(p.n):
+        if p.y[i] * excess > 0.0 and largest < alpha[i] < p.C[i]:
             largest, where = alpha[i], i
     if where >= 0:
         alpha[where] -= abs(excess)
 
 
-@jit_inlined
-def centre_bias(X: Any, y: Any, C: Any, alpha: Any, w: Any, f: Any) -> None:
+@jit_part
+def centre_bias(p: Any, alpha: Any, w: Any, m: Any) -> None:
     """Move b to the middle of the optimal ones, if no multiplier is between its bounds.
 
     It may move as long as rows with α_i = C_i stay at m_i ≤ 1 and those with α_i = 0 at m_i ≥ 1.
     """
-    d = X.shape[1]
-    for i in range(y.shape[0]):
-        if 0.0 < alpha[i] < C[i]:
+    for i in range(p.n):
+        if 0.0 < alpha[i] < p.C[i]:
             return
-    values(X, w, w[d], f)
+    margins(p, w, m)
     low, high = -np.inf, np.inf
-    for i in range(y.shape[0]):
-        room = y[i] - f[i]
-        if (y[i] > 0.0) == (alpha[i] > 0.0):
+    for i in range(p.n):
+        room = p.y[i] * (1.0 - m[i])
+        if (p.y[i] > 0.0) == (alpha[i] > 0.0):
             high = min(high, room)
         else:
             low = max(low, room)
     if -np.inf < low < high < np.inf:
-        w[d] += 0.5 * (low + high)
+        w[p.d] += 0.5 * (low + high)
 
 
-@jit_inlined
-def keep_better(
-    machine: Any, plane: Any, m: Any, alpha: Any, v: Any, w: Any, best: Any, report: Any
-) -> float:
+@jit_part
+def stretch(p: Any, alpha: Any, v: Any) -> None:
+    """Take the best multiple of multipliers without bounds."""
+    weighted_sum(p.X, p.n, p.d, p.y, alpha, v)
+    total = 0.0
+    for i in range(p.n):
+        total += alpha[i]
+    factor = total / inner(v, v, p.d)
+    if abs(factor - 1.0) > 1e-12:
+        for i in range(p.n):
+            alpha[i] *= factor
+
+
+@jit_part
+def keep_better(p: Any, plane: Any, m: Any, alpha: Any, v: Any, w: Any, best: Any, report: Any) -> float:
     """Keep a plane and its multipliers if their gap is the smallest so far; return the smallest gap."""
     known = (report[PRIMAL] - report[DUAL]) / report[PRIMAL] if report[PRIMAL] < np.inf else np.inf
-    primal, dual, factor = worth(machine, plane, m, alpha, v)
+    primal, dual, factor = worth(p, plane, m, alpha, v)
     gap = (primal - dual) / primal if primal < np.inf else np.inf
     if not gap < known:
         return known
     report[PRIMAL], report[DUAL] = primal, dual
-    for j in range(w.shape[0]):
+    for j in range(p.d + 1):
         w[j] = factor * plane[j]
-    for i in range(alpha.shape[0]):
+    for i in range(p.n):
         best[i] = alpha[i]
     return gap
 
 
-@jit_inlined
-def note(rounds: Any, number: int, report: Any) -> None:
-    """Write what is known after a round, if that is asked for."""
-    if number < rounds.shape[0]:
-        rounds[number, 0] = report[PASSES]
-        rounds[number, 1] = report[PRIMAL]
-        rounds[number, 2] = report[DUAL]
-
-
-@jit_inlined
-def is_hopeless(steps: int, gap: float, tol: float) -> bool:
+@jit_part
+def is_hopeless(steps: float, gap: float, tol: float) -> bool:
     """Whether other solvers are quicker from here on."""
     return (steps > EARLY_STEPS and gap > EARLY_GAP) or steps > (
         MAX_STEPS_IN_ALL if gap > tol else EARLY_STEPS
     )
 
 
-@jit_inlined
-def small_problem(
-    X: Any,
-    K: Any,
-    y: Any,
-    C: Any,
-    pad: float,
-    tol: float,
-    goal: float,
-    w: Any,
-    alpha: Any,
-    report: Any,
-    rounds: Any,
-) -> None:
-    """Write the optimal plane (w, b) and its multipliers, and what they are worth.
-
-    X holds centred rows, K their inner products or nothing. ``goal`` is the relative gap at which to
-    stop at once, ``tol`` the one that will do where no more progress is made. ``rounds`` has a line
-    (passes, primal, dual) for each round, or none.
-    """
-    n, d = X.shape
-    machine = Machine(X, K, y, C, pad)
-    max_finish = 2 * (d + 1) + 20
-    order = min(n, max_finish)  # a band of more rows than features has n > d
-    room = Room(
-        np.empty((order, order)),
-        np.empty((n, d + 1)),
-        np.empty(n),
-        np.empty(n),
-        np.empty(d + 1),
-        np.empty(d + 1),
-        np.empty(d + 1),
-        np.empty(n, np.int64),
-    )
-    plane, trial, m, before = np.empty(d + 1), np.empty(d + 1), np.empty(n), np.empty(n)
-    now, near = np.empty(n), np.empty(n, np.int64)
-    width = begin(machine, plane, now, m)
+@jit_part
+def begin_rounds(p: Any, fixed: Any, plane: Any, now: Any, m: Any) -> None:
+    """Write where the first round begins, its multipliers and their stiffness."""
+    width = begin(p, plane, now, m)
     width = width if width > 1e-13 else 1.0
-    square = 0.0
-    for i in range(n):
-        square += inner(X[i], X[i], d) / n
-    a, stiff = np.empty(n), np.empty(n)
-    for i in range(n):
-        a[i], stiff[i] = now[i], min(C[i], FREE_BOUND / (square or 1.0)) / width
-    fixed = Fixed(a, stiff, np.zeros(d), 0.0)
-    if pad:
-        plane[d] = best_bias(machine, fixed, m, room.u)
+    square = inner(p.X, p.X, p.n * p.d) / p.n
+    for i in range(p.n):
+        fixed.a[i] = now[i]
+        fixed.stiff[i] = min(p.C[i], FREE_BOUND / (square or 1.0)) / width
+    fill(fixed.v0, p.d, 0.0)
+
+
+@jit_part
+def next_round(run: Any, work: Any, numbers: Any, p: Any, most: int, number: int, reach: float) -> int:
+    """Solve a round, on the rows near the margin if they are few; return the size of its band."""
+    fixed, copy = fixed_of_all(work, most, p.d), copy_of_some(work, numbers, most, p.d)
+    m, now = long_vector(work, most, MARGINS), long_vector(work, most, NOW)
+    count, s0 = p.n, 0.0
+    if number > 0 and not p.products:
+        count = near_rows(p, m, now, reach, copy.near)
+    if count < COPIED_SHARE * p.n:
+        s0 = copied(p, fixed, m, now, copy, count)
+    else:
+        count = p.n
+    k = run_stage(run, work, numbers, most, p.n, p.d, count, s0, p.pad)
+    if count < p.n:
+        for r in range(k):
+            numbers[r] = copy.near[numbers[r]]
+        for r in range(count):
+            now[copy.near[r]] = copy.alpha[r]
+    return k
+
+
+@jit_part
+def small_problem(
+    stages: Any, work: Any, numbers: Any, most: int, p: Any, stop: Any, report: Any, rounds: Any
+) -> None:
+    """Leave the optimal plane (w, b) and its multipliers in memory, and report what they are worth.
+
+    ``stop`` holds the relative gap that will do where no more progress is made, and the one at which to
+    stop at once. ``rounds`` has a line (passes, primal, dual) for each round, or none.
+    """
+    (run, end), (tol, goal), n, d = stages, stop, p.n, p.d
+    fixed, v = fixed_of_all(work, most, d), short_vector(work, most, d, SUM)
+    plane, w = short_vector(work, most, d, PLANE), short_vector(work, most, d, BEST_PLANE)
+    now, best = long_vector(work, most, NOW), long_vector(work, most, BEST)
+    m, before = long_vector(work, most, MARGINS), long_vector(work, most, BEFORE)
+    max_finish, hard = 2 * (d + 1) + 20, p.C[0] == np.inf
+    begin_rounds(p, fixed, plane, now, m)
     report[PRIMAL], report[DUAL], report[STEPS], report[PASSES] = np.inf, -np.inf, 0.0, 3.0
-    gap, waited, reach, known = np.inf, 0, np.inf, 0
+    gap, waited, reach, known, done = np.inf, 0, np.inf, 0, False
     for number in range(MAX_ROUNDS):
         for i in range(n):
             before[i] = m[i]
-        count = n if number == 0 or K.shape[0] else near_rows(m, now, C, reach, near)
-        if count < COPIED_SHARE * n:
-            k, steps = round_of_some(machine, fixed, room, plane, m, now, near[:count])
-        else:
-            k, steps = one_round(machine, fixed, room, plane, m, now)
-        report[STEPS] += steps
-        report[PASSES] += 2 * steps + 1
-        reach = 0.0
-        for i in range(n):
-            reach = max(reach, abs(m[i] - before[i]))
-        last = gap
-        gap = keep_better(machine, plane, m, now, room.v, w, alpha, report)
-        note(rounds, number, report)
-        if gap <= (EXACT if k > max_finish else goal) or is_hopeless(report[STEPS], gap, tol):
-            break
-        settled = k == known or k <= d + 1
+        k = next_round(run, work, numbers, p, most, number, reach)
+        report[STEPS] += work[TAKEN]
+        report[PASSES] += 2 * work[TAKEN] + 2
+        last, settled = gap, k == known or k <= d + 1
         known = k
-        if 0 < k <= max_finish and settled and (gap <= FINISH_GAP or np.isinf(C[0])):
-            for j in range(d + 1):
-                trial[j] = plane[j]
-            for i in range(n):
-                before[i] = now[i]
-            if finish(machine, k, room, trial, before):
-                values(X, trial, trial[d], room.f)
-                for i in range(n):
-                    room.f[i] *= y[i]
-                weighted_sum(X, signed(y, before), room.v)
-                report[PASSES] += 2
-                gap = keep_better(machine, trial, room.f, before, room.v, w, alpha, report)
-                note(rounds, number, report)
-                if gap <= max(goal, EXACT):
+        point, margin, alpha = plane, m, now
+        for exact in range(2):
+            if exact:
+                if not (0 < k <= max_finish and settled and (gap <= FINISH_GAP or hard)):
                     break
+                if not run_stage(end, work, numbers, most, n, d, k, 0.0, p.pad):
+                    break
+                report[PASSES] += 2
+                point = short_vector(work, most, d, TRIAL)
+                margin, alpha = before, long_vector(work, most, OTHER)
+            margins(p, point, margin)
+            if not exact:
+                reach = 0.0
+                for i in range(n):
+                    reach = max(reach, abs(m[i] - before[i]))
+            gap = keep_better(p, point, margin, alpha, v, w, best, report)
+            if number < rounds.shape[0]:
+                rounds[number, 0], rounds[number, 1] = report[PASSES], report[PRIMAL]
+                rounds[number, 2] = report[DUAL]
+            if exact:
+                done = gap <= max(goal, EXACT)
+            else:
+                done = gap <= (EXACT if k > max_finish else goal) or is_hopeless(report[STEPS], gap, tol)
+            if done:
+                break
         waited = 0 if gap < 0.5 * last else waited + 1
-        if waited >= STALLED and gap <= tol:
+        if done or (waited >= STALLED and gap <= tol):
             break
         for i in range(n):
             fixed.a[i] = now[i]
             fixed.stiff[i] *= GROWTH
-    drop_rounding(C, alpha)
-    if pad:
-        balance(y, C, alpha)
-        if not np.isinf(C[0]):
-            centre_bias(X, y, C, alpha, w, room.f)
-    if np.isinf(C[0]) and gap < np.inf:  # the best multiple of multipliers without bounds
-        weighted_sum(X, signed(y, alpha), room.v)
-        total = 0.0
-        for i in range(n):
-            total += alpha[i]
-        factor = total / inner(room.v, room.v, d)
-        for i in range(n):
-            alpha[i] *= factor if abs(factor - 1.0) > 1e-12 else 1.0
+    drop_rounding(p, best)
+    if p.pad:
+        balance(p, best)
+        if not hard:
+            centre_bias(p, best, w, m)
+    if hard and gap < np.inf:
+        stretch(p, best, v)
+
+
+def stages() -> tuple[int, int]:
+    """Return the addresses of the two stages."""
+    return round_stage(), finish_stage()

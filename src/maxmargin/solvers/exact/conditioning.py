@@ -23,9 +23,10 @@ import numpy as np
 from flint import fmpz_mat
 from scipy import sparse
 from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from maxmargin.rows import CsrRows, DenseRows
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, exponents_of
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, as_integers, exponents_of
 from maxmargin.solvers.exact.linear_algebra import pivots
 
 NEARLY_DEPENDENT = 2.0**-13  # of a column of length one, the part outside the span of others
@@ -34,6 +35,7 @@ MAX_ROUNDS = 8  # a double is used up after three; columns that go on are left a
 MAX_ENTRIES = 1 << 26  # numbers of the dense copy
 MAX_COLUMNS = 600
 FACTORED_ENTRIES = 1 << 21  # numbers of the rows that are factorised to find dependent columns
+PROBED_ROWS_PER_COLUMN = 10  # of the rows that are asked first whether columns seem to depend
 SPARSE_SHARE = 0.25  # indicators are kept sparse below this share of ones
 DIGIT_BITS = 20  # products of such digits are summed exactly in doubles, up to 2^13 of them
 FIRST_DIGITS = 8  # 160 bits: rounding noise of doubles, and more than doubles hold of it
@@ -58,14 +60,32 @@ def condition(rows: ExactRows) -> Conditioned | None:
     first = _with_indicators(rows)
     here = rows if first is None else first.rows
     A = here.block(np.arange(here.n)) * here.y[:, None]
-    T = _transformation(A, bool(rows.pad))
-    if T is None:
+    T, B = _transformation(A, bool(rows.pad))
+    if not T.changed:
         return first
-    second = TransformedRows(here, T, A)
+    second = TransformedRows(here, T, B if T.digits_needed() <= FIRST_DIGITS else None)
     if first is None:
         return Conditioned(second, T.apply)
     back = first.plane_of_base
     return Conditioned(second, lambda z: back(T.apply(z)))
+
+
+def nearly_dependent(rows: ExactRows) -> bool:
+    """Whether a column nearly depends on those before it, as far as some of the rows tell.
+
+    With columns of length one the pivots of their Gram matrix are the squares of what is outside the
+    span of the columns before.
+    """
+    n = min(rows.n, PROBED_ROWS_PER_COLUMN * rows.D)
+    if rows.n <= rows.D or rows.D > MAX_COLUMNS:
+        return False
+    A = rows.block(np.linspace(0, rows.n - 1, n).astype(np.int64))
+    length = np.linalg.norm(A, axis=0)
+    A = A[:, length > 0] / length[length > 0]
+    if rows.pad:  # the bias first: other columns are replaced
+        A = np.roll(A, 1, axis=1)
+    L, failed = dpotrf(A.T @ A, lower=True)
+    return bool(failed or np.min(np.diag(L), initial=1.0) < NEARLY_DEPENDENT)
 
 
 def _with_fewer_columns(rows: ExactRows) -> Conditioned | None:
@@ -76,7 +96,7 @@ def _with_fewer_columns(rows: ExactRows) -> Conditioned | None:
     """
     order = [*range(rows.d, rows.D), *range(rows.d)]  # the bias is kept
     A = [ints for ints, _ in rows.whole(range(rows.n))]
-    kept = [order[k] for k in pivots([[a[j] for j in order] for a in A])]
+    kept = [order[k] for k in pivots([[a[j] for j in order] for a in A], rows.deadline)]
     features = np.array(sorted(j for j in kept if j < rows.d), dtype=np.int64)
     if len(kept) == rows.n or not len(features):
         return None
@@ -206,8 +226,8 @@ class Transformation:
         return plane
 
 
-def _transformation(A: np.ndarray, pad: bool) -> Transformation | None:
-    """T such that no column of A T nearly depends on others, or None if that is so already.
+def _transformation(A: np.ndarray, pad: bool) -> tuple[Transformation, np.ndarray]:
+    """T such that no column of A T nearly depends on others, and A T with the first digits.
 
     Columns that depend on others exactly stay as they are.
     """
@@ -225,14 +245,15 @@ def _transformation(A: np.ndarray, pad: bool) -> Transformation | None:
             if not np.any(column):
                 T.columns[j], T.bits[j] = before[j]
                 settled.add(j)
+                B[:, j] = T.products(A, [j], FIRST_DIGITS)[:, 0]
                 continue
             shift = int(np.frexp(np.max(np.abs(column)))[1])
             T.bits[j] += shift
             B[:, j] = np.ldexp(column, -shift)
     else:
         for j in _dependent(B, pad, settled):  # exact dependencies with coefficients that do not end
-            T.columns[j], T.bits[j] = {j: 1}, 0
-    return T if T.changed else None
+            T.columns[j], T.bits[j], B[:, j] = {j: 1}, 0, A[:, j]
+    return T, B
 
 
 def _dependent(B: np.ndarray, pad: bool, settled: set[int]) -> dict[int, dict[int, int]]:
@@ -292,14 +313,14 @@ class TransformedRows(ExactRows):
 
     is_rounded = True
 
-    def __init__(self, base: ExactRows, T: Transformation, A: np.ndarray | None = None) -> None:
-        self.base, self.T = base, T
-        A = base.block(np.arange(base.n)) * base.y[:, None] if A is None else A
-        self._changed = T.changed
-        A[:, self._changed] = T.products(A, self._changed, T.digits_needed())
+    def __init__(self, base: ExactRows, T: Transformation, B: np.ndarray | None = None) -> None:
+        self.base, self.T, self._changed = base, T, T.changed
+        if B is None:
+            B = base.block(np.arange(base.n)) * base.y[:, None]
+            B[:, self._changed] = T.products(B, self._changed, T.digits_needed())
         d, used = base.d, base.used[: base.d]
         super().__init__(
-            DenseRows(A[:, :d]), base.y, base.pad, np.zeros(d, np.int64), used, base.deadline
+            DenseRows(B[:, :d]), base.y, base.pad, np.zeros(d, np.int64), used, base.deadline
         )
         matrix = [[T.columns[j].get(i, 0) for j in self._changed] for i in range(base.D)]
         self._matrix, self._bits = fmpz_mat(matrix), [T.bits[j] for j in self._changed]
@@ -308,6 +329,15 @@ class TransformedRows(ExactRows):
     def terms(self) -> int:
         """How many roundings a value has: those of its sum, and those of the numbers themselves."""
         return self.D + 2
+
+    @property
+    def plain(self) -> ExactRows:
+        """The rows that are transformed: these cancel with the same weights."""
+        return self.base
+
+    def plane_of_plain(self, z: Sequence[Number]) -> list[int]:
+        """T z, in whole numbers."""
+        return as_integers(self.T.apply(z))
 
     def restricted(self, which: np.ndarray) -> ExactRows:
         """Only some rows."""

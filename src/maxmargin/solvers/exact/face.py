@@ -18,15 +18,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import nmod_mat
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from maxmargin.core.memory import copy_limit
 from maxmargin.rows import CsrRows, DenseRows, PartedRows, Rows
-from maxmargin.solvers.exact.integer_rows import ExactRows, Number, Whole, primitive, spread
+from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
 from maxmargin.solvers.exact.linear_algebra import (
-    PRIMES,
     basis,
     cancel,
     independent,
@@ -34,12 +32,14 @@ from maxmargin.solvers.exact.linear_algebra import (
     residues,
     solve_sparse,
 )
-from maxmargin.solvers.exact.signs import ratio
+from maxmargin.solvers.exact.modular import outside_span, primes, reduced
+from maxmargin.solvers.exact.signs import ROUNDED_BELOW, ratio
 
 ENTRIES_AT_A_TIME = 1 << 19  # numbers of rows taken at a time
 COMMON_DENOMINATOR_BITS = 300  # bits of a common denominator that a plane may have
 NUMBERS_PER_FRACTION = 8  # fractions are at most one number in so many
 MAX_DENSE_ENTRIES = 1 << 18  # numbers of rows whose rank is found without regard to zeros
+PRIMES_PER_QUESTION = 3  # modulo which a row is in a span
 SMALL_PRIMES = (1 << 26) - 5, (1 << 25) - 39
 NEAR_FACE = 1e-11  # a row this near to a face (in proportion) may lie in it
 
@@ -68,16 +68,17 @@ class Face:
         if rows.is_very_sparse and len(which) * rows.D > MAX_DENSE_ENTRIES:
             some, columns = basis(rows.sparse_block(np.array(which)), rows.deadline)
             return [which[k] for k in some.tolist()], columns.tolist()
-        used, A, _ = rows.compact(which)
+        used, A, _ = rows.plain.compact(which)
         if not used:
             return [], []
-        F = [(which[k], A[k]) for k in independent(A)]
+        free = [which[k] for k in independent(A, rows.deadline)]
+        used, A, _ = rows.compact(free)
         order = list(range(len(used)))
         if rows.given.is_sparse:
             count = rows.column_counts
             order.sort(key=lambda k: (int(count[used[k]]), k))
-        held = pivots([[row[k] for k in order] for _, row in F])
-        return [i for i, _ in F], [used[order[k]] for k in held]
+        held = pivots([[row[k] for k in order] for row in A], rows.deadline)
+        return free, [used[order[k]] for k in held]
 
     @property
     def rank(self) -> int:
@@ -235,19 +236,34 @@ class Face:
 
     def contains(self, which: np.ndarray) -> np.ndarray:
         """Whether rows lie in the span of S (modulo a prime)."""
-        if self.rows.is_very_sparse:
-            return self._contains_sparse(which)
-        inside = np.zeros(len(which), dtype=bool)
-        for start in range(0, len(which), 1_000):
-            part = self.rows.integers(which[start : start + 1_000].tolist())
-            here = set(self.P) | set(self._U)
-            some = [k for k, a in enumerate(part) if all(j in here or not v for j, v in a.entries())]
-            inside[[start + k for k in some]] = self._spans([part[k] for k in some])
+        if self.rows.has_few_entries:
+            A = self.rows.sparse_block(which)
+            if float(np.min(np.abs(A.data), initial=1.0)) >= ROUNDED_BELOW:
+                return self._contains_sparse(A)
+        inside, rows = np.ones(len(which), dtype=bool), self.rows.plain
+        step = max(1, ENTRIES_AT_A_TIME // rows.D)
+        for start in range(0, len(which) if len(self.Q) else 0, step):
+            rows.deadline.check()
+            for prime, columns, M in self._modular:
+                A = rows.residues(which[start : start + step], prime)
+                inside[start : start + step] &= ~outside_span(A, columns, M, prime)
         return inside
 
-    def _contains_sparse(self, which: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _modular(self) -> list[tuple[int, list[int], np.ndarray]]:
+        """Some primes, and what :func:`reduced` says of the rows that span S modulo each of them."""
+        found, rows, free = [], self.rows.plain, np.array(self.free, dtype=np.int64)
+        for prime in primes():
+            columns, M = reduced(rows.residues(free, prime), prime, rows.deadline)
+            if len(columns) == len(free):  # else the prime divides a determinant
+                found.append((prime, columns, M))
+            if len(found) == PRIMES_PER_QUESTION:
+                break
+        return found
+
+    def _contains_sparse(self, A: Any) -> np.ndarray:
         """The same for many rows of few entries, modulo primes whose products 64 bits hold."""
-        A, outside = self.rows.sparse_block(which), np.zeros(len(which), dtype=bool)
+        outside = np.zeros(A.shape[0], dtype=bool)
         for prime in SMALL_PRIMES:
             entries = [
                 (j, k, n * pow(scale, -1, prime) % prime)
@@ -269,23 +285,6 @@ class Face:
         """Takes columns U to their places in Q."""
         ones = np.ones(len(self._U), dtype=np.int64), (np.arange(len(self._U)), self._places)
         return sparse.csr_array(ones, shape=(len(self._U), len(self.Q)))
-
-    def _spans(self, rows: list[Whole]) -> np.ndarray:
-        """The same for rows that are zero outside P and U."""
-        if not rows or not self._U:
-            return np.ones(len(rows), dtype=bool)
-        prime = next(p for p in PRIMES if all(scale % p for _, scale in self._M))
-        inverses = [pow(scale, -1, prime) for _, scale in self._M]
-        places = range(len(self._U))
-        numbers = [
-            [row.get(k, 0) * f % prime for k in places]
-            for (row, _), f in zip(self._M, inverses, strict=True)
-        ]
-        M: Any = nmod_mat(numbers, prime)
-        A_P = nmod_mat([[v % prime for v in spread(a, self.P)] for a in rows], prime)
-        A_U = nmod_mat([[v % prime for v in spread(a, self._U)] for a in rows], prime)
-        left, k = [int(v) for v in (A_U - A_P * M).entries()], len(self._U)
-        return np.array([not any(left[r * k : (r + 1) * k]) for r in range(len(rows))], dtype=bool)
 
 
 def matrix_of(entries: list[tuple[int, int, Any]], shape: tuple[int, int], dtype: Any) -> Any:

@@ -65,7 +65,7 @@ class _ActiveSet:
             if side not in self.rows.y[which]:
                 which.append(int(np.flatnonzero(self.rows.y == side)[0]))
         which = which or [0]
-        which = [which[k] for k in independent(self._vectors(which))]
+        which = [which[k] for k in independent(self._vectors(which), self.rows.deadline)]
         alpha = {i: fmpq(*(start.get(i, 0.0) or 1.0).as_integer_ratio()) for i in which}
         if self.rows.pad:
             total = {1.0: fmpq(0), -1.0: fmpq(0)}

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import gcd
+from operator import lshift
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,12 @@ from scipy import sparse
 
 from maxmargin.core.parameters import NEVER, Deadline
 from maxmargin.rows import Csr, CsrRows, DenseRows, PartedRows, Rows
+from maxmargin.solvers.exact.modular import residues_of
 
 PLAIN_EXPONENTS = 300  # exponents of columns that floating point takes as they are
 CACHED_INTEGERS = 1 << 22  # numbers kept as integers
-MIN_SPARSE_COLUMNS = 200  # beyond which rows of few entries are treated as such
+MIN_SPARSE_COLUMNS = 20  # beyond which rows of few entries are treated as such
+MIN_COLUMNS_PER_ENTRY = 8
 ROWS_AT_A_TIME = 256  # rows taken at a time
 NUMBERS_AT_A_TIME = 1 << 20  # of rows that may be zero
 LEVEL_OF_ZERO = 1 << 20  # far below any exponent
@@ -107,8 +110,13 @@ class ExactRows:
     @property
     def is_very_sparse(self) -> bool:
         """Whether methods for sparse rows pay off: in memory, of many columns and few entries."""
+        return self.n > self.D and self.has_few_entries
+
+    @property
+    def has_few_entries(self) -> bool:
+        """Whether rows in memory have so few entries in so many columns that copies stay sparse."""
         plain = self.given.is_sparse and self.given.resident and not self.is_rounded
-        return plain and self.D > MIN_SPARSE_COLUMNS and self.n > self.D and self.terms * 10 < self.D
+        return plain and self.D > MIN_SPARSE_COLUMNS and self.terms * MIN_COLUMNS_PER_ENTRY < self.D
 
     @cached_property
     def column_counts(self) -> np.ndarray:
@@ -191,21 +199,66 @@ class ExactRows:
 
     def whole(self, which: Iterable[int]) -> list[tuple[list[int], int]]:
         """For each row D integers and an exponent m with a_i = integers · 2^-m, exactly."""
-        found, every = self.integers(which), range(self.D)
-        return [(spread(a, every) if self.given.is_sparse else a.ints, a.m) for a in found]
+        found = self.integers(which)
+        place = {j: j for j in range(self.D)} if self.given.is_sparse else {}
+        return [(_spread(a, place) if place else a.ints, a.m) for a in found]
 
     def compact(self, which: Iterable[int]) -> tuple[list[int], list[list[int]], list[int]]:
         """The columns in which some of these rows are not zero, the integers there, the exponents."""
         found = self.integers(which)
-        used = {j for a in found for j, v in a.entries() if v}
+        used = set[int]()
+        for a in found:
+            used.update(compress(a.columns, a.ints))
         columns = sorted(used)
-        return columns, [spread(a, columns) for a in found], [a.m for a in found]
+        place = {j: k for k, j in enumerate(columns)}
+        return columns, [_spread(a, place) for a in found], [a.m for a in found]
+
+    @property
+    def plain(self) -> ExactRows:
+        """Rows that cancel with the same weights, in the shortest numbers."""
+        return self
+
+    def plane_of_plain(self, z: Sequence[Number]) -> Sequence[Number]:
+        """The plane of these rows as one of the plain ones, with the same signs."""
+        return z
+
+    def residues(self, which: np.ndarray, prime: int) -> np.ndarray:
+        """The rows ±(x_i, 1), in proportion, modulo a prime."""
+        if self.is_rounded:
+            numbers = [[v % prime for v in ints] for ints, _ in self.whole(which.tolist())]
+            return np.array(numbers, dtype=np.float64).reshape(len(which), self.D)
+        A = np.ones((len(which), self.D))
+        A[:, : self.d] = residues_of(self.given.take(which).astype(np.float64), prime)
+        return A
 
     def _whole_rows(self, which: list[int]) -> list[Whole]:
         """These rows in integers; rows of other forms compute them in other ways."""
+        if not self.given.is_sparse and not self.is_rounded:
+            return self._dense_integers(np.array(which))
         found = []
         for i, (columns, row) in zip(which, self._numbers(which), strict=True):
             found.append(self._integers(columns, row, 1 if self.y[i] > 0 else -1))
+        return found
+
+    def _dense_integers(self, which: np.ndarray) -> list[Whole]:
+        """The same of dense doubles, many at a time."""
+        mantissa, exponent = np.frexp(self.given.take(which).astype(np.float64))
+        ints = np.ldexp(mantissa, 53).astype(np.int64)
+        ints *= np.where(self.y[which] > 0, 1, -1)[:, None]
+        trailing = np.frexp((ints & -ints).astype(np.float64))[1] - 1  # of zero, −1
+        ints >>= np.maximum(trailing, 0)
+        low = self.exponents + 53 - exponent - trailing  # a_ij = integer · 2^-low
+        low[ints == 0] = 0
+        m = np.max(low, axis=1, initial=0)
+        shifts = np.where(ints == 0, 0, m[:, None] - low)
+        columns, found = range(self.D), []
+        for row, shift, most, y in zip(
+            ints.tolist(), shifts.tolist(), m.tolist(), self.y[which].tolist(), strict=True
+        ):
+            numbers = list(map(lshift, row, shift))
+            if self.pad:
+                numbers.append((1 if y > 0 else -1) << most)
+            found.append(Whole(columns, numbers, most))
         return found
 
     def _numbers(self, which: list[int]) -> list[tuple[Sequence[int], list[float]]]:
@@ -229,10 +282,13 @@ class ExactRows:
         return Whole(columns, ints, m)
 
 
-def spread(a: Whole, columns: Sequence[int]) -> list[int]:
-    """The integers of a row in the given columns, zeros included."""
-    value = dict(a.entries())
-    return [value.get(j, 0) for j in columns]
+def _spread(a: Whole, place: dict[int, int]) -> list[int]:
+    """The integers of a row in the places of their columns, zeros included."""
+    row = [0] * len(place)
+    for j, v in a.entries():
+        if v:
+            row[place[j]] = v
+    return row
 
 
 def _scaled(rows: Rows, exponents: np.ndarray) -> Rows:

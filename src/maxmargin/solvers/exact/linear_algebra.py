@@ -10,23 +10,29 @@ a dense one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 from math import lcm
 from typing import Any
 
 import numpy as np
-from flint import fmpz, fmpz_mat, nmod_mat
+from flint import arb, arb_mat, ctx, fmpz, fmpz_mat, nmod_mat
 from scipy import sparse
 
 from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, primitive
+from maxmargin.solvers.exact.modular import leading_columns, primes
 
 PRIMES = (1 << 61) - 1, (1 << 63) - 25, (1 << 64) - 59
+PIECE_ENTRIES = 1 << 18  # numbers of a matrix whose echelon form is computed in one call
 CONFIRMED_ENTRIES = 2_500  # numbers of a matrix whose rank is confirmed in integers
 SOLVED_AT_ONCE = 3e6  # n³ for numbers of 53 bits, which takes a tenth of a second: then digit by digit
+MIN_MODULAR_EQUATIONS = 150  # of which remainders are computed modulo
+MAX_OTHER_PRIMES = 3  # few primes
 FIRST_DIGITS = 16  # of a solution, before it is looked at
+LONG_BITS = 512  # of whole numbers in systems that are solved in floating point first
 CHANCE_BITS = 32  # by which a fraction is shorter than one that fits by chance
 WEIGHT_BITS = 12, 30  # of the weights that are rounded
 SPARSE_PRIME = (1 << 21) - 9  # sums of 2^10 products of two residues are exact in doubles
@@ -44,7 +50,7 @@ def solve(M: Any, rhs: Any, deadline: Deadline) -> tuple[list[list[int]], int]:
             M, [[int(i == j) for j in range(len(M))] for i in range(len(M))], deadline
         )
         return [[int(v) for v in row] for row in (fmpz_mat(inverse) * b).tolist()], scale
-    long, longest = [max(v.bit_length() for row in part for v in row) for part in (M, rhs)]
+    long, longest = [max([v.bit_length() for row in part for v in row]) for part in (M, rhs)]
     if len(M) ** 3 * (long / 53) ** 1.5 * max(1.0, len(rhs[0]) / 2) > SOLVED_AT_ONCE:
         x, scale = _by_digits(A, b, (2 * len(M) << long, 2 << longest), deadline)
     else:
@@ -60,34 +66,20 @@ def _by_digits(A: Any, b: Any, limits: tuple[int, int], deadline: Deadline) -> t
 
         x_k = C r_k modulo p,  r_0 = b,  r_k+1 = (r_k − A x_k)/p.
 
-    No |r_k| is more than half the sum of the ``limits``, twice the largest |b| and 2n times the largest
-    entry of A, so a few other primes q are enough to compute it.
     """
     n, width = b.nrows(), b.ncols()
-    k, others, Q = 0, list[int](), fmpz(1)
+    k, digits, wanted = 0, list[Any](), FIRST_DIGITS
     while (C := _inverse(A, k)) is None:  # one prime in 2^60 or so
         deadline.check()
         k += 1
     p = _prime(k)
-    while sum(limits) >= Q:
-        k += 1
-        others.append(_prime(k))
-        Q *= others[-1]
-    # r is Σ part · (r modulo q), modulo Q
-    parts = [Q // q * pow(int(Q // q), -1, q) for q in others]
-    inverses = [pow(p, -1, q) for q in others]
-    scaled = [nmod_mat(A, q) * v for q, v in zip(others, inverses, strict=True)]
-    left = [nmod_mat(b, q) for q in others]
-    r, digits, wanted = b, list[Any](), FIRST_DIGITS
     x, modulus = fmpz_mat(n, width), fmpz(1)
+    remainders = _remainders(A, b, k, sum(limits))
+    r = next(remainders)
     while True:
         deadline.check(doing=f"{modulus.bit_length():,} bits of the solution of {n:,} equations")
         digits.append(_lift(C * nmod_mat(r, p)))
-        total = fmpz_mat(n, width)
-        for i, q in enumerate(others):
-            left[i] = left[i] * inverses[i] - scaled[i] * nmod_mat(digits[-1], q)
-            total += _lift(left[i]) * parts[i]
-        r = fmpz_mat(n, width, [_centred(v, Q) for v in total.entries()])
+        r = remainders.send(digits[-1])
         if len(digits) == wanted:
             x += _joined(digits, fmpz(p)) * modulus
             modulus *= fmpz(p) ** len(digits)
@@ -95,6 +87,34 @@ def _by_digits(A: Any, b: Any, limits: tuple[int, int], deadline: Deadline) -> t
             if found is not None:
                 return fmpz_mat(n, width, found[0]), found[1]
             wanted, digits = max(FIRST_DIGITS, modulus.bit_length() // p.bit_length() // 4), []
+
+
+def _remainders(A: Any, b: Any, k: int, limit: int) -> Generator[Any, Any, None]:
+    """Yield r_0, and for each digit x_k that is sent r_k+1; no |r| is more than half the limit.
+
+    So for one right-hand side of many equations a few other primes q are enough, and quicker.
+    """
+    p, others, Q, r = _prime(k), list[int](), fmpz(1), b
+    many = b.nrows() > MIN_MODULAR_EQUATIONS and b.ncols() == 1
+    while limit >= Q:
+        k += 1
+        others.append(_prime(k))
+        Q *= others[-1]
+    while not many or len(others) > MAX_OTHER_PRIMES:
+        digit = yield r
+        r = (r - A * digit) / fmpz(p)  # without a remainder
+    # r is Σ part · (r modulo q), modulo Q
+    parts = [Q // q * pow(int(Q // q), -1, q) for q in others]
+    inverses = [pow(p, -1, q) for q in others]
+    scaled = [nmod_mat(A, q) * v for q, v in zip(others, inverses, strict=True)]
+    left = [nmod_mat(b, q) for q in others]
+    while True:
+        digit = yield r
+        total = fmpz_mat(b.nrows(), b.ncols())
+        for i, q in enumerate(others):
+            left[i] = left[i] * inverses[i] - scaled[i] * nmod_mat(digit, q)
+            total += _lift(left[i]) * parts[i]
+        r = fmpz_mat(b.nrows(), b.ncols(), [_centred(v, Q) for v in total.entries()])
 
 
 def _fractions(x: list[Any], m: Any, u_limit: int, v_limit: int) -> tuple[list[Any], Any] | None:
@@ -234,52 +254,89 @@ def _solved_for(
     return {k: v.numerator if v.denominator == 1 else v for k, v in exact.items()}
 
 
-def pivots(A: Sequence[Sequence[int]]) -> list[int]:
-    """The columns in which the echelon form of A has its leading ones."""
-    best: list[int] = []
+def pivots(A: Sequence[Sequence[int]], deadline: Deadline, enough: int | None = None) -> list[int]:
+    """The columns in which the echelon form of A has its leading ones.
+
+    They depend on each other in no case; should every prime divide a determinant, some may be missing.
+    A rank that is ``enough`` is not doubted.
+    """
+    size, best = len(A) * len(A[0]), list[int]()
+    exact: Any = fmpz_mat(A) if size <= PIECE_ENTRIES else None
     full = min(len(A), len(A[0]))
-    if len(A) * len(A[0]) <= CONFIRMED_ENTRIES:
-        full = fmpz_mat(A).rank()
-    for prime in PRIMES:
-        form, rank = nmod_mat([[v % prime for v in row] for row in A], prime).rref()
-        columns, j = [], 0
-        for k in range(rank):
-            while int(form[k, j]) == 0:
-                j += 1
-            columns.append(j)
+    for prime in PRIMES if exact is not None else islice(primes(), len(PRIMES)):
+        deadline.check()
+        if exact is None:  # one call would take seconds
+            R = np.array([[v % prime for v in row] for row in A], dtype=np.float64)
+            columns = leading_columns(R, prime, deadline)
+        else:
+            columns = _leading(*nmod_mat(exact, prime).rref())
         best = max(best, columns, key=len)
-        if len(best) == full:
-            return best
-    if len(A) * len(A[0]) <= CONFIRMED_ENTRIES:  # each prime divides a determinant
-        exact, _, rank = fmpz_mat(A).rref()
-        return [next(j for j in range(len(A[0])) if int(exact[k, j]) != 0) for k in range(rank)]
+        if len(best) in (full, enough):
+            break
+        if size <= CONFIRMED_ENTRIES:
+            full = int(exact.rank())
+            if len(best) == full:
+                break
+    if len(best) < full and size <= CONFIRMED_ENTRIES:  # each prime divides a determinant
+        form, _, rank = exact.rref()
+        return _leading(form, rank)
     return best
 
 
-def independent(A: Sequence[Sequence[int]]) -> list[int]:
+def _leading(form: Any, rank: int) -> list[int]:
+    """The columns of the leading ones of an echelon form."""
+    columns, j = list[int](), 0
+    for k in range(rank):
+        while int(form[k, j]) == 0:
+            j += 1
+        columns.append(j)
+    return columns
+
+
+def independent(A: Sequence[Sequence[int]], deadline: Deadline, enough: int | None = None) -> list[int]:
     """Rows of A that span all of them: each that does not depend on those before it."""
-    return pivots(list(zip(*A, strict=True)))
+    return pivots(list(zip(*A, strict=True)), deadline, enough)
 
 
-def dependency(A: Sequence[Sequence[int]], deadline: Deadline) -> list[int] | None:
-    """Integers with which rows of integers add to zero; None unless unique up to a factor."""
+def dependency(
+    A: Sequence[Sequence[int]], deadline: Deadline, free: int | None = None
+) -> list[int] | None:
+    """Integers with which rows of integers add to zero; None unless unique up to a factor.
+
+    None also if those of all but the first ``free`` rows are seen to be of both signs.
+    """
     used = [j for j, column in enumerate(zip(*A, strict=True)) if any(column)]
     A = [[row[j] for j in used] for row in A]
-    R = independent(A) if used else []
+    R = independent(A, deadline, len(A) - 1) if used else []
     if len(R) != len(A) - 1:
         return None
     (q,) = set(range(len(A))) - set(R)
     weights = [0] * len(A)
     weights[q] = 1
     if R:
-        C = pivots([A[i] for i in R])
+        C = pivots([A[i] for i in R], deadline)
         M = [[A[i][j] for i in R] for j in C]
+        if free is not None and _of_both_signs(M, [-A[q][j] for j in C], [i >= free for i in [*R, q]]):
+            return None
         solution, scale = solve(M, [[-A[q][j]] for j in C], deadline)
         for i, v in zip([*R, q], [*[row[0] for row in solution], scale], strict=True):
             weights[i] = v
         if any((fmpz_mat([weights]) * fmpz_mat(A)).entries()):
             return None
     return weights
+
+
+def _of_both_signs(M: list[list[int]], side: list[int], held: list[bool]) -> bool:
+    """Whether numbers of a long solution, and a one, are of both signs: in intervals, without doubt."""
+    if max([v.bit_length() for row in M for v in row]) < LONG_BITS:
+        return False
+    with ctx.workprec(LONG_BITS):
+        try:
+            x = arb_mat(fmpz_mat(M)).solve(arb_mat([[v] for v in side])).entries()
+        except ZeroDivisionError:  # not without doubt
+            return False
+        signed = [v for v, h in zip([*x, arb(1)], held, strict=True) if h]
+        return any(v > 0 for v in signed) and any(v < 0 for v in signed)
 
 
 def cancel(
@@ -291,12 +348,12 @@ def cancel(
     unless the rows cancel in exactly one way, and with such signs.
     """
     given = given or {}
-    which = [*free, *support]
+    which, rows = [*free, *support], rows.plain
     _, A, scales = rows.compact([*which, *given])
     if given:
         target, scale = _combined(A[len(which) :], scales[len(which) :], list(given.values()))
         A, scales = [*A[: len(which)], target], [*scales[: len(which)], scale]
-    weights = dependency(A, rows.deadline)
+    weights = dependency(A, rows.deadline, len(free))
     if weights is None:
         return None
     weights = [w << m for w, m in zip(weights, scales, strict=True)]
@@ -322,7 +379,7 @@ def cancel_near(
     """
     order = np.argsort(-alpha, kind="stable")
     which, alpha = [*free, *support[order].tolist()], alpha[order] / float(alpha.max())
-    chosen = set(independent(rows.compact(which)[1]))
+    chosen = set(independent(rows.plain.compact(which)[1], rows.deadline))
     held = [which[k] for k in sorted(chosen) if k >= len(free)]
     others = [k for k in range(len(free), len(which)) if k not in chosen]
     for bits in WEIGHT_BITS if others else ():

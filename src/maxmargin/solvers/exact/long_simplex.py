@@ -22,6 +22,8 @@ from maxmargin.solvers.exact.integer_rows import ExactRows, primitive
 
 CORRECT_BITS = 64  # of a number that is not taken for rounding
 MAX_ENTRIES = 1 << 19  # numbers of the rows
+MAX_FITTED_ROWS = 400  # whose inner products are a system of equations: a second
+MANY_ROWS, ROWS_TRIED_FIRST = 128, 32
 STEPS_PER_UNKNOWN = 20  # before it gives up: nothing keeps it from cycling
 
 
@@ -58,11 +60,7 @@ class _LongSimplex:
     def __init__(self, rows: ExactRows, asked: np.ndarray, free: Sequence[int]) -> None:
         self.rows, self.free = rows, len(free)
         self.which = [*free, *asked.tolist()]
-        numbers: list[arb] = []
-        for ints, _ in rows.whole(self.which):
-            top = max(map(int.bit_length, ints))
-            numbers += [arb((v, -top)) if v else arb(0) for v in ints]
-        self.A = (arb_mat(len(self.which), rows.D, numbers) * arb(1)).mid()  # to the working precision
+        self.A = _long_rows(rows, self.which)
         self.m = rows.D + 1
         self.inverse = arb_mat([[int(j == k) for j in range(self.m)] for k in range(self.m)])
         self.head = [-1] * self.m  # places in ``which``; −1 is an artificial variable
@@ -93,7 +91,10 @@ class _LongSimplex:
         return list((cost * self.inverse).entries())
 
     def go(self, among: list[int]) -> bool:
-        """Go on until none of these rows improves the basis; False if that takes too long."""
+        """Go on until none of these rows improves the basis; False if that takes too long.
+
+        Of many rows those are tried first, step after step, that improve it most at the beginning.
+        """
         A = self.A
         if len(among) < len(self.which):
             A = arb_mat([[A[i, j] for j in range(self.rows.D)] for i in among])
@@ -103,9 +104,16 @@ class _LongSimplex:
             if not _positive(prices[-1]):
                 return True
             values = (A * arb_mat([[v.mid()] for v in prices[:-1]])).entries()
-            best = max(range(len(values)), key=lambda k: values[k].mid())
+            order = sorted(range(len(values)), key=lambda k: values[k].mid(), reverse=True)
+            best = order[0]
             if _positive(-values[best]):
                 return True
+            if len(among) > MANY_ROWS:
+                steps = self.steps
+                if not self.go([among[k] for k in order[:ROWS_TRIED_FIRST]]):
+                    return False
+                if self.steps > steps:
+                    continue
             column = self._column(among[best], 1)
             place = self._leave(column)
             if place is None:
@@ -131,9 +139,44 @@ class _LongSimplex:
         *z, value = self._prices()
         if not _positive(value):
             return LongGuess(None, support)
-        parts = [v.mid().man_exp() for v in z]
-        low = min(int(e) for p, e in parts if p)
-        return LongGuess(primitive([-int(p) << int(e) - low if p else 0 for p, e in parts]), support)
+        return LongGuess(_whole([-v for v in z]), support)
+
+
+def fitting_plane(
+    rows: ExactRows, asked: np.ndarray, free: Sequence[int], bits: int
+) -> list[int] | None:
+    """The least z with a_i·z = 1 on all rows asked, and 0 on those that are free, rounded.
+
+    None if they are not fewer than the columns, or depend on each other. Of z = Aᵀ u, A Aᵀ u = r it has
+    so many bits that it separates rows which cancel but for rounding.
+    """
+    which = [*free, *asked.tolist()]
+    if len(which) > min(rows.D, MAX_FITTED_ROWS):
+        return None
+    with ctx.workprec(bits):
+        A = _long_rows(rows, which)
+        right = arb_mat([[int(k >= len(free))] for k in range(len(which))])
+        try:
+            z = A.transpose() * (A * A.transpose()).solve(right).mid()
+        except ZeroDivisionError:  # singular, as far as so many bits tell
+            return None
+        return _whole(z.entries())
+
+
+def _long_rows(rows: ExactRows, which: list[int]) -> Any:
+    """The rows to the working precision, scaled to the size of one."""
+    numbers: list[arb] = []
+    for ints, _ in rows.whole(which):
+        top = max(map(int.bit_length, ints))
+        numbers += [arb((v, -top)) if v else arb(0) for v in ints]
+    return (arb_mat(len(which), rows.D, numbers) * arb(1)).mid()
+
+
+def _whole(z: Sequence[arb]) -> list[int]:
+    """The midpoints as whole numbers in the same proportion."""
+    parts = [v.mid().man_exp() for v in z]
+    low = min([int(e) for p, e in parts if p], default=0)
+    return primitive([int(p) << int(e) - low if p else 0 for p, e in parts])
 
 
 def _positive(v: arb) -> bool:

@@ -10,11 +10,11 @@ for the rows outside their span, until a plane is found (touching) or no rows ar
    checked in integers.
    Of fewer rows than columns any plane will do if the largest margin takes too long, and in every later
    question (see :mod:`wide_rows <maxmargin.solvers.exact.wide_rows>`).
-2. Where floating point fails since columns nearly depend on others, the question is put again in other
-   coordinates (see :mod:`conditioning <maxmargin.solvers.exact.conditioning>`).
-3. If that fails too, the simplex method in long floating-point numbers is asked (see
-   :mod:`long_simplex <maxmargin.solvers.exact.long_simplex>`), and its answer checked likewise. What is
-   left, and small data, is for the simplex method in integers.
+2. Where columns nearly depend on others, all that is asked of rows that no plane separates is asked in
+   other coordinates (see :mod:`conditioning <maxmargin.solvers.exact.conditioning>`).
+3. If that fails too, long floating-point numbers are tried: to fit a plane to fewer rows than columns,
+   then in the simplex method (see :mod:`long_simplex <maxmargin.solvers.exact.long_simplex>`). The
+   answer is checked likewise. What is left, and small data, is for the simplex method in integers.
 4. Few questions are needed, since :func:`widest` finds as many rows as possible at once that every
    weakly separating plane must contain.
 """
@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -35,12 +36,13 @@ from maxmargin.core.errors import InputError
 from maxmargin.core.parameters import Deadline, OutOfTimeError
 from maxmargin.rows import Rows
 from maxmargin.rows.base import draw
-from maxmargin.solvers.exact.conditioning import Conditioned, condition
+from maxmargin.solvers.exact.conditioning import Conditioned, condition, nearly_dependent
 from maxmargin.solvers.exact.face import Face
 from maxmargin.solvers.exact.integer_rows import ExactRows, Number, as_integers, opposites, zero_rows
 from maxmargin.solvers.exact.linear_algebra import cancel, cancel_near
+from maxmargin.solvers.exact.long_simplex import fitting_plane as fitting_long_plane
 from maxmargin.solvers.exact.long_simplex import long_guess
-from maxmargin.solvers.exact.signs import Signs, from_doubles, rounded, signs
+from maxmargin.solvers.exact.signs import Signs, from_doubles, revalued, rounded, signs
 from maxmargin.solvers.exact.simplex import Outcome, meet_or_separate
 from maxmargin.solvers.exact.sparse_rows import (
     NO_VIOLATION,
@@ -101,6 +103,7 @@ POOL_ROWS = 2_000  # rows to begin with, and to add at most
 POOL_ENTRIES = 1 << 21  # numbers of a pool whose dense factorisation is worth while
 ROUNDED_ZERO = 1e-9  # relative size of a value that is zero up to rounding
 POOL_ROWS_PER_COLUMN = 4  # of sparse rows that are asked first whether they cancel
+FEW_COLUMNS = 200  # of sparse rows, which are likely to be separable if none are opposite
 MIN_POOL_ROWS = 16_384  # of them: fewer are asked all at once
 MAX_PASSES = 128  # of the hard-margin machine over sparse rows that a plane is known to separate
 MAX_PASSES_OF_WIDE = 1_000  # over fewer rows than columns, whose plane is found in other ways, too
@@ -261,19 +264,25 @@ class _Ladder:
         self.witness: dict[int, int] = {}
         self.signs: Signs | None = None
         self.better: Conditioned | None = None  # other coordinates, where floating point fails in these
+        self.conditioned = False  # whether they have been looked for
 
-    def climb(self) -> Finding:
-        """Face after face."""
+    def climb(
+        self, weights: dict[int, int] | None = None, witness: dict[int, int] | None = None
+    ) -> Finding:
+        """Face after face, beginning with that of rows that are known to cancel."""
         rows, work = self.rows, self.work
         face = Face(rows, {})
         alive = np.arange(rows.n)
-        witness: dict[int, int] = {}
-        wide = rows.given.is_sparse or rows.n <= rows.D
-        pairs = opposites(rows) if wide and not self.exact else {}
-        pairs |= {} if self.exact else zero_rows(rows)
-        if pairs:
-            witness = self.witness = dict(islice(pairs.items(), 2))
-            face, alive = self._wider(face, alive, pairs, {})
+        witness = self.witness = witness or {}
+        if weights is None:
+            wide = rows.given.is_sparse or rows.n <= rows.D
+            weights = opposites(rows) if wide and not self.exact else {}
+            weights |= {} if self.exact else zero_rows(rows)
+            witness = self.witness = dict(islice(weights.items(), 2))
+        if weights:
+            if self._is_dependent and self._has_better():
+                return self._in_other_coordinates(weights, witness)
+            face, alive = self._wider(face, alive, weights, {})
         while True:
             rows.deadline.check(doing=f"{len(alive):,} rows outside a face of rank {face.rank}")
             if not len(alive):
@@ -284,7 +293,7 @@ class _Ladder:
             many = self._many(face, alive)
             outcome = self.ask(face, alive) if many is None else many
             if self.better is not None:
-                return self._in_other_coordinates(self.better)
+                return self._in_other_coordinates(face.weights, witness)
             work.pivots += outcome.pivots
             numbers = [*outcome.weights.values(), *outcome.free.values(), *(outcome.plane or ())]
             work.bits = max([work.bits, outcome.bits, *[v.numerator.bit_length() for v in numbers]])
@@ -319,6 +328,8 @@ class _Ladder:
     def _many(self, face: Face, alive: np.ndarray) -> Outcome | None:
         """Of sparse rows as many as can be seen to cancel at once, or a plane through a face."""
         if self.exact or not self.rows.is_very_sparse:
+            return None
+        if not face.weights and self.rows.D <= FEW_COLUMNS:  # a plane is quickly asked for
             return None
         size = max(POOL_ROWS_PER_COLUMN * len(face.Q), MIN_POOL_ROWS)
         pool = np.arange(len(alive)) if len(alive) <= 2 * size else draw(len(alive), size)
@@ -387,11 +398,13 @@ class _Ladder:
         self.work.exact_rows = max(self.work.exact_rows, found.exact)
         return found
 
-    def _in_other_coordinates(self, better: Conditioned) -> Finding:
+    def _in_other_coordinates(self, weights: dict[int, int], witness: dict[int, int]) -> Finding:
         """The finding there, carried back: the same rows and weights, and the plane of these rows."""
+        better = self.better
+        assert better is not None
         ladder = _Ladder(better.rows, self.tol, False, margin=self.margin)
         try:
-            found, rows = ladder.climb(), self.rows
+            found, rows = ladder.climb(weights, witness), self.rows
         finally:
             self.witness = ladder.witness
         found.work.passes += self.work.passes
@@ -401,7 +414,8 @@ class _Ladder:
             found.guess = found.guess._replace(w=np.empty(0))
         if found.plane is not None:
             found.plane = as_integers(better.plane_of_base(found.plane))
-            found.signs = signs(rows, found.plane)
+            assert found.signs is not None
+            found.signs = revalued(rows, found.plane, found.signs)
         return found
 
     def ask(self, face: Face, alive: np.ndarray) -> Outcome:
@@ -419,10 +433,8 @@ class _Ladder:
         answer, hint = self._ask_floats(face, alive)
         if answer is not None:
             return answer
-        if not self.rows.is_rounded:
-            self.better = condition(self.rows)
-            if self.better is not None:
-                return Outcome(None, {}, {}, 0)
+        if self._has_better():
+            return Outcome(None, {}, {}, 0)
         size = min(self.rows.D, len(alive) + face.rank)
         if size > MAX_UNKNOWNS:
             raise InputError(
@@ -431,10 +443,26 @@ class _Ladder:
                 "features instead. Ask about fewer rows, or fewer features."
             )
         for bits in LONG_BITS:
+            z = fitting_long_plane(self.rows, alive, face.free, bits)
+            answer = None if z is None else self._confirmed(face.lift([z[j] for j in face.Q]), alive)
+            if answer is not None:
+                return answer
             answer, hint = self._ask_long_floats(face, alive, hint, bits)
             if answer is not None:
                 return answer
         return meet_or_separate(self.rows, alive, face.free, hint)
+
+    @cached_property
+    def _is_dependent(self) -> bool:
+        """Whether rows that cancel are not to be expected in these coordinates."""
+        rows = self.rows
+        return not rows.is_rounded and not rows.is_very_sparse and nearly_dependent(rows)
+
+    def _has_better(self) -> bool:
+        """Whether there are better coordinates: looked for once."""
+        if not self.rows.is_rounded and not self.conditioned:
+            self.better, self.conditioned = condition(self.rows), True
+        return self.better is not None
 
     def _ask_long_floats(
         self, face: Face, alive: np.ndarray, hint: list[int], bits: int
@@ -446,12 +474,18 @@ class _Ladder:
         if guess.plane is None:
             found = cancel(self.rows, guess.support, face.free)
             return (None if found is None else Outcome(None, *found, 0)), guess.support
-        plane = face.lift([guess.plane[j] for j in face.Q])
-        answer = self._signs(plane)
-        if not np.all(answer.of[alive] > 0):
-            return None, guess.support
-        self.signs = answer
-        return Outcome(plane, {}, {}, 0), []
+        answer = self._confirmed(face.lift([guess.plane[j] for j in face.Q]), alive)
+        return answer, [] if answer is not None else guess.support
+
+    def _confirmed(self, plane: Plane, alive: np.ndarray) -> Outcome | None:
+        """The plane as an answer, if it is positive on all rows alive."""
+        if not any(plane):
+            return None
+        found = self._signs(plane)
+        if not np.all(found.of[alive] > 0):
+            return None
+        self.signs = found
+        return Outcome(plane, {}, {}, 0)
 
     def _ask_floats(self, face: Face, alive: np.ndarray) -> tuple[Outcome | None, list[int]]:
         """What floating point finds, if exact arithmetic confirms it; and rows to try first if not."""
@@ -463,6 +497,8 @@ class _Ladder:
             self.rows.deadline.check()
             hint = [int(i) for i in alive[guess.support]]
             if guess.meets:
+                if self._is_dependent and self._has_better():
+                    return Outcome(None, {}, {}, 0), hint
                 for least in NEGLIGIBLE_WEIGHTS:  # rows of tiny weight may be rounding
                     held = guess.alpha > least * float(guess.alpha.max())
                     found = cancel(self.rows, alive[guess.support[held]].tolist(), face.free)
@@ -475,10 +511,10 @@ class _Ladder:
                     return Outcome(None, *found, 0), []
                 continue
             for plane in planes:
-                answer = self._signs(plane)
-                if np.all(answer.of[alive] > 0):
-                    self.guess, self.signs = guess, answer
-                    return Outcome(plane, {}, {}, 0), []
+                answer = self._confirmed(plane, alive)
+                if answer is not None:
+                    self.guess = guess
+                    return answer, []
         return None, hint
 
     def _guesses(self, face: Face, alive: np.ndarray) -> Iterator[tuple[Guess, Iterator[Plane]]]:

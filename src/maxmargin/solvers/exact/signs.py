@@ -73,20 +73,31 @@ def error_bound(z: np.ndarray, terms: int) -> float:
 
 def signs(rows: ExactRows, z: Sequence[Number], offset: int = 0) -> Signs:
     """Return the sign of a_i·z − offset for every row."""
-    *plane, shift = rounded([*z, offset]).tolist()
-    values = rows.values(np.array(plane)) - shift
-    bound = error_bound(np.array([*plane, shift]), rows.terms + 1)
+    values, bound = _in_doubles(rows, z, offset)
     of = np.sign(values).astype(np.int8)
     near = np.flatnonzero(np.abs(values) <= bound)
     at_once = None if offset else _sparse_integers(rows, near, z)
     if at_once is not None:
         of[near] = at_once
         return Signs(of, len(near), values, bound)
+    exact, plane = (rows, z) if offset else (rows.plain, rows.plane_of_plain(z))
     for start in range(0, len(near), ROWS_AT_A_TIME):
         rows.deadline.check()
         part = near[start : start + ROWS_AT_A_TIME]
-        of[part] = _exactly(rows, part, z, offset)
+        of[part] = _exactly(exact, part, plane, offset)
     return Signs(of, len(near), values, bound)
+
+
+def revalued(rows: ExactRows, z: Sequence[Number], known: Signs) -> Signs:
+    """The same with signs that are known, of the same rows and plane in other coordinates."""
+    return Signs(known.of, known.exact, *_in_doubles(rows, z, 0))
+
+
+def _in_doubles(rows: ExactRows, z: Sequence[Number], offset: int) -> tuple[np.ndarray, float]:
+    """The values a_i·z − offset in floating point, and the bound of their errors."""
+    *plane, shift = rounded([*z, offset]).tolist()
+    bound = error_bound(np.array([*plane, shift]), rows.terms + 1)
+    return rows.values(np.array(plane)) - shift, bound
 
 
 def _exactly(rows: ExactRows, which: np.ndarray, z: Sequence[Number], offset: int) -> np.ndarray:

@@ -55,7 +55,7 @@ class _Simplex:
         self.rows, self.asked = rows, asked
         self.used = list(range(rows.D))
         if len(asked) + len(free) < rows.D:  # columns that depend on others change nothing
-            self.used = pivots([ints for ints, _ in rows.whole([*free, *asked.tolist()])])
+            self.used = pivots([ints for ints, _ in rows.whole([*free, *asked.tolist()])], rows.deadline)
         self.m = len(self.used) + 1
         self.adj = fmpz_mat([[int(j == k) for j in range(self.m)] for k in range(self.m)])
         self.det = fmpz(1)

@@ -11,19 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.core.parameters import LARGEST, SMALLEST
-from maxmargin.kernels.small_problem import (
-    DUAL,
-    MAX_ROUNDS,
-    PASSES,
-    PRIMAL,
-    centre_rows,
-    exact_residual,
-    small_problem,
-)
+from maxmargin.kernels.many_problems import COLUMNS, many_problems
+from maxmargin.kernels.small_problem import MAX_ROUNDS, PASSES, PRIMAL, SCALE, memory, stages
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.tasks import TIGHT_GAP, Budget, Pass, Solved, Task, in_threads
@@ -41,7 +35,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-NOTHING = np.empty((0, 0))
 
 
 def is_small(rows: Rows) -> bool:
@@ -54,43 +47,78 @@ def is_small(rows: Rows) -> bool:
     )
 
 
+def locked(X: np.ndarray) -> np.ndarray:
+    """Return doubles that nobody writes to: for others, the loop would be compiled again."""
+    rows = np.ascontiguousarray(X, dtype=np.float64).view()
+    rows.flags.writeable = False
+    return rows
+
+
 class SmallRows:
-    """Rows as the compiled loop takes them: dense doubles, centred and scaled."""
+    """Rows as the compiled loop takes them: dense doubles, and memory to work in.
+
+    The first machine centres and scales them, and finds their inner products where they are fewer than
+    their features; they stay in the memory for the others.
+    """
 
     def __init__(self, rows: Rows, pad: float) -> None:
         X = rows.X if isinstance(rows, DenseRows) else rows.take(np.arange(rows.n))
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        self.pad, self.centre = pad, np.empty(rows.d)
-        self.X: np.ndarray = np.empty(X.shape)
-        self.scale = centre_rows(X, pad, self.X, self.centre)
-        if not SMALLEST <= self.scale <= LARGEST:
-            raise NotFiniteError
-        self.products = self.X @ self.X.T if rows.n <= rows.d else NOTHING
+        self.X, self.pad = locked(X), pad
+        self.memory = memory(*self.X.shape)
+        self.numbers, self.first = np.arange(rows.n), np.array([0, rows.n])
 
     def solve(self, task: Task, tol: float) -> Solved | None:
-        """Return the optimum of a machine in the user's coordinates; None if it was not reached."""
+        """Return the optimum of a machine; None if it was not reached."""
         n, d = self.X.shape
-        unit = self.scale * self.scale
-        C = np.full(n, math.inf) if task.C is None else task.C * unit
-        z, alpha, report = np.empty(d + 1), np.empty(n), np.empty(4)
+        C = np.full(n, math.inf) if task.C is None else np.ascontiguousarray(task.C)
+        z, alpha, report = np.empty((1, d + 1)), np.empty(n), np.full((1, COLUMNS), math.inf)
         rounds = np.full((MAX_ROUNDS, 3), math.inf)
         enough = SETTINGS.share_of_tol * tol
-        goal = min(enough, TIGHT_GAP)
-        given = self.X, self.products, task.y, C, self.pad
-        small_problem(*given, enough, goal, z, alpha, report, rounds)
-        primal, dual = float(report[PRIMAL]), float(report[DUAL])
-        if not (primal < math.inf and primal - dual <= enough * primal):
+        batch = self.X, self.numbers, self.first, task.y, C
+        stop = enough, min(enough, TIGHT_GAP)
+        many_problems(batch, self.pad, stop, self.memory, stages(), z, alpha, report, rounds)
+        if not SMALLEST <= self.memory[0][SCALE] <= LARGEST:
+            raise NotFiniteError
+        if not report[0, PRIMAL] < math.inf:
             return None
-        w = z[:-1] / self.scale
-        # What this loses would be lost by every margin.
-        b = exact_residual(self.centre, w, d, float(z[-1]), 0.0) if self.pad else 0.0
-        alpha /= unit
-        if task.C is not None:
-            alpha = np.minimum(alpha, task.C)
         known = rounds[np.isfinite(rounds[:, 1])]
-        known[:, 1:] /= unit
         log = [Pass(int(passes), value, bound) for passes, value, bound in known.tolist()]
-        return Solved(w, b, alpha, int(report[PASSES]), log=tuple(log))
+        w, b = z[0, :-1].copy(), float(z[0, -1])
+        return Solved(w, b, alpha, int(report[0, PASSES]), log=tuple(log))
+
+
+NO_ROUNDS = np.empty((0, 3))
+
+
+class Batch(NamedTuple):
+    """Problems in one call: rows of X, with signs and bounds; those of problem p from first[p] on."""
+
+    X: np.ndarray
+    rows: np.ndarray
+    first: np.ndarray
+    y: np.ndarray
+    C: np.ndarray
+
+
+class Planes(NamedTuple):
+    """Planes (w, b), multipliers and slacks of their rows, and reports, a line each."""
+
+    Z: np.ndarray
+    alpha: np.ndarray
+    report: np.ndarray
+
+
+def solve_batch(batch: Batch, pad: float, tol: float) -> Planes:
+    """Solve problems one after the other; one that needs another solver has an infinite primal value.
+
+    The slacks are not filled in.
+    """
+    count, d, size = len(batch.first) - 1, batch.X.shape[1], len(batch.rows)
+    found = Planes(np.empty((count, d + 1)), np.empty((2, size)), np.full((count, COLUMNS), math.inf))
+    stop = tol, min(tol, TIGHT_GAP)
+    given = tuple(batch), pad, stop, memory(int(np.diff(batch.first).max()), d), stages()
+    many_problems(*given, found.Z, found.alpha[0], found.report, NO_ROUNDS)
+    return found
 
 
 def solve_small(
@@ -103,11 +131,17 @@ def solve_small(
     otherwise: Callable[[Sequence[Task]], list[Solved]],
 ) -> list[Solved]:
     """Solve machines on the same rows, each by itself; ``otherwise`` those that stall or are late."""
-    small = SmallRows(rows, pad)
+    small = [SmallRows(rows, pad) for _ in range(min(jobs, len(tasks)))]
 
     def solve(task: Task) -> Solved | None:
         budget.go_on()
-        return None if budget.is_up(0) else small.solve(task, tol)
+        if budget.is_up(0):
+            return None
+        mine = small.pop()  # each thread has its own
+        try:
+            return mine.solve(task, tol)
+        finally:
+            small.append(mine)
 
     found = in_threads([partial(solve, task) for task in tasks], jobs, budget.halt)
     rest = [task for task, one in zip(tasks, found, strict=True) if one is None]
