@@ -9,6 +9,7 @@ from maxmargin.checker import canonical, check, parse
 
 __all__ = [
     "APART",
+    "FIVE",
     "MIXED",
     "ONE_TWO_ONE",
     "PROOFS",
@@ -73,6 +74,8 @@ TOUCH = sparse([[2.0], [2.0], [5.0]], ["1", "-1", "1"])
 MIXED = sparse([[1.0], [2.0], [3.0], [4.0]], ["1", "-1", "1", "-1"])
 # Two features, all on the line x_1 = x_2: the flat is u = (1, −1, 0).
 FLAT = sparse([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0]], ["1", "-1", "1", "-1"])
+# + − + − +: two are wrong. Either the middle one is, and one of the others; or both − are.
+FIVE = sparse([[1.0], [2.0], [3.0], [4.0], [5.0]], ["1", "-1", "1", "-1", "1"])
 ONE_TWO_ONE = {"rows": [0, 1, 2], "weights": ["1", "2", "1"]}
 
 PROOFS = {
@@ -111,6 +114,30 @@ PROOFS = {
             multipliers={"rows": [0, 1], "weights": ["1/32", "0x1.0000000000000p-5"]},
         ),
         APART,
+    ),
+    "errors": (
+        make(
+            "errors",
+            FIVE,
+            1,
+            plane={"w": ["0"], "b": "1"},
+            given_up=[1, 3],
+            lower="2",
+            upper="0x1.0000000000000p+1",
+            witnesses=[
+                {"rows": [0, 1, 4], "weights": ["3", "4", "1"]},
+                ONE_TWO_ONE,
+                {"rows": [2, 3, 4], "weights": ["1", "2", "1"]},
+            ],
+            tree={
+                "branches": [{"row": 2, "wrong": 1, "right": 2}],
+                "leaves": [
+                    {"witnesses": [0], "shares": ["1"]},
+                    {"witnesses": [1, 2], "shares": ["1", "0x1.0000000000000p+0"]},
+                ],
+            },
+        ),
+        FIVE,
     ),
 }
 

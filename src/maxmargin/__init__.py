@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # "as" says that a name is public
     from maxmargin.estimators.hard_margin import HardMarginSVC as HardMarginSVC
     from maxmargin.estimators.many import ManyFits as ManyFits
     from maxmargin.estimators.many import fit_many as fit_many
+    from maxmargin.estimators.min_errors import min_errors as min_errors
     from maxmargin.estimators.mistake_bound import MistakeBound as MistakeBound
     from maxmargin.estimators.mistake_bound import mistake_bound as mistake_bound
     from maxmargin.estimators.perceptron import Perceptron as Perceptron
@@ -93,6 +94,7 @@ _HOME = {
     "fit_many": "maxmargin.estimators.many",
     "lab": "maxmargin.laboratory.notebook",
     "load": "maxmargin.saving.model_file",
+    "min_errors": "maxmargin.estimators.min_errors",
     "mistake_bound": "maxmargin.estimators.mistake_bound",
     "open_rows": "maxmargin.files.open",
     "read_data": "maxmargin.files.open",

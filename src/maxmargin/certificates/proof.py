@@ -59,7 +59,7 @@ class Proof:
 
     @property
     def kind(self) -> str:
-        """What is proven: "separable", "touching", "overlapping" or "optimum"."""
+        """What is proven: "separable", "touching", "overlapping", "optimum" or "errors"."""
         return str(self._content["kind"])
 
     @property

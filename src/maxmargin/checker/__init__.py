@@ -12,6 +12,8 @@ Row i is a_i = s_i (x_i, 1), or s_i x_i without intercept; s_i = ±1 is its side
   for every row, then a_i·z = 0 on the rows of the sum, hence on all: no plane has a row on its side.
 - optimum: the least ‖w‖ with a_i·z ≥ 1. For some α > 0, w = Σ α_i s_i x_i, with intercept also
   Σ α_i s_i = 0, and a_i·z = 1 for the rows of the sum (the conditions of Karush, Kuhn and Tucker).
+- errors: the rows with a_i·z ≤ 0, what they cost, and a lower bound on what the errors of any plane cost
+  (:mod:`maxmargin.checker.errors`).
 
 A double is an integer over a power of two; in a proof about decimals ("numbers": "decimal") it stands
 for the shortest decimal that rounds to it, an integer over a power of ten. All this is computed in
@@ -30,6 +32,7 @@ from operator import mul
 from struct import pack
 from typing import Any, NamedTuple
 
+from maxmargin.checker.errors import FREE_STEPS, Errors
 from maxmargin.checker.files import Row, read
 from maxmargin.checker.form import (
     Rejected,
@@ -93,8 +96,8 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
         no_bias = proof["intercept"] or ratio(proof["plane"]["b"])[0] == 0
         require(no_bias, "plane.b must be zero without intercept")
     flat = [common_denominator(u)[0] for u in proof["span"]["flat"]] if "span" in proof else []
-    sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
-    named = {i for part in sums for i in part["rows"]}
+    named = rows_named(proof)
+    errors = Errors(proof) if kind == "errors" else None
     kept: dict[int, Vector] = {}
     tight: list[int] = []  # the rows with a_i·z = 0; of an optimum, with a_i·z = 1
     one_more = [d] * proof["intercept"], [1.0] * proof["intercept"]  # (x, 1), or x
@@ -123,6 +126,9 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
             kept[i] = a
         if plane is not None:
             slack = plane.dot(a) - (a[2] * plane.scale if kind == "optimum" else 0)
+            if errors is not None:
+                errors.add(i, a, wrong=slack <= 0)
+                continue
             require(slack >= 0, f"row {i} must not be beyond the plane or, of an optimum, its margin")
             if slack == 0:
                 tight.append(i)
@@ -155,7 +161,17 @@ def check(proof: Mapping[str, Any], rows: Iterable[Row], before_each: Call = not
     }
     require(not absent, f"some row must have the label {min(absent, default='')[:40]!r}")
     require_sums(proof, kept, seen, before_each)
+    if errors is not None:
+        errors.require_bounds(kept, before_each)
     return i + 1 - used
+
+
+def rows_named(proof: Mapping[str, Any]) -> set[int]:
+    """Return the numbers of the rows in the sums and branches of a proof."""
+    sums = [proof[name] for name in ("witness", "span", "multipliers") if name in proof]
+    sums += proof.get("witnesses", [])
+    branches = proof["tree"]["branches"] if "tree" in proof else []
+    return {i for part in sums for i in part["rows"]} | {branch["row"] for branch in branches}
 
 
 def require_sums(
@@ -186,6 +202,8 @@ def require_sums(
             summed = proof[name]["rows"], proof[name]["weights"]
             total, _ = weighted_sum(proof[name], kept, before_each)
             require(not any(total.values()), f"the weighted rows of {name} must sum to zero")
+    if "witnesses" in proof:
+        require_witnesses(proof["witnesses"], kept, before_each)
     if "multipliers" in proof:
         d, (w, one) = proof["features"], common_denominator(proof["plane"]["w"])
         total, scale = weighted_sum(proof["multipliers"], kept, before_each)
@@ -200,6 +218,26 @@ def require_sums(
         span = [dict(zip(*kept[i][:2], strict=True)) for i in proof["span"]["rows"]]
         found = rank(span, missing, before_each)
         require(found >= missing, "the rows of the span must span all others")
+
+
+def require_witnesses(
+    witnesses: Sequence[Mapping[str, Any]], kept: Mapping[int, Vector], before_each: Call
+) -> None:
+    """Reject the proof unless the rows of each witness cancel; all sums together have a bounded length.
+
+    A row may stand in many witnesses, so that few long rows would make a short proof a long computation.
+    """
+    steps = sum(
+        len(kept[i][0]) * (1 + len(weight) // 1000)
+        for witness in witnesses
+        for i, weight in zip(witness["rows"], witness["weights"], strict=True)
+    )
+    free = FREE_STEPS + 32 * sum(len(columns) for columns, _, _ in kept.values())
+    require(steps <= free, f"the witnesses must hold at most {free} numbers together. Got {steps}")
+    for number, witness in enumerate(witnesses):
+        total, _ = weighted_sum(witness, kept, before_each)
+        cancels = not any(total.values())
+        require(cancels, f"the weighted rows of witnesses[{number}] must sum to zero")
 
 
 class Fingerprint:

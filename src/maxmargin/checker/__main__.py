@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from maxmargin.checker import Rejected, Unreadable, check, parse, read
 from maxmargin.checker.files import READERS
-from maxmargin.checker.form import MODEL
+from maxmargin.checker.form import MODEL, ratio
 
 
 class _Arguments(argparse.ArgumentParser):
@@ -51,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         columns = f" (label {proof.get('label', 'as given')}; features {_some(proof['columns'])})"
     origin += ", numbers as written in decimals" if "numbers" in proof else ""
     left = f", {_count(left_out, 'row')} of other classes left out" if left_out else ""
-    return _say(f"The proof holds: {proof['kind']}, {size}, {sides}{origin}{left}{columns}.", 0)
+    found = f": {_bounds(proof)}" if proof["kind"] == "errors" else ""
+    return _say(f"The proof holds: {proof['kind']}, {size}, {sides}{origin}{left}{columns}{found}.", 0)
 
 
 def _refuse_other_files(text: str, path: str) -> None:
@@ -62,6 +65,24 @@ def _refuse_other_files(text: str, path: str) -> None:
             f"{path}: must be a proof, a JSON object as maxmargin separable --proof writes it. Got "
             f"{found} instead. Name the proof first, then its data."
         )
+
+
+def _bounds(proof: Mapping[str, Any]) -> str:
+    """Say how many errors there are at least, and how many the plane makes."""
+    lower, upper = (Fraction(*ratio(proof[name])) for name in ("lower", "upper"))
+    if "costs" not in proof:
+        least = _count(int(lower), "error")
+        return f"no plane makes fewer than {least}, and this one makes {int(upper)}"
+    least, here = map(_shown, (lower, upper))
+    return f"no plane makes errors of total weight less than {least}, and this one makes {here}"
+
+
+def _shown(number: Fraction) -> str:
+    """Show a number exactly if it is short."""
+    if max(number.numerator, number.denominator) < 10**12:
+        return str(number)
+    rounded = Context(prec=12).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"about {rounded.normalize()}"
 
 
 def _count(n: int, thing: str) -> str:

@@ -136,6 +136,10 @@ WEIGHT = ("a positive integer as a text", lambda value: type(value) is str and P
 SUM = {"rows": [COUNT], "weights": [WEIGHT]}
 PLANE = {"w": [NUMBER], "b": NUMBER}
 MODEL = "maxmargin-model"  # the format of another file
+TREE = {
+    "branches": [{"row": COUNT, "wrong": COUNT, "right": COUNT}],
+    "leaves": [{"witnesses": [COUNT], "shares": [NUMBER]}],
+}
 OF_ALL = {
     "format": ('"maxmargin proof"', lambda value: value == "maxmargin proof"),
     "version": ("1", lambda value: type(value) is int and value == 1),
@@ -153,7 +157,10 @@ OF_KIND: dict[str, dict[str, Any]] = {
     "touching": {"plane": PLANE, "on_plane": [COUNT], "witness": SUM},
     "overlapping": {"witness": SUM, "span": {**SUM, "flat": [[NUMBER]]}},
     "optimum": {"plane": PLANE, "multipliers": {"rows": [COUNT], "weights": [NUMBER]}},
+    "errors": {"plane": PLANE, "given_up": [COUNT], "lower": NUMBER, "upper": NUMBER},
 }
+BY_TREE: dict[str, Any] = {"witnesses": [SUM], "tree": TREE}  # why no plane has fewer errors
+BY_SWEEP: dict[str, Any] = {"sweep": ("true", lambda value: value is True)}
 OPTIONAL = {  # what a double stands for, if not for itself; and where the file holds what
     "numbers": ('"decimal"', lambda value: value == "decimal"),
     "label": TEXT,
@@ -212,8 +219,13 @@ def parse(text: str) -> dict[str, Any]:
         raise Rejected(f"the proof must be JSON as specified: {what}") from None
     for key in ("format", "version", "kind"):
         require_form(proof.get(key), OF_ALL[key], key)
-    optional = {key: form for key, form in OPTIONAL.items() if key in proof}
-    require_form(proof, OF_ALL | OF_KIND[proof["kind"]] | optional, "the proof")
+    forms = OF_ALL | OF_KIND[proof["kind"]]
+    optional = OPTIONAL
+    if proof["kind"] == "errors":
+        forms |= BY_SWEEP if "sweep" in proof else BY_TREE
+        optional = OPTIONAL | {"costs": [NUMBER]}
+    forms |= {key: form for key, form in optional.items() if key in proof}
+    require_form(proof, forms, "the proof")
     require(proof["seal"] == sha256(sealed.encode()).hexdigest(), "seal must be the one of the proof")
 
     d, D = proof["features"], proof["features"] + proof["intercept"]
@@ -233,19 +245,23 @@ def parse(text: str) -> dict[str, Any]:
     for u in proof["span"]["flat"] if "span" in proof else []:
         require(len(u) == D, f"every list in span.flat must hold {D} numbers")
         require_length(u, "span.flat")
-    on_plane = proof.get("on_plane", [])
-    require(on_plane == sorted(set(on_plane)), "on_plane must be sorted, without repetition")
-    for name, least, most in (
-        ("witness", 1, D + 1),
-        ("span", 0, proof["rows"]),
-        ("multipliers", 0, math.inf),
-    ):
-        if name in proof:
-            rows, weights = proof[name]["rows"], proof[name]["weights"]
-            require(least <= len(rows) <= most, f"{name} must have {least} to {most} rows")
-            require(len(set(rows)) == len(rows), f"{name} must not name a row twice")
-            require(len(weights) == len(rows), f"{name} must have one weight per row")
-            require_length(weights, f"{name}.weights")
+    for name in ("on_plane", "given_up"):
+        named_rows = proof.get(name, [])
+        require(named_rows == sorted(set(named_rows)), f"{name} must be sorted, without repetition")
+    if "upper" in proof:
+        costs = proof.get("costs", [])
+        require(len(costs) == proof["rows"] or "costs" not in proof, "costs must be one per row")
+        require_length([proof["lower"], proof["upper"], *costs], "lower, upper and costs")
+    limits = {"witness": (1, D + 1), "span": (0, proof["rows"]), "multipliers": (0, math.inf)}
+    parts = [(name, proof[name], *limits[name]) for name in limits if name in proof]
+    for number, witness in enumerate(proof.get("witnesses", [])):
+        parts.append((f"witnesses[{number}]", witness, *limits["witness"]))
+    for name, part, least, most in parts:
+        rows, weights = part["rows"], part["weights"]
+        require(least <= len(rows) <= most, f"{name} must have {least} to {most} rows")
+        require(len(set(rows)) == len(rows), f"{name} must not name a row twice")
+        require(len(weights) == len(rows), f"{name} must have one weight per row")
+        require_length(weights, f"{name}.weights")
     return dict(proof)
 
 

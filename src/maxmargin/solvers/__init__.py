@@ -5,5 +5,6 @@
 ``perceptron``      online, batch and pocket perceptron
 ``margin``          hard and soft margin: three solvers, and who chooses among them
 ``exact``           separability and optima in exact arithmetic
+``errors``          the fewest errors of any plane
 ==================  ==========================================================================
 """
