@@ -23,6 +23,7 @@ from maxmargin.estimators import min_error_classifier
 from maxmargin.estimators.error_bounds import errors_of as read_errors
 from maxmargin.estimators.min_error_classifier import in_canonical_form
 from maxmargin.estimators.separability import Options
+from maxmargin.plots import write_report
 from maxmargin.plots.machine import stand_in
 from maxmargin.saving import audit, from_liblinear, load, save, to_liblinear
 from maxmargin.saving.model_file import from_dict, to_dict
@@ -388,3 +389,15 @@ def test_the_commands_know_it():
     assert run("report", "d.csv", "--model", "min-errors", "--share", "0", "--out", "r.html")[0] == 0
     with open("r.html", encoding="utf-8") as page:
         assert "1 error found; no plane makes fewer." in page.read()
+
+
+def test_a_report_on_many_machines_has_a_table_of_bounds(tmp_path, monkeypatch):
+    monkeypatch.setattr("maxmargin.plots.report.page.MAX_PICTURED_MACHINES", 1)
+    X, y = IRIS
+    model = mm.MinErrorClassifier(multi_class="ovo", **EXACT).fit(X, y)
+    page = write_report(tmp_path / "r.html", model, X, y).read_text(encoding="utf-8")
+    assert "below: 3 of 3 are proven" in page and "0 errors found; no plane makes fewer." in page
+    rest = page.split("2 more machines")[1].split("</details>")[0]
+    for name in ("errors", "at least", "wrong"):
+        assert f"<th>{name}</th>" in rest
+    assert "<td>1</td><td>1</td><td>1</td>" in rest
