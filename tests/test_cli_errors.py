@@ -2,9 +2,9 @@
 
 import gzip
 import json
-import sys
 from fractions import Fraction
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from commands import fresh_folder as fresh_folder
 from commands import run, write
 from exact import in_fractions, meeting_weights
 from maxmargin.checker.__main__ import main as checker
+from maxmargin.estimators import progress
 from maxmargin.files import write_svmlight
 
 XOR = "a,b,kind\n0,0,no\n1,1,no\n0,1,yes\n1,0,yes\n"
@@ -161,21 +162,21 @@ def test_when_time_ends_first_the_bounds_are_printed():
     assert found["lower"] < found["upper"] == found["n_complete"][1]
 
 
-def test_the_bar_is_for_terminals(monkeypatch):
-    given = []
-    data = write("data.csv", XOR)
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_bar_is_for_terminals(terminal, monkeypatch):
+    """Standard error is a terminal or none; whether a bar is asked for."""
+    given, time_limit = [], progress.time_limit
 
     def limit(name, seconds, verbose):
         given.append((name, seconds, verbose))
-        return original(name, seconds, 0)
+        return time_limit(name, seconds, 0)
 
-    from maxmargin.estimators import progress
-
-    original = progress.time_limit
     monkeypatch.setattr(progress, "time_limit", limit)
-    assert run("errors", data)[0] == 0
-    monkeypatch.setattr(sys.stderr.__class__, "isatty", lambda _: True, raising=False)
-    assert given == [("errors", 60.0, 0)]
+    monkeypatch.setattr(
+        "maxmargin.cli.errors.sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: terminal))
+    )
+    assert run("errors", write("data.csv", XOR))[0] == 0
+    assert given == [("errors", 60.0, int(terminal))]
 
 
 def test_rows_of_a_large_file():

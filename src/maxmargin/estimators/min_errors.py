@@ -95,9 +95,9 @@ def fewest_errors_of(
     names: Sequence[str] | None = None,
     sides: tuple[Hashable, Hashable] | None = None,
 ) -> ErrorBounds:
-    """The same for given feature names, and for the classes asked for: (one, other), None: all others.
+    """The fewest errors for the classes asked for, (one, other), None: all others, as a command asks.
 
-    Rows of a file are read into memory.
+    ``names`` are those of the features. Rows of a file are read into memory.
     """
     data, features = read_labelled(X, y, options.numbers)
     features, (machine, *_) = features if names is None else tuple(names), asked(data, sides)
