@@ -17,6 +17,7 @@ from rich.table import Table
 
 from benchmarks import (
     cluster,
+    errors,
     files,
     large,
     margin,
@@ -39,7 +40,11 @@ PARTS = {
     "stream": stream.rows,
     "cluster": cluster.rows,
 }
-COMPARISONS = {"peers": contests.run, "curves": curves.run}  # these have a quick mode
+COMPARISONS = {  # these have a quick mode
+    "peers": contests.run,
+    "curves": curves.run,
+    "errors": errors.run,
+}
 
 
 def against_targets(part: str, say: Callable[[str], None]) -> dict[str, Any]:
@@ -59,7 +64,7 @@ def main() -> int:
     """Print one line per target; the exit code says whether all were met.
 
     Arguments choose parts, ``python -m benchmarks margin``; ``--quick`` asks for the quick mode of the
-    comparison with the peers, and for nothing else unless it is named. The real data sets are looked for
+    comparisons, and for nothing else unless it is named. The real data sets are looked for
     in the folder named by MAXMARGIN_DATA. What was measured replaces its part of the results file.
     """
     console = Console(width=130)

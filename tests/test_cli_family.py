@@ -22,7 +22,8 @@ from maxmargin.cli.main import main
 from maxmargin.saving import save
 from serving import until
 
-COMMANDS = ("fit", "predict", "separable", "verify", "audit", "stream", "report", "plot", "lab", "demo")
+COMMANDS = ("fit", "predict", "separable", "errors", "verify", "audit", "stream", "report", "plot")
+COMMANDS += ("lab", "demo")
 APART = "a,b,kind\n0,0,no\n1,2.5,no\n4,3,yes\n-5,9e1,yes\n"
 PROGRAM = [sys.executable, "-m", "maxmargin"]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
@@ -263,6 +264,7 @@ READING = {
     "fit out of core": ["fit", "DATA", "--cache-dir", "cache"],
     "validate": ["fit", "good.csv", "--validate", "DATA"],
     "separable": ["separable", "DATA"],
+    "errors": ["errors", "DATA"],
     "predict": ["predict", "m.json", "DATA", "--label", "kind"],
     "audit": ["audit", "m.json", "DATA"],
     "verify": ["verify", "proof.json", "DATA"],

@@ -11,6 +11,7 @@ from lab_library import held_out, preset
 from maxmargin.laboratory.engine import answer
 from maxmargin.laboratory.protocol import in_lab
 from maxmargin.laboratory.recipe import BUDGETS
+from maxmargin.laboratory.verdicts import _cached_analysis
 from maxmargin.stopping import MaxEpochs, MaxUpdates
 
 EVERY = ("perceptron", "batch", "pocket", "hard", "soft")
@@ -230,6 +231,11 @@ def test_the_verdict_is_the_library_s(kind, intercept):
         assert shown["witness"]["point"] == found.point.tolist()
     if verdict.kind == "touching":
         assert shown["nearest"] == [rows[i] for i in verdict.on_plane] and shown["margin"] == 0.0
+    fewest = mm.min_errors(X, y, fit_intercept=intercept).upper
+    assert shown["fewest_errors"] == fewest
+    plane = "plane" if intercept else "plane through the origin"
+    told = f" No {plane} makes fewer than {fewest} error{'s' if fewest > 1 else ''}."
+    assert shown["sentence"].endswith(told) == (not verdict.separable)
     for side, code in (("positive", 1), ("negative", 0)):
         corners = shown["hulls"][side]
         assert len(set(corners)) == len(corners) >= 1
@@ -386,3 +392,13 @@ def test_odd_points(algorithm):
         zero = [[0.0, 0.0, 1, 0], [1.0, 0.0, 0, 0]]
         found = ask({"points": zero}, algorithm, intercept=intercept)
         assert (found["verdict"]["status"] == "separable") == intercept
+
+
+def test_of_many_points_the_fewest_errors_are_not_told(monkeypatch):
+    assert "makes fewer than" in ask(OVERLAPPING)["verdict"]["sentence"]
+    n = len([p for p in OVERLAPPING["points"] if p[3] == 0])
+    monkeypatch.setattr("maxmargin.laboratory.verdicts.MAX_SWEPT_POINTS", n - 1)
+    _cached_analysis.cache_clear()
+    shown = ask(OVERLAPPING)["verdict"]
+    assert shown["fewest_errors"] is None and "makes fewer than" not in shown["sentence"]
+    _cached_analysis.cache_clear()

@@ -269,6 +269,33 @@ def test_two_features_show_the_spaces_of_weights(model, expected, rendered, tmp_
 
 
 @pytest.mark.usefixtures("blank")
+def errors_told(page):
+    """The least number of errors that the page tells, of how many rows, and those of the model."""
+    found = re.search(r"fewer than <b>(\d+) errors?</b> on the (\d+) rows .*makes (\d+)\. A row", page)
+    return None if found is None else tuple(map(int, found.groups()))
+
+
+@pytest.mark.usefixtures("blank")
+def test_the_fewest_errors_are_told(tmp_path, monkeypatch):
+    """Of small data of two classes that overlap, with a proof; 1 and 3 are told elsewhere, too."""
+    for columns, fewest in ((slice(0, 4), 1), (slice(2, 4), 3)):
+        X_two, y_two = X[50:, columns], Y[50:]
+        model = mm.SoftMarginSVC().fit(X_two, y_two)
+        page = write_report(tmp_path / "r.html", model, X_two, y_two).read_text(encoding="utf-8")
+        wrong = np.count_nonzero(model.predict(X_two) != y_two)
+        assert errors_told(page) == (fewest, 100, wrong)
+        (proof,) = [one for name, one in proofs(page).items() if "errors" in name]
+        (tmp_path / "p.json").write_bytes(proof)
+        assert mm.Proof.load(tmp_path / "p.json").verify(X_two, y_two)
+    monkeypatch.setattr("maxmargin.plots.report.page.MAX_NUMBERS_OF_ERRORS", 399)
+    model = mm.SoftMarginSVC().fit(X[50:], Y[50:])
+    page = write_report(tmp_path / "r.html", model, X[50:], Y[50:]).read_text(encoding="utf-8")
+    assert errors_told(page) is None
+    model = mm.SoftMarginSVC().fit(X[:100], Y[:100])  # separable
+    page = write_report(tmp_path / "r.html", model, X[:100], Y[:100]).read_text(encoding="utf-8")
+    assert errors_told(page) is None
+
+
 def test_the_path_of_C_is_followed_only_if_that_is_cheap(tmp_path, monkeypatch):
     monkeypatch.setattr("maxmargin.plots.report.pictures.MAX_PATH_NUMBERS", 599)
     page = check(

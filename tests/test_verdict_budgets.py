@@ -127,7 +127,7 @@ def test_error_bounds_are_those_found_so_far():
         wrong = np.count_nonzero(np.where(X @ bounds.w + bounds.b > 0, "yes", "no") != MIXED)
         assert bounds.upper >= wrong and bounds.lower <= whole.upper
         assert len(bounds.witnesses) == bounds.lower
-        assert not bounds.limited or ("the time was over first" in str(bounds)) == bounds.late
+        assert not bounds.limited or ("time ended first" in str(bounds)) == bounds.late
     assert mm.error_bounds(X, MIXED, max_seconds=1e-9).late
     assert mm.error_bounds(X, MIXED, max_witnesses=1).late is False
 

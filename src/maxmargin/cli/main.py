@@ -22,6 +22,7 @@ import click
 from maxmargin._version import __version__
 from maxmargin.cli.audit import audit
 from maxmargin.cli.demo import demo
+from maxmargin.cli.errors import errors
 from maxmargin.cli.fit import fit
 from maxmargin.cli.lab import lab
 from maxmargin.cli.plot import plot
@@ -159,5 +160,5 @@ def main() -> None:
     """The linear classifier that comes with its proof."""
 
 
-for command in (fit, predict, separable, verify, audit, plot, report, stream, lab, demo):
+for command in (fit, predict, separable, errors, verify, audit, plot, report, stream, lab, demo):
     main.add_command(command)

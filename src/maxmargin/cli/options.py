@@ -110,6 +110,14 @@ def count(flag: str, default: int, help: str, least: int = 1) -> Callable[[Comma
 
 
 no_intercept = click.option("--no-intercept", is_flag=True, help="Only planes through the origin.")
+sides = together(
+    click.option("--class", "one", metavar="LABEL", help="The class to tell from all others."),
+    click.option("--against", "other", metavar="LABEL", help="… or from this class only."),
+)
+decimal = click.option(
+    "--decimal", is_flag=True, help="Judge numbers as they are written, not as doubles."
+)
+proof = click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 model = together(
     click.option(

@@ -14,13 +14,12 @@ from maxmargin.cli import options
 
 @click.command()
 @options.data()
-@click.option("--class", "one", metavar="LABEL", help="The class to tell from all others.")
-@click.option("--against", "other", metavar="LABEL", help="… or from this class only.")
+@options.sides
 @options.no_intercept
-@click.option("--decimal", is_flag=True, help="Judge numbers as they are written, not as doubles.")
+@options.decimal
 @click.option("--no-margin", is_flag=True, help="Any plane will do: do not look for a large margin.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time.")
-@click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
+@options.proof
 @options.as_json
 def separable(
     file: options.Source,
@@ -38,14 +37,12 @@ def separable(
     Exit code 0: separable; 1: touching or overlapping; 2: the data cannot be used; 3: --max-seconds
     ended first, and what is known is printed.
     """
-    if other is not None and one is None:
-        raise click.UsageError("--against needs --class.")
     from maxmargin.estimators.progress import time_limit
     from maxmargin.estimators.separability import Options, decide
 
     cli.inputs.check_target(proof, "--proof")
     table, labels = cli.inputs.open_labelled(file)
-    sides = None if one is None else _sides(labels, one, other)
+    sides = named_sides(labels, one, other)
     numbers = "decimal" if decimal else "binary"
     with time_limit("separable", max_seconds, verbose=int(sys.stderr.isatty())) as deadline:
         asked = Options(not no_intercept, margin=not no_margin, numbers=numbers, deadline=deadline)
@@ -64,22 +61,26 @@ def separable(
     else:
         content = cli.output.verdict_content(verdict)
         if proof is not None and verdict.proof is not None:
-            verdict.proof.with_source(**table.source, **_categories(table)).save(proof)
+            verdict.proof.with_source(**table.source, **categories(table)).save(proof)
     click.echo(cli.output.as_json(content) if as_json else str(verdict))
     if cli.inputs.columns_used(table) and not as_json:
         click.echo(cli.inputs.columns_used(table))
     return 0 if verdict.separable else 3 if verdict.undecided else 1
 
 
-def _categories(table: Any) -> dict[str, Any]:
+def categories(table: Any) -> dict[str, Any]:
     """Return the categories of encoded columns, for the proof; none of the others."""
     columns = table.about.get("columns") or []
     encoded = [list(table.encoding.get(name, [])) for name in columns]
     return {"categories": encoded} if table.encoding else {}
 
 
-def _sides(labels: list[Any], one: str, other: str | None) -> tuple[Any, Any]:
-    """Return the labels that --class and --against mean; None for all others."""
+def named_sides(labels: list[Any], one: str | None, other: str | None) -> tuple[Any, Any] | None:
+    """Return the labels that --class and --against mean, None for all others; None without them."""
+    if one is None:
+        if other is not None:
+            raise click.UsageError("--against needs --class.")
+        return None
     positive = cli.inputs.label_called(one, labels, "--class")
     negative = None if other is None else cli.inputs.label_called(other, labels, "--against")
     if positive == negative:

@@ -7,6 +7,7 @@ the fewest errors is in :mod:`min_errors <maxmargin.estimators.min_errors>`; bot
 from __future__ import annotations
 
 import math
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ MIN_POCKET_SECONDS = 0.1  # that the pocket algorithm has in any case
 MAX_SCALE_BITS = 300  # between the scales of columns that the pocket algorithm takes as they are
 PLANE_BITS = 60  # of the largest coefficient of a plane found in floating point
 MARGIN_GAP = 1e-6  # to which the margin of the plane is the largest, relative, as far as doubles go
+MAX_LISTED = 8  # rows that a sentence lists
 MAX_NUMBERS_CHECKED = 1 << 18  # of data on which the independent checker confirms the proof at once
 
 
@@ -109,22 +111,29 @@ class ErrorBounds:
         return f"ErrorBounds({self.upper:g} errors, {known})"
 
     def __str__(self) -> str:
-        errors = plural(int(self.upper), "error") if float(self.upper).is_integer() else None
-        found = f"{errors or f'errors of weight {self.upper:g}'} found"
+        weighted = "costs" in self.proof.content
+        errors = f"Errors of weight {self.upper:g}" if weighted else plural(int(self.upper), "error")
         if self.proven:
-            head = f"{found}; no plane makes fewer."
+            head = f"{errors} found; no plane makes fewer."
         else:
-            ended = "the time was over first" if self.late else "packing stopped at max_witnesses"
+            ended = "time ended first" if self.late else "packing stopped at max_witnesses"
             more = f" ({ended})" if self.limited else ""
-            head = f"{found}; no plane makes fewer than {self.lower:g}{more}."
+            head = f"{errors} found; no plane makes fewer than {self.lower:g}{more}."
         if not len(self.given_up):
             return head
-        rows = listed(self.given_up.tolist(), 8)
-        return (
-            f"{head}\n· Rows wrong or on the plane: {rows}; margin of the others: {self.margin:.6g}.\n"
-            f"· To be left out for complete separation (n_complete): {_interval(self.n_complete)}; or "
-            f"quasi-complete (n_overlap): {_interval(self.n_overlap)}."
-        )
+        given_up = listed(self.given_up.tolist(), MAX_LISTED)
+        rows = f"row {given_up}" if len(self.given_up) == 1 else f"rows {given_up}"
+        margin = f" The margin of the others is {self.margin:.6g}." if np.isfinite(self.margin) else ""
+        least = f"{'Least weight' if weighted else 'Fewest rows'} to leave out"
+        complete, overlap = _interval(self.n_complete), _interval(self.n_overlap)
+        lines = [
+            head,
+            f"· Wrong or on the plane: {rows}.{margin}",
+            f"· {least} for complete separation (n_complete): {complete}; for complete or "
+            f"quasi-complete separation (n_overlap): {overlap}.",
+        ]
+        wrap = textwrap.TextWrapper(100, subsequent_indent="  ", break_on_hyphens=False)
+        return "\n".join(map(wrap.fill, lines))
 
 
 def error_bounds(
@@ -169,10 +178,11 @@ def error_bounds(
     Examples
     --------
     >>> import maxmargin as mm
-    >>> print(mm.error_bounds([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
+    >>> print(mm.error_bounds([[0], [1], [2], [3], [4], [5], [6]], [0, 0, 0, 1, 1, 0, 1]))
     1 error found; no plane makes fewer.
-    · Rows wrong or on the plane: 0; margin of the others: 0.353553.
-    · To be left out for complete separation (n_complete): 1; or quasi-complete (n_overlap): 1.
+    · Wrong or on the plane: row 5. The margin of the others is 0.5.
+    · Fewest rows to leave out for complete separation (n_complete): 1; for complete or quasi-complete
+      separation (n_overlap): 1.
     """
     check_count("max_witnesses", max_witnesses, least=0)
     with time_limit("error_bounds", max_seconds, verbose) as deadline:

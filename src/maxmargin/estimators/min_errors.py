@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +21,8 @@ from maxmargin.estimators.error_bounds import (
     quick_bounds,
 )
 from maxmargin.estimators.progress import time_limit
-from maxmargin.estimators.separability import Options
+from maxmargin.estimators.separability import Options, asked, question_of, read_labelled
+from maxmargin.rows.survey import gather
 from maxmargin.solvers.errors.branching import Search
 from maxmargin.solvers.errors.sweep import MAX_COORDINATES, sweep
 from maxmargin.solvers.errors.witnesses import Points
@@ -84,6 +86,26 @@ def min_errors(
     with time_limit("min_errors", max_seconds, verbose) as deadline:
         options = Options(fit_intercept, numbers=numbers, deadline=deadline)
         return fewest_errors(errors_of(X, y, sample_weight, options, "min_errors"), random_state)
+
+
+def fewest_errors_of(
+    X: Any,
+    y: Any,
+    options: Options,
+    names: Sequence[str] | None = None,
+    sides: tuple[Hashable, Hashable] | None = None,
+) -> ErrorBounds:
+    """The fewest errors for the classes asked for, (one, other), None: all others, as a command asks.
+
+    ``names`` are those of the features. Rows of a file are read into memory.
+    """
+    data, features = read_labelled(X, y, options.numbers)
+    features, (machine, *_) = features if names is None else tuple(names), asked(data, sides)
+    if data.here is None:
+        data = gather(data)
+        machine = machine.on(data.codes)
+    question = question_of(data, machine, features, options)
+    return fewest_errors(Errors(question, [Fraction(1)] * question.rows.n), random_state=0)
 
 
 def fewest_errors(errors: Errors, random_state: Any) -> ErrorBounds:

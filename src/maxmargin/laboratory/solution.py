@@ -55,7 +55,7 @@ def solve(state: State, *, quick: bool = False) -> dict[str, Any]:
 
 def _one_class(task: Task) -> dict[str, Any]:
     return {
-        **dict.fromkeys(("plane", "margin", "nearest", "witness", "fingerprint")),
+        **dict.fromkeys(("plane", "margin", "fewest_errors", "nearest", "witness", "fingerprint")),
         "status": "one class",
         "sentence": task.why,
         "proven": True,

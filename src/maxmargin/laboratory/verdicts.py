@@ -15,14 +15,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxmargin.certificates.verdict import Verdict
-from maxmargin.core.errors import MaxMarginError
+from maxmargin.core.errors import MaxMarginError, plural
+from maxmargin.core.parameters import NEVER
+from maxmargin.estimators.error_bounds import errors_of
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.mistake_bound import MistakeBound, mistake_bound
-from maxmargin.estimators.separability import separability
+from maxmargin.estimators.separability import Options, separability
 from maxmargin.laboratory.problem import Side
 from maxmargin.plots.geometry import hull
+from maxmargin.solvers.errors.sweep import sweep
+from maxmargin.solvers.errors.witnesses import Points
 
 CACHED_VERDICTS = 32  # sets of points
+MAX_SWEPT_POINTS = 150  # 25 ms, also while a point is dragged
 T = TypeVar("T")
 
 
@@ -56,6 +61,18 @@ class Analysis:
     def bound(self) -> MistakeBound | None:
         """The bound on the perceptron's mistakes, if the sides are separable."""
         return self._if_separable(lambda: mistake_bound(self.X, self.y, fit_intercept=self.intercept))
+
+    @cached_property
+    def fewest_errors(self) -> int | None:
+        """The fewest errors of any line, by a sweep through all lines; unknown for many points."""
+        if self.verdict.separable:
+            return 0
+        if len(self.y) > MAX_SWEPT_POINTS:
+            return None
+        errors = errors_of(self.X, self.y, None, Options(self.intercept), "min_errors")
+        points = Points(errors.rows, errors.costs)
+        cost, _ = sweep(points, errors.unit, NEVER)
+        return int(cost + points.unavoidable)
 
     def _if_separable(self, find: Callable[[], T]) -> T | None:
         if not self.verdict.separable:
@@ -119,6 +136,7 @@ def describe_verdict(side: Side) -> dict[str, Any]:
         "fingerprint": str(verdict.proof.to_dict()["data"]),
         "plane": plane,
         "margin": margin,
+        "fewest_errors": found.fewest_errors,
         "nearest": nearest,
         "witness": witness,
         "hulls": {"positive": _corners(side, signs > 0), "negative": _corners(side, signs < 0)},
@@ -155,11 +173,16 @@ def _sentence(side: Side, found: Analysis, margin: float | None) -> str:
         points = "1 point lies" if many == 1 else f"{many} points lie"
         return (
             f"No {plane} separates {up} strictly from {down}, but one has no point on its wrong side: "
-            f"{points} on it."
+            f"{points} on it.{_least(found, plane)}"
         )
     assert verdict.witness is not None
     because = str(verdict.witness).replace("rows", "points").replace("1 row ", "1 point ")
-    return f"No {plane} separates {up} from {down}: {because}."
+    return f"No {plane} separates {up} from {down}: {because}.{_least(found, plane)}"
+
+
+def _least(found: Analysis, plane: str) -> str:
+    fewest = found.fewest_errors
+    return "" if fewest is None else f" No {plane} makes fewer than {plural(fewest, 'error')}."
 
 
 def _corners(side: Side, mine: np.ndarray) -> list[int]:

@@ -24,6 +24,9 @@ from maxmargin._version import __version__
 from maxmargin.certificates.verdict import MulticlassVerdict, Verdict
 from maxmargin.core.atomic_write import replacing
 from maxmargin.core.errors import plural, unwritable
+from maxmargin.estimators.error_bounds import ErrorBounds
+from maxmargin.estimators.min_errors import fewest_errors_of
+from maxmargin.estimators.progress import time_limit
 from maxmargin.estimators.separability import Options, decide
 from maxmargin.plots.data import read_labelled
 from maxmargin.plots.machine import machine_name, stand_in
@@ -39,6 +42,8 @@ from maxmargin.rows import Rows
 
 MAX_DESCRIBED_FEATURES = 12
 MAX_PICTURED_MACHINES = 10
+MAX_NUMBERS_OF_ERRORS = 20_000  # of data for which the fewest errors are looked for,
+SECONDS_OF_ERRORS = 3.0  # so long
 MAX_PROOF_BYTES = 1 << 21  # of all proofs on a page together
 MAX_CHIPS = 60  # names in a row
 
@@ -134,7 +139,11 @@ class Report:
         part = trained if trained < rows.n else None  # of the rows, if not all were trained on
         sections = [
             ("The data", data_section(rows, classes[codes], names, trained)),
-            ("Is it separable?", verdict_section(verdict, proofs, *self.whole, whole_named=bool(part))),
+            (
+                "Is it separable?",
+                verdict_section(verdict, proofs, *self.whole, whole_named=bool(part))
+                + self._fewest_errors(verdict, rows, proofs),
+            ),
             ("The model", self._model_section(verdict, names, part)),
         ]
         if isinstance(verdict, MulticlassVerdict):
@@ -170,6 +179,18 @@ class Report:
             pictures += path_pictures(model, self.X, self.y, self.X_val, self.y_val)
         shown = f"<pre>{html.escape(repr(model))}</pre>"
         return "\n".join([sentences("\n".join(notes)), shown, text, gallery(pictures)])
+
+    def _fewest_errors(self, verdict: Verdict | MulticlassVerdict, rows: Rows, proofs: Proofs) -> str:
+        """How few errors a plane can make: for small data of two classes that overlap."""
+        small = rows.n * rows.d <= MAX_NUMBERS_OF_ERRORS
+        if isinstance(verdict, MulticlassVerdict) or verdict.separable or not small:
+            return ""
+        X, y = self.whole
+        intercept = getattr(self.estimator, "fit_intercept", True)
+        with time_limit("report", SECONDS_OF_ERRORS) as deadline:
+            found = fewest_errors_of(X, y, Options(intercept, deadline=deadline))
+        made = int(np.count_nonzero(self.estimator.predict(X) != np.asarray(y)))
+        return errors_text(found, made, rows.n, proofs)
 
     def _errors_section(self) -> str:
         held_out = self.X_val is not None
@@ -229,6 +250,17 @@ def verdict_section(
     text = [f"<p>{badge(verdict.kind)}{of}</p>", sentences(str(verdict)), proofs.block(verdict)]
     picture = gallery([verdict_picture(verdict, X, y)])
     return "\n".join(['<div class="beside"><div>', *text, "</div>", picture, "</div>"])
+
+
+def errors_text(found: ErrorBounds, made: int, n: int, proofs: Proofs) -> str:
+    """The fewest errors of any plane on n rows, with their proof, beside those that the model made."""
+    least = plural(int(found.lower), "error")
+    best = "" if found.proven else f"The best plane found makes {plural(int(found.upper), 'error')}. "
+    return (
+        f"\n<p>No plane makes fewer than <b>{least}</b> on the {n:,} rows (proven). {best}"
+        f"This model makes {made:,}. A row on the plane is an error.</p>\n"
+        f"<p>{proofs.link(found, 'errors')}</p>"
+    )
 
 
 def machine_text(machine: Any, part: int | None = None) -> str:
@@ -445,7 +477,7 @@ class Proofs:
         self.source = dict(source or {})
         self.room = MAX_PROOF_BYTES
 
-    def link(self, verdict: Verdict, name: str = "") -> str:
+    def link(self, verdict: Verdict | ErrorBounds, name: str = "") -> str:
         """Return a link that saves the proof, or says that there is no room for it."""
         text = json.dumps(self._content(verdict), indent=1).encode("ascii")
         if len(text) > self.room:
@@ -464,7 +496,7 @@ class Proofs:
             f"<p>{link}{check if '</a>' in link else '.'}</p>"
         )
 
-    def _content(self, verdict: Verdict) -> dict[str, Any]:
+    def _content(self, verdict: Verdict | ErrorBounds) -> dict[str, Any]:
         assert verdict.proof is not None  # the time was not limited
         return verdict.proof.with_source(**self.source).to_dict()
 
