@@ -196,8 +196,7 @@ def quick_bounds(errors: Errors, max_witnesses: int, random_state: Any) -> Error
     plane, exact = errors.without_errors(), errors.question.exact_rows()
     if plane is not None:
         return errors.bounds(plane, Lower())
-    w, b = errors.pocket(random_state)
-    wrong = errors.wrong(w, b)
+    wrong = errors.first_wrong(random_state)
     limit = min(max_witnesses, len(wrong))
     found, late = list[dict[int, int]](), False
     try:
@@ -299,6 +298,13 @@ class Errors:
         """The rows that a plane of the exact rows, of doubles, has wrong or on it."""
         numbers = np.rint(np.ldexp(z / (np.max(np.abs(z)) or 1.0), PLANE_BITS)).tolist()
         return np.flatnonzero(signs(self.rows, [int(v) for v in numbers]).of <= 0)
+
+    def first_wrong(self, random_state: Any) -> np.ndarray:
+        """What a plane with few errors has wrong: the pocket's, or one with all rows on one side."""
+        found = [self.wrong(*self.pocket(random_state))]
+        if self.question.fit_intercept:
+            found += [np.flatnonzero(self.rows.y == side) for side in (1.0, -1.0)]
+        return min(found, key=self.cost)
 
     def pocket(self, random_state: Any) -> tuple[np.ndarray, float]:
         """A plane with few errors, found with all columns scaled alike where they are not."""

@@ -116,7 +116,7 @@ def fewest_errors(errors: Errors, random_state: Any) -> ErrorBounds:
     points, deadline = Points(errors.rows, errors.costs), errors.question.deadline
     if points.n > MAX_SEARCHED:
         return quick_bounds(errors, MAX_WITNESSES, random_state)
-    start = points.of_rows(errors.wrong(*errors.pocket(random_state)))
+    start = points.of_rows(errors.first_wrong(random_state))
     swept, max_nodes = None, np.inf
     if errors.rows.D <= MAX_COORDINATES and points.n <= MAX_SWEPT:
         with suppress(OutOfTimeError):
