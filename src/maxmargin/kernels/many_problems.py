@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.bounds import dual_bound, lengths_of, primal_bound, square_bound
 from maxmargin.kernels.jit import at, further, jit_ieee, jit_part
 from maxmargin.kernels.margin import measure
@@ -24,6 +25,7 @@ from maxmargin.kernels.small_problem import (
     BEST_PLANE,
     CENTRE,
     DUAL,
+    MAX_ROUNDS,
     PASSES,
     PRIMAL,
     SCALE,
@@ -168,7 +170,8 @@ def many_problems(
 ) -> None:
     """Solve all problems of a batch (X, rows, first, y, C); what goes with ``rows`` is as long.
 
-    ``stop`` holds the gap that is wanted and a smaller one that is tried for. A problem that is not
+    ``rounds`` has a line (passes, primal, dual) for each round of each problem, or none. ``stop`` holds
+    the gap that is wanted and a smaller one that is tried for. A problem that is not
     solved to the first, or is not finite, has an infinite primal value. ``memory`` is for the largest
     problem; where it holds a scale, it holds the rows of the first.
     """
@@ -185,16 +188,18 @@ def many_problems(
         scale, line = work[SCALE], report[number]
         unit = scale * scale
         line[PRIMAL] = np.inf
-        if not 0.0 < unit < np.inf:
+        if not SMALLEST <= scale <= LARGEST:
             continue
         for i in range(n):
             p.y[i], p.C[i] = y[start + i], C[start + i] * unit
-        small_problem(stages, work, numbers, most, p, stop, line, rounds)
+        kept = MAX_ROUNDS if rounds.shape[0] > 0 else 0
+        log = at(rounds, 3 * kept * number)
+        small_problem(stages, work, numbers, most, p, stop, line, log, kept)
         line[PRIMAL] /= unit
         line[DUAL] /= unit
-        for k in range(rounds.shape[0]):
-            rounds[k, 1] /= unit
-            rounds[k, 2] /= unit
+        for k in range(kept):
+            log[3 * k + 1] /= unit
+            log[3 * k + 2] /= unit
         if not (line[PRIMAL] < np.inf and line[PRIMAL] - line[DUAL] <= stop[0] * line[PRIMAL]):
             line[PRIMAL] = np.inf
             continue

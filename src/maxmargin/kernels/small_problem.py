@@ -685,12 +685,12 @@ def next_round(run: Any, work: Any, numbers: Any, p: Any, most: int, number: int
 
 @jit_part
 def small_problem(
-    stages: Any, work: Any, numbers: Any, most: int, p: Any, stop: Any, report: Any, rounds: Any
+    stages: Any, work: Any, numbers: Any, most: int, p: Any, stop: Any, report: Any, rounds: Any, kept: int
 ) -> None:
     """Leave the optimal plane (w, b) and its multipliers in memory, and report what they are worth.
 
     ``stop`` holds the relative gap that will do where no more progress is made, and the one at which to
-    stop at once. ``rounds`` has a line (passes, primal, dual) for each round, or none.
+    stop at once. ``rounds`` has (passes, primal, dual) for each round, as many as are ``kept``.
     """
     (run, end), (tol, goal), n, d = stages, stop, p.n, p.d
     fixed, v = fixed_of_all(work, most, d), short_vector(work, most, d, SUM)
@@ -725,9 +725,9 @@ def small_problem(
                 for i in range(n):
                     reach = max(reach, abs(m[i] - before[i]))
             gap = keep_better(p, point, margin, alpha, v, w, best, report)
-            if number < rounds.shape[0]:
-                rounds[number, 0], rounds[number, 1] = report[PASSES], report[PRIMAL]
-                rounds[number, 2] = report[DUAL]
+            if number < kept:
+                rounds[3 * number], rounds[3 * number + 1] = report[PASSES], report[PRIMAL]
+                rounds[3 * number + 2] = report[DUAL]
             if exact:
                 done = gap <= max(goal, EXACT)
             else:
