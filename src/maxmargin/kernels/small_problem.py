@@ -58,7 +58,7 @@ SEARCH = 0.01  # share of the slope at the start of a line that may be left
 EARLY_STEPS, EARLY_GAP, MAX_STEPS_IN_ALL = 80, 0.1, 160  # where other solvers take over
 EXACT = 1e-11  # a gap that will do once the band is solved exactly, or cannot be
 FINISH_GAP, SURE_GAP = 0.5, 1e-3  # from which on the band is solved, if it is that of the last round
-REFINEMENTS = 3
+REFINEMENTS, DONE = 3, 1e-24  # ‖Δw‖²/‖w‖² after which a further one is rounding
 STALLED = 4  # rounds without half the gap, after which a gap within the tolerance is enough
 BOUND_ROUNDING = 1e-14  # of multipliers: nearer to a bound than this share they are there
 ROUNDING = 1e-6  # slacks of no more may be rounding alone, see ``scaled_up`` of the solvers
@@ -264,7 +264,12 @@ def inner_products(p: Any, band: Any, k: int, H: Any) -> float:
         x = further(p.X, i * p.d)
         for q in range(r, k):
             j = band[q]
-            H[r * k + q] = p.K[i * p.n + j] if p.products else inner(x, further(p.X, j * p.d), p.d)
+            value = p.K[i * p.n + j] if p.products else np.nan
+            if value != value:
+                value = inner(x, further(p.X, j * p.d), p.d)
+                if p.products:
+                    p.K[i * p.n + j] = value
+            H[r * k + q] = value
         mean += H[r * k + r] / k
     return mean
 
@@ -422,14 +427,18 @@ def finish_stage(
                 towards[r] = change[r]
             continue
         db = pad * (total - missing) / sides
+        moved = inner(short, short, d)
         for j in range(d):
             w[j] += short[j]
         for r in range(k):
             c, x = change[r] - db * towards[r], further(X, band[r] * d)
             new[r] += c
+            moved += mean * c * c
             for j in range(d):
                 w[j] += c * x[j]
         w[d] += db
+        if moved <= DONE * inner(w, w, d):
+            break
     for r in range(k):
         i = band[r]
         value = y[i] * new[r]
