@@ -19,7 +19,7 @@ from maxmargin.kernels.bounds import dual_bound, lengths_of, primal_bound, squar
 from maxmargin.kernels.jit import at, further, jit_ieee, jit_part
 from maxmargin.kernels.margin import measure
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
-from maxmargin.kernels.small_algebra import exact_residual, fill
+from maxmargin.kernels.small_algebra import exact_residual
 from maxmargin.kernels.small_problem import (
     BEST,
     BEST_PLANE,
@@ -135,7 +135,8 @@ def take_rows(U: Any, rows: Any, first: int, p: Any, centre: Any) -> float:
             x[j] = U[rows[first + i], j]
     scale = centre_rows(p.X, p.n, p.d, p.pad, centre)
     if p.products:
-        fill(p.K, p.n * p.n, np.nan)
+        for i in range(p.n):
+            p.K[i * p.n + i] = np.nan  # to be computed, see ``line_of_products``
     return scale
 
 

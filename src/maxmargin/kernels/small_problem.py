@@ -43,6 +43,7 @@ from maxmargin.kernels.small_algebra import (
     exact_residual,
     factorise,
     fill,
+    four_inner,
     inner,
     solve,
     weighted_sum,
@@ -210,8 +211,15 @@ def room_for_steps(work: Any, numbers: Any, most: int, d: int) -> Any:
 @jit_part_any_order
 def margins(p: Any, w: Any, out: Any) -> None:
     """Write y_i (x_i·w + b) for all rows; w ends in b."""
-    for i in range(p.n):
-        out[i] = p.y[i] * (inner(further(p.X, i * p.d), w, p.d) + w[p.d])
+    d, y, b, whole = p.d, p.y, w[p.d], p.n - p.n % 4
+    for i in range(0, whole, 4):
+        x = further(p.X, i * d)
+        x1, x2, x3 = further(x, d), further(x, 2 * d), further(x, 3 * d)
+        f0, f1, f2, f3 = four_inner(x, x1, x2, x3, w, d)
+        out[i], out[i + 1] = y[i] * (f0 + b), y[i + 1] * (f1 + b)
+        out[i + 2], out[i + 3] = y[i + 2] * (f2 + b), y[i + 3] * (f3 + b)
+    for i in range(whole, p.n):
+        out[i] = y[i] * (inner(further(p.X, i * d), w, d) + b)
 
 
 @jit_part_any_order
@@ -256,21 +264,39 @@ def search(
 
 
 @jit_part
+def line_of_products(p: Any, i: int) -> None:
+    """Write x_i·x_j for all j ≥ i: for a row that has come into a band, and is likely to come again."""
+    x, line, d = further(p.X, i * p.d), further(p.K, i * p.n), p.d
+    whole = p.n - (p.n - i) % 4
+    for j in range(i, whole, 4):
+        z = further(p.X, j * d)
+        others = further(z, d), further(z, 2 * d), further(z, 3 * d)
+        line[j], line[j + 1], line[j + 2], line[j + 3] = four_inner(z, *others, x, d)
+    for j in range(whole, p.n):
+        line[j] = inner(further(p.X, j * d), x, d)
+
+
+@jit_part
 def inner_products(p: Any, band: Any, k: int, H: Any) -> float:
     """Write x_i·x_j of the rows in the band; return the mean of ‖x_i‖²."""
-    mean = 0.0
+    mean, X, d = 0.0, p.X, p.d
     for r in range(k):
-        i = band[r]
-        x = further(p.X, i * p.d)
-        for q in range(r, k):
-            j = band[q]
-            value = p.K[i * p.n + j] if p.products else np.nan
-            if value != value:
-                value = inner(x, further(p.X, j * p.d), p.d)
-                if p.products:
-                    p.K[i * p.n + j] = value
-            H[r * k + q] = value
-        mean += H[r * k + r] / k
+        i, h = band[r], further(H, r * k)
+        if p.products:
+            line = further(p.K, i * p.n)
+            if line[i] != line[i]:
+                line_of_products(p, i)
+            for q in range(r, k):
+                h[q] = line[band[q]]
+        else:
+            x, whole = further(X, i * d), k - (k - r) % 4
+            for q in range(r, whole, 4):
+                z, z1 = further(X, band[q] * d), further(X, band[q + 1] * d)
+                z2, z3 = further(X, band[q + 2] * d), further(X, band[q + 3] * d)
+                h[q], h[q + 1], h[q + 2], h[q + 3] = four_inner(z, z1, z2, z3, x, d)
+            for q in range(whole, k):
+                h[q] = inner(further(X, band[q] * d), x, d)
+        mean += h[r] / k
     return mean
 
 
