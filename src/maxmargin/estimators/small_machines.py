@@ -22,7 +22,7 @@ from maxmargin.certificates.certificate import Certificate
 from maxmargin.core.history import current_stages
 from maxmargin.estimators.margin_machine import MarginMachine, Options, Problem, RowValues
 from maxmargin.kernels.many_problems import certify_problems
-from maxmargin.kernels.small_problem import DUAL, MAX_ROUNDS, PASSES, PRIMAL
+from maxmargin.kernels.small_memory import DUAL, MAX_ROUNDS, PASSES, PRIMAL
 from maxmargin.rows import DenseRows
 from maxmargin.rows.training_data import Part, TrainingData, machine_labels
 from maxmargin.solvers.margin.small import SETTINGS, Batch, is_small, locked, solve_batch

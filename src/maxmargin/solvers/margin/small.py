@@ -17,7 +17,8 @@ import numpy as np
 
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.many_problems import COLUMNS, many_problems
-from maxmargin.kernels.small_problem import MAX_ROUNDS, PASSES, PRIMAL, SCALE, memory, stages
+from maxmargin.kernels.small_memory import MAX_ROUNDS, PASSES, PRIMAL, SCALE, memory
+from maxmargin.kernels.small_problem import stages
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.tasks import TIGHT_GAP, Budget, Pass, Solved, Task, in_threads
