@@ -13,7 +13,8 @@ from sklearn.svm import SVC
 
 import maxmargin as mm
 from maxmargin.kernels.many_problems import many_problems
-from maxmargin.kernels.small_problem import DUAL, PRIMAL, STEPS, memory, stages
+from maxmargin.kernels.small_memory import DUAL, MAX_ROUNDS, PRIMAL, STEPS, memory
+from maxmargin.kernels.small_problem import stages
 from maxmargin.solvers.margin import small, tasks
 from planes import dual_value, primal_value
 from softmargins import PAIRS, TINY, assert_optimal, assert_same_plane, noisy, value
@@ -24,7 +25,7 @@ def call(X, y, C, pad=1.0, tol=1e-6, goal=1e-13):
     """The kernel on rows as they are: w, b, α and its report."""
     n, d = X.shape
     z, alpha, report = np.zeros((1, d + 1)), np.zeros(n), np.full((1, 4), np.inf)
-    bounds, no_rounds = np.broadcast_to(np.float64(C), (n,)).copy(), np.empty((0, 3))
+    bounds, no_rounds = np.broadcast_to(np.float64(C), (n,)).copy(), np.empty((0, MAX_ROUNDS, 3))
     batch = small.locked(X), np.arange(n), np.array([0, n]), y, bounds
     stop = tol, goal
     many_problems(batch, pad, stop, memory(n, d), stages(), z, alpha, report, no_rounds)

@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.core.errors import BudgetWarning
+from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.small_machines import SmallMachines
 from maxmargin.stopping import MaxEpochs, MaxSeconds, MaxUpdates, NeverStops, WeightsSettle
 
 __all__ = ["NAMES", "STREAMS", "X", "assert_same", "model", "quietly", "y"]
@@ -106,8 +108,12 @@ def assert_same(a, b, where="model"):
     if isinstance(a, str) and isinstance(b, str):
         assert str(a) == str(b), where
         return
+    if isinstance(a, SmallMachines) or isinstance(b, SmallMachines):
+        a, b = dict(a), dict(b)  # as it is copied, each machine with the values of its rows
     assert type(a) is type(b), where
-    if isinstance(a, np.ndarray):
+    if isinstance(a, MarginMachine):
+        assert_same(a.__getstate__(), b.__getstate__(), where)
+    elif isinstance(a, np.ndarray):
         assert (a.dtype, a.shape) == (b.dtype, b.shape), where
         assert a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes(), where
     elif isinstance(a, dict):

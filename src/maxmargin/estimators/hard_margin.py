@@ -151,7 +151,7 @@ class HardMarginSVC(MarginClassifier):
             data, features = read_labelled(X, y, numbers)
             machines = machines_of(data, self.multi_class, np.ones(len(data.classes)))
             pairs = [exact_optimum(question_of(data, m, features, options)) for m in machines]
-        self._refuse(machines, [verdict for verdict, _ in pairs])
+        self._refuse(machines, [verdict for verdict, _ in pairs], len(machines))
         late = {m.label: v for m, (v, best) in zip(machines, pairs, strict=True) if best is None}
         if late:
             raise BudgetError(

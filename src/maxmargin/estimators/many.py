@@ -20,7 +20,7 @@ from maxmargin.estimators.margin_machine import MarginMachine
 from maxmargin.estimators.soft_margin import SoftMarginSVC
 from maxmargin.estimators.validation import read_X
 from maxmargin.kernels.many_problems import certify_problems
-from maxmargin.kernels.small_problem import DUAL, PASSES, PRIMAL
+from maxmargin.kernels.small_memory import DUAL, PASSES, PRIMAL
 from maxmargin.rows import DenseRows
 from maxmargin.rows.training_data import encode, find_classes
 from maxmargin.solvers.margin.small import SETTINGS as SMALL

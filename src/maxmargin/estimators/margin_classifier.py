@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
@@ -18,7 +18,8 @@ from maxmargin.core.errors import BudgetWarning, Message, NotSeparableError, Rem
 from maxmargin.core.parameters import check_bool, check_choice, check_count, check_jobs, check_number
 from maxmargin.estimators.base import LinearClassifierMixin, UnchangedOnError
 from maxmargin.estimators.margin_machine import Before, MarginMachine, Options, solve_machines
-from maxmargin.estimators.progress import CallbackSupportMixin, watching, with_callbacks
+from maxmargin.estimators.progress import CallbackSupportMixin, Watch, watching, with_callbacks
+from maxmargin.estimators.small_machines import SmallMachines, solve_small_machines
 from maxmargin.estimators.validation import names_of, out_of_range, read_training
 from maxmargin.rows.partitions import split
 from maxmargin.rows.training_data import (
@@ -27,6 +28,7 @@ from maxmargin.rows.training_data import (
     Partitions,
     TrainingData,
     class_weights,
+    machine_count,
     machines_of,
     matrix_of,
     stacked,
@@ -47,7 +49,7 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     verbose: int
     _solvers: tuple[str, ...] = SOLVERS
 
-    machines_: dict[Hashable, MarginMachine]
+    machines_: Mapping[Hashable, MarginMachine]
     n_passes_: int
     n_iter_: int
     bytes_moved_: int  # over the partitions of a Dask collection
@@ -113,7 +115,6 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         classes = data.classes
         weight = getattr(self, "class_weight", None)
         factors = class_weights(weight, classes, np.arange(len(classes)), data.weights)
-        machines = machines_of(data, self.multi_class, factors)
         self.classes_, self.n_features_in_ = classes, data.rows.d
 
         fitted = {"classes_": classes, "n_features_in_": data.rows.d, "_fitted_scheme": self._scheme()}
@@ -121,15 +122,8 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         def attributes(Z: np.ndarray) -> dict[str, Any]:
             return {**fitted, "_Z": Z.copy()}
 
-        watch = watching(self, X, y, None, len(machines), attributes)
-        report, options = None if watch is None else watch.step, self._options()
-        with watch or nullcontext():
-            try:
-                solved = solve_machines(data, machines, options, report)
-            except NotFiniteError:
-                raise out_of_range(data, names_of(self)) from None
-        self._refuse(machines, [verdict for verdict, _ in solved])
-        self._publish([machine for _, machine in solved if machine is not None])
+        watch = watching(self, X, y, None, machine_count(len(classes), self.multi_class), attributes)
+        self._publish(self._solved(data, factors, watch))
         for name in ("_support_vectors", "_n_support"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self._rows = data.rows
@@ -140,26 +134,52 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
         if short:
             warn(short, BudgetWarning)
 
-    def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None]) -> None:
-        """Raise if some machine has no solution."""
+    def _solved(
+        self, data: TrainingData, factors: np.ndarray, watch: Watch | None
+    ) -> Mapping[Hashable, MarginMachine]:
+        """The machines by their labels: many small ones together, others one by one."""
+        options = self._options()
+        known = None if watch else solve_small_machines(data, self.multi_class, factors, options)
+        if known is not None and not known.unsolved:
+            return known
+        machines = machines_of(data, self.multi_class, factors)
+        rest = machines if known is None else [machines[k] for k in known.unsolved]
+        with watch or nullcontext():
+            try:
+                found = solve_machines(data, rest, options, None if watch is None else watch.step)
+            except NotFiniteError:
+                raise out_of_range(data, names_of(self)) from None
+        self._refuse(rest, [verdict for verdict, _ in found], len(machines))
+        solved = {machine.label: machine for _, machine in found if machine is not None}
+        if known is None:
+            return solved
+        known.update(solved)
+        return known
+
+    def _refuse(self, machines: list[Machine], verdicts: list[Verdict | None], count: int) -> None:
+        """Raise if some machine has no solution, of so many in all."""
         pairs = zip(machines, verdicts, strict=True)
         bad = {m.label: v for m, v in pairs if v is not None and v.kind in ("touching", "overlapping")}
         if not bad:
             return
-        if len(machines) == 1:
+        if count == 1:
             facts = f"no plane separates the two classes: {next(iter(bad.values())).witness}."
             raise NotSeparableError(facts, bad, SLACK)
         kind = "classes are not separable from the rest"
         if self.multi_class == "ovo":
             kind = "pairs of classes are not separable"
-        facts = f"{len(bad)} of {len(machines)} {kind}: {listed(list(bad), 5, repr)}."
+        facts = f"{len(bad)} of {count} {kind}: {listed(list(bad), 5, repr)}."
         raise NotSeparableError(facts, bad, SLACK)
 
-    def _publish(self, machines: list[MarginMachine]) -> None:
-        self.machines_ = {machine.label: machine for machine in machines}
-        self._Z = np.array([np.append(m.coef_, m.intercept_) for m in self.machines_.values()])
+    def _publish(self, machines: Mapping[Hashable, MarginMachine]) -> None:
+        self.machines_ = machines
+        if isinstance(machines, SmallMachines):
+            self._Z, passes = machines.Z, machines.n_passes
+        else:
+            self._Z = np.array([np.append(m.coef_, m.intercept_) for m in machines.values()])
+            passes = max([machine.n_passes_ for machine in machines.values()])
         self._fitted_scheme = self._scheme()
-        self.n_passes_ = self.n_iter_ = max([machine.n_passes_ for machine in machines])
+        self.n_passes_ = self.n_iter_ = passes
         if "C" in vars(self):
             self._fitted_C = float(self.C)
 
@@ -240,8 +260,13 @@ class MarginClassifier(LinearClassifierMixin, CallbackSupportMixin, BaseEstimato
     @property
     def certificate_(self) -> Certificate:
         """The certificate; with more than two classes that of the machine with the largest gap."""
-        machines = self._fitted("certificate_")
-        worst = max(machines, key=lambda machine: machine.certificate_.relative_gap)
+        if "machines_" not in vars(self):
+            self._fitted("certificate_")
+        machines = self.machines_
+        if isinstance(machines, SmallMachines):
+            worst = machines[machines.worst]
+        else:
+            worst = max(machines.values(), key=lambda machine: machine.certificate_.relative_gap)
         proof: Certificate = worst.certificate_
         if len(machines) == 1:
             return proof

@@ -82,8 +82,9 @@ class SoftMarginSVC(MarginClassifier):
         On Dask collections: what went to the partitions and came back.
     solver_ : str
         "newton", "descent" or "mixed".
-    machines_ : dict
-        All of these for every binary machine, by its label or pair of labels.
+    machines_ : dict, or a mapping like it
+        All of these for every binary machine, by its label or pair of labels. Of many small machines
+        each is made when it is first asked for.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from maxmargin.estimators.base import UnchangedOnError
 from maxmargin.estimators.margin_classifier import MarginClassifier
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_weight, read_Xy
-from maxmargin.kernels.small_problem import PRIMAL
+from maxmargin.kernels.small_memory import PRIMAL
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.rows.training_data import encode, find_classes, plain_labels
 from maxmargin.solvers.margin.small import SETTINGS as SMALL

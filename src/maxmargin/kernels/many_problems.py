@@ -14,22 +14,28 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.bounds import dual_bound, lengths_of, primal_bound, square_bound
-from maxmargin.kernels.jit import at, further, jit_ieee, jit_part
+from maxmargin.kernels.jit import at, further, jit_ieee, jit_part, run_stage
 from maxmargin.kernels.margin import measure
 from maxmargin.kernels.rows import UNDERFLOW, UNIT_ROUNDOFF
-from maxmargin.kernels.small_algebra import exact_residual, inner
-from maxmargin.kernels.small_problem import (
+from maxmargin.kernels.small_algebra import exact_residual
+from maxmargin.kernels.small_memory import (
     BEST,
     BEST_PLANE,
     CENTRE,
     DUAL,
+    GOAL,
+    LOG,
     PASSES,
     PRIMAL,
+    RESULT,
+    ROUNDS,
     SCALE,
+    STAGES,
+    TOLERANCE,
     long_vector,
     short_vector,
-    small_problem,
     whole_problem,
 )
 from maxmargin.rows.base import Dense
@@ -134,9 +140,7 @@ def take_rows(U: Any, rows: Any, first: int, p: Any, centre: Any) -> float:
     scale = centre_rows(p.X, p.n, p.d, p.pad, centre)
     if p.products:
         for i in range(p.n):
-            for k in range(i + 1):
-                value = inner(further(p.X, i * p.d), further(p.X, k * p.d), p.d)
-                p.K[i * p.n + k] = p.K[k * p.n + i] = value
+            p.K[i * p.n + i] = np.nan  # to be computed, see ``line_of_products``
     return scale
 
 
@@ -154,6 +158,20 @@ def is_same(rows: Any, first: Any, p: int, scale: float) -> bool:
     return True
 
 
+@jit_part
+def write_result(work: Any, unit: float, line: Any, rounds: Any, number: int) -> None:
+    """Write what a problem is worth, and its rounds, if there is a place for them."""
+    for k in range(4):
+        line[k] = work[RESULT + k]
+    line[PRIMAL] /= unit
+    line[DUAL] /= unit
+    if number < rounds.shape[0]:
+        for k in range(int(work[ROUNDS])):
+            rounds[number, k, 0] = work[LOG + 3 * k]
+            rounds[number, k, 1] = work[LOG + 3 * k + 1] / unit
+            rounds[number, k, 2] = work[LOG + 3 * k + 2] / unit
+
+
 @jit_ieee
 def many_problems(
     batch: Any,
@@ -168,13 +186,17 @@ def many_problems(
 ) -> None:
     """Solve all problems of a batch (X, rows, first, y, C); what goes with ``rows`` is as long.
 
-    ``stop`` holds the gap that is wanted and a smaller one that is tried for. A problem that is not
+    ``rounds`` has a line (passes, primal, dual) for each round of each problem, or none. ``stop`` holds
+    the gap that is wanted and a smaller one that is tried for. A problem that is not
     solved to the first, or is not finite, has an infinite primal value. ``memory`` is for the largest
     problem; where it holds a scale, it holds the rows of the first.
     """
     X, rows, first, y, C = batch
     given, row_numbers = memory
-    d, most, work, numbers = X.shape[1], row_numbers.shape[0] // 2, at(given, 0), at(row_numbers, 0)
+    d, most = X.shape[1], (row_numbers.shape[0] - STAGES) // 2
+    work, numbers = at(given, 0), at(row_numbers, 0)
+    work[TOLERANCE], work[GOAL] = stop
+    numbers[2 * most], numbers[2 * most + 1] = stages[1], stages[2]
     centre, z = short_vector(work, most, d, CENTRE), short_vector(work, most, d, BEST_PLANE)
     found = long_vector(work, most, BEST)
     for number in range(first.shape[0] - 1):
@@ -185,16 +207,12 @@ def many_problems(
         scale, line = work[SCALE], report[number]
         unit = scale * scale
         line[PRIMAL] = np.inf
-        if not 0.0 < unit < np.inf:
+        if not SMALLEST <= scale <= LARGEST:
             continue
         for i in range(n):
             p.y[i], p.C[i] = y[start + i], C[start + i] * unit
-        small_problem(stages, work, numbers, most, p, stop, line, rounds)
-        line[PRIMAL] /= unit
-        line[DUAL] /= unit
-        for k in range(rounds.shape[0]):
-            rounds[k, 1] /= unit
-            rounds[k, 2] /= unit
+        run_stage(stages[0], work, numbers, most, n, d, 0, 0.0, pad)
+        write_result(work, unit, line, rounds, number)
         if not (line[PRIMAL] < np.inf and line[PRIMAL] - line[DUAL] <= stop[0] * line[PRIMAL]):
             line[PRIMAL] = np.inf
             continue

@@ -24,6 +24,18 @@ def inner(x: Any, w: Any, d: int) -> float:
 
 
 @jit_part_any_order
+def four_inner(x0: Any, x1: Any, x2: Any, x3: Any, w: Any, d: int) -> tuple[float, float, float, float]:
+    """Return x·w of four rows: in less time than one after the other, since w is read once."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for j in range(d):
+        s0 += x0[j] * w[j]
+        s1 += x1[j] * w[j]
+        s2 += x2[j] * w[j]
+        s3 += x3[j] * w[j]
+    return s0, s1, s2, s3
+
+
+@jit_part_any_order
 def fill(x: Any, size: int, value: float) -> None:
     """Set all entries."""
     for j in range(size):

@@ -10,7 +10,7 @@ Each round has multipliers a and stiffnesses σ_i, and minimises by Newton steps
 
     ½‖w‖² + Σ max_{0 ≤ α ≤ C_i} (α (1 − m_i) − (α − a_i)²/2σ_i),      at α_i = clip(a_i + σ_i (1 − m_i)).
 
-Only the rows strictly between their bounds, the *band*, have curvature. Then a ← α, and σ grows.
+(:mod:`maxmargin.kernels.small_round`). Then a ← α, and σ grows.
 
 *Begin* with the plane between the class means: there all multipliers of a class are equal, and their
 sum T is the better of 2/‖δ‖² and what the bounds allow (δ the difference of the means). For small C that
@@ -21,25 +21,23 @@ system w = Σ α_i a_i, m_i = 1 for i in B and Σ α_i y_i = 0; its matrix X_B X
 once, and corrections to w, b and α are repeated until they are rounding. The multipliers of the other
 rows are at their bounds. Where the band is never small enough, the point with the smallest gap counts.
 
-A step is solved with the matrix of the features, of order d + 1, or that of the rows in the band,
-where these are fewer. Two stages, a round and the exact band, are compiled by themselves, all else into
-the one kernel that Python calls (:mod:`maxmargin.kernels.many_problems`). A long function is called in
-one place, since what is called twice is compiled twice. Copies of a function in two kernels would have
-their sums in another order, and which copy runs would depend on what was loaded first, and on whether it
-came from the cache.
+Three stages, a round, the exact band and all of a problem, are compiled by themselves, and called by
+their addresses: the kernel that Python calls is :mod:`maxmargin.kernels.many_problems`. A long function
+is called in one place, since what is called twice is compiled twice. Copies of a function in two kernels
+would have their sums in another order, and which copy runs would depend on what was loaded first, and on
+whether it came from the cache.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from maxmargin.kernels.jit import further, jit_part, jit_part_any_order, run_stage, stage
+from maxmargin.kernels.jit import further, jit_part, run_stage, stage
 from maxmargin.kernels.rows import two_sum
 from maxmargin.kernels.small_algebra import (
-    add_squares,
     exact_residual,
     factorise,
     fill,
@@ -47,328 +45,49 @@ from maxmargin.kernels.small_algebra import (
     solve,
     weighted_sum,
 )
+from maxmargin.kernels.small_memory import (
+    BEFORE,
+    BEST,
+    BEST_PLANE,
+    DUAL,
+    GOAL,
+    LOG,
+    MARGINS,
+    MAX_ROUNDS,
+    NOW,
+    OTHER,
+    PASSES,
+    PLANE,
+    PRIMAL,
+    RESULT,
+    ROUNDS,
+    STEPS,
+    SUM,
+    TAKEN,
+    TOLERANCE,
+    TRIAL,
+    copy_of_some,
+    fixed_of_all,
+    long_vector,
+    room_for_steps,
+    short_vector,
+    whole_problem,
+)
+from maxmargin.kernels.small_round import inner_products, margins, round_stage
 
-# Places in ``report``.
-PRIMAL, DUAL, STEPS, PASSES = 0, 1, 2, 3
-MAX_ROUNDS, MAX_STEPS = 40, 30  # Newton steps in a round
 GROWTH = 3.0  # of the stiffness after each round; 10 takes twice as many steps on handwritten digits
 FREE_BOUND = 10.0  # over ‖a_i‖²: multipliers grow no further at first, however large C is
-INEXACTNESS = 0.1  # Rockafellar's criterion B: a round ends at a decrement of this · Σ (α − a)²/σ
-SEARCH = 0.01  # share of the slope at the start of a line that may be left
 EARLY_STEPS, EARLY_GAP, MAX_STEPS_IN_ALL = 80, 0.1, 160  # where other solvers take over
 EXACT = 1e-11  # a gap that will do once the band is solved exactly, or cannot be
 FINISH_GAP, SURE_GAP = 0.5, 1e-3  # from which on the band is solved, if it is that of the last round
-REFINEMENTS = 3
+REFINEMENTS, DONE = 3, 1e-24  # ‖Δw‖²/‖w‖² after which a further one is rounding
 STALLED = 4  # rounds without half the gap, after which a gap within the tolerance is enough
 BOUND_ROUNDING = 1e-14  # of multipliers: nearer to a bound than this share they are there
 ROUNDING = 1e-6  # slacks of no more may be rounding alone, see ``scaled_up`` of the solvers
+# A row that the last round moved by less is left out of the next, if it is farther from the margin than
+# this share of the largest move. On digits 1 takes 20 ms, 0.25 takes 17.5, 0.1 as long in as many steps.
+COPIED_REACH = 0.25
 COPIED_SHARE = 0.7  # of the rows: where fewer are near the margin, a round is about a copy of these
-
-
-class Problem(NamedTuple):
-    """Centred rows, their inner products, labels ±1, bounds, and 1 or 0 for a bias or none.
-
-    What is not a number is an address.
-    """
-
-    X: Any
-    K: Any
-    y: Any
-    C: Any
-    n: int
-    d: int
-    products: bool  # whether there are inner products
-    pad: float
-
-
-class Fixed(NamedTuple):
-    """Of a round: its multipliers and stiffnesses, and what rows that are left out contribute."""
-
-    a: Any
-    stiff: Any
-    v0: Any  # Σ α_i a_i
-    s0: float  # Σ α_i y_i
-
-
-class Room(NamedTuple):
-    """Memory that the steps share."""
-
-    H: Any
-    u: Any
-    g: Any
-    v: Any
-    step: Any
-    change: Any
-    towards: Any
-    band: Any
-
-
-class Copy(NamedTuple):
-    """Memory for the rows near the margin, and what goes with them."""
-
-    X: Any
-    y: Any
-    C: Any
-    a: Any
-    stiff: Any
-    m: Any
-    alpha: Any
-    v0: Any
-    near: Any
-
-
-# Places in memory: of single numbers, of vectors of length n, and of vectors of length d + 1.
-SCALE, TAKEN, HEADER = 0, 1, 2  # the scale of the rows, the steps that the last round took
-(
-    SIGNS, BOUNDS, MULTIPLIERS, STIFFNESS, NOW, OTHER, MARGINS, BEFORE, ALONG, CHANGE, TOWARDS, BEST,
-    SOME_SIGNS, SOME_BOUNDS, SOME_MULTIPLIERS, SOME_STIFFNESS, SOME_NOW, SOME_MARGINS, LONG,
-) = range(19)  # fmt: skip
-CENTRE, PLANE, TRIAL, BEST_PLANE, NONE, GRADIENT, SUM, STEP, SUM_OF_OTHERS, SHORT = range(10)
-
-
-def memory(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return memory for a problem of up to n rows: numbers, and row numbers.
-
-    The first number is the scale of the rows that are in it, or 0.
-    """
-    order = min(n, 2 * (d + 1) + 20)
-    products = n * n if n <= d else 0
-    size = HEADER + LONG * n + SHORT * (d + 1) + 2 * n * d + products + order * order
-    work = np.empty(size)
-    work[SCALE] = 0.0
-    return work, np.empty(2 * n, dtype=np.int64)
-
-
-@jit_part
-def long_vector(work: Any, most: int, place: int) -> Any:
-    """Return the address of a vector with an entry for each row."""
-    return further(work, HEADER + place * most)
-
-
-@jit_part
-def short_vector(work: Any, most: int, d: int, place: int) -> Any:
-    """Return the address of a vector with an entry for each feature and one for the bias."""
-    return further(work, HEADER + LONG * most + place * (d + 1))
-
-
-@jit_part
-def matrices(work: Any, most: int, d: int) -> tuple[Any, Any, Any, Any]:
-    """Return the addresses of rows, of a copy of some, of inner products, and of a system to solve."""
-    X = further(work, HEADER + LONG * most + SHORT * (d + 1))
-    some, K = further(X, most * d), further(X, 2 * most * d)
-    return X, some, K, further(K, most * most if most <= d else 0)
-
-
-@jit_part
-def whole_problem(work: Any, most: int, n: int, d: int, pad: float) -> Any:
-    """Return the problem on all rows."""
-    X, _, K, _ = matrices(work, most, d)
-    y, C = long_vector(work, most, SIGNS), long_vector(work, most, BOUNDS)
-    return Problem(X, K, y, C, n, d, n <= d, pad)
-
-
-@jit_part
-def fixed_of_all(work: Any, most: int, d: int) -> Any:
-    """Return what is fixed in a round on all rows."""
-    a, stiff = long_vector(work, most, MULTIPLIERS), long_vector(work, most, STIFFNESS)
-    return Fixed(a, stiff, short_vector(work, most, d, NONE), 0.0)
-
-
-@jit_part
-def copy_of_some(work: Any, numbers: Any, most: int, d: int) -> Any:
-    """Return where some rows are copied to."""
-    _, some, _, _ = matrices(work, most, d)
-    return Copy(
-        some,
-        long_vector(work, most, SOME_SIGNS),
-        long_vector(work, most, SOME_BOUNDS),
-        long_vector(work, most, SOME_MULTIPLIERS),
-        long_vector(work, most, SOME_STIFFNESS),
-        long_vector(work, most, SOME_MARGINS),
-        long_vector(work, most, SOME_NOW),
-        short_vector(work, most, d, SUM_OF_OTHERS),
-        further(numbers, most),
-    )
-
-
-@jit_part
-def room_for_steps(work: Any, numbers: Any, most: int, d: int) -> Any:
-    """Return the memory that the steps share."""
-    _, _, _, H = matrices(work, most, d)
-    return Room(
-        H,
-        long_vector(work, most, ALONG),
-        short_vector(work, most, d, GRADIENT),
-        short_vector(work, most, d, SUM),
-        short_vector(work, most, d, STEP),
-        long_vector(work, most, CHANGE),
-        long_vector(work, most, TOWARDS),
-        numbers,
-    )
-
-
-@jit_part_any_order
-def margins(p: Any, w: Any, out: Any) -> None:
-    """Write y_i (x_i·w + b) for all rows; w ends in b."""
-    for i in range(p.n):
-        out[i] = p.y[i] * (inner(further(p.X, i * p.d), w, p.d) + w[p.d])
-
-
-@jit_part_any_order
-def clipped(p: Any, fixed: Any, m: Any, alpha: Any) -> float:
-    """Write α_i = clip(a_i + σ_i (1 − m_i)); return Σ (α_i − a_i)²/σ_i."""
-    a, stiff, C, moved = fixed.a, fixed.stiff, p.C, 0.0
-    for i in range(p.n):
-        value = min(max(a[i] + stiff[i] * (1.0 - m[i]), 0.0), C[i])
-        alpha[i] = value
-        moved += (value - a[i]) * (value - a[i]) / stiff[i]
-    return moved
-
-
-@jit_part_any_order
-def search(
-    p: Any, fixed: Any, m: Any, u: Any, constant: float, quadratic: float, descent: float
-) -> float:
-    """Return where the slope along a direction is zero, to a share of ``descent``.
-
-    It is the slope of the Lagrangian where m has moved on to m + t u: a constant, t times the quadratic
-    part, and less Σ α_i(t) u_i; the curvature of this is Σ σ_i u_i² over the band.
-    """
-    a, stiff, C = fixed.a, fixed.stiff, p.C
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(60):
-        pull, bend = 0.0, quadratic
-        for i in range(p.n):
-            value = a[i] + stiff[i] * (1.0 - m[i] - t * u[i])
-            pull += min(max(value, 0.0), C[i]) * u[i]
-            bend += stiff[i] * u[i] * u[i] if 0.0 < value < C[i] else 0.0
-        rise = constant + t * quadratic - pull
-        if abs(rise) <= SEARCH * descent:
-            break
-        if rise < 0.0:
-            low = t
-        else:
-            high = t
-        t = t - rise / bend if bend > 0.0 else np.inf
-        if not low < t < high:
-            t = 0.5 * (low + high) if high < np.inf else 4.0 * low
-    return t
-
-
-@jit_part
-def inner_products(p: Any, band: Any, k: int, H: Any) -> float:
-    """Write x_i·x_j of the rows in the band; return the mean of ‖x_i‖²."""
-    mean = 0.0
-    for r in range(k):
-        i = band[r]
-        x = further(p.X, i * p.d)
-        for q in range(r, k):
-            j = band[q]
-            H[r * k + q] = p.K[i * p.n + j] if p.products else inner(x, further(p.X, j * p.d), p.d)
-        mean += H[r * k + r] / k
-    return mean
-
-
-@jit_part
-def newton_system(p: Any, k: int, stiff: Any, room: Any) -> int:
-    """Write the matrix of a Newton step and its right side; return its order.
-
-    That is −g with D + Zᵀ Σ Z, or −X_B g with X_B X_Bᵀ + Σ⁻¹ where the band holds fewer rows than there
-    are features.
-    """
-    d, H, band, g = p.d, room.H, room.band, room.g
-    if k <= d:
-        inner_products(p, band, k, H)
-        for r in range(k):
-            i = band[r]
-            H[r * k + r] += 1.0 / stiff[i]
-            room.change[r] = -inner(further(p.X, i * d), g, d)
-            room.towards[r] = 1.0
-        return k
-    fill(H, (d + 1) * (d + 1), 0.0)
-    for j in range(d):
-        H[j * (d + 1) + j] = 1.0
-    H[d * (d + 1) + d] = 1.0 - p.pad
-    add_squares(p.X, d, band, k, stiff, H, p.pad)
-    for j in range(d + 1):
-        room.step[j] = -g[j]
-    return d + 1
-
-
-@jit_part
-def newton_step(p: Any, k: int, stiff: Any, room: Any) -> bool:
-    """Write the Newton step of a round; False if its matrix is singular to rounding."""
-    d, H, g, step, change, towards = p.d, room.H, room.g, room.step, room.change, room.towards
-    order = newton_system(p, k, stiff, room)
-    if not factorise(H, order):
-        return False
-    by_rows = k <= d
-    for side in range(2 if by_rows and p.pad else 1):
-        solve(H, order, (towards if side else change) if by_rows else step)
-    if not by_rows:
-        return True
-    step[d] = 0.0
-    if p.pad:
-        total, sides = -g[d], 0.0
-        for r in range(k):
-            total -= change[r]
-            sides += towards[r]
-        step[d] = total / sides
-    for j in range(d):
-        step[j] = -g[j]
-    for r in range(k):
-        c, x = change[r] + step[d] * towards[r], further(p.X, room.band[r] * d)
-        for j in range(d):
-            step[j] -= c * x[j]
-    return True
-
-
-@stage
-def round_stage(
-    work: Any, numbers: Any, most: int, n: int, d: int, count: int, s0: float, pad: float
-) -> int:
-    """Take Newton steps until a round is solved, on all rows or on those that are copied.
-
-    Returns the number of rows in the band.
-    """
-    p, fixed = whole_problem(work, most, n, d, pad), fixed_of_all(work, most, d)
-    m, alpha = long_vector(work, most, MARGINS), long_vector(work, most, NOW)
-    if count < n:
-        copy = copy_of_some(work, numbers, most, d)
-        p = Problem(copy.X, p.K, copy.y, copy.C, count, d, False, pad)
-        fixed = Fixed(copy.a, copy.stiff, copy.v0, s0)
-        m, alpha = copy.m, copy.alpha
-    room, plane = room_for_steps(work, numbers, most, d), short_vector(work, most, d, PLANE)
-    u, g, step = room.u, room.g, room.step
-    steps = 0
-    while True:
-        moved = clipped(p, fixed, m, alpha)
-        k, total = find_gradient(p, fixed, room, plane, alpha)
-        if steps == MAX_STEPS:
-            break
-        if k > 0:
-            if not newton_step(p, k, fixed.stiff, room):
-                break
-        else:
-            along = p.pad > 0.0 and abs(g[d]) > 1e-11 * total
-            for j in range(d):
-                step[j] = 0.0 if along else -g[j]
-            step[d] = -g[d] if along else 0.0
-        decrement = -inner(g, step, d + 1)
-        if not decrement > 1e-30 * inner(plane, plane, d) or (
-            k > 0 and decrement <= INEXACTNESS * moved
-        ):
-            break
-        margins(p, step, u)
-        constant = inner(plane, step, d) - inner(fixed.v0, step, d) - p.pad * fixed.s0 * step[d]
-        t = search(p, fixed, m, u, constant, inner(step, step, d), decrement)
-        for j in range(d + 1):
-            plane[j] += t * step[j]
-        for i in range(p.n):
-            m[i] += t * u[i]
-        steps += 1
-    work[TAKEN] = steps
-    return k
 
 
 @stage
@@ -422,14 +141,18 @@ def finish_stage(
                 towards[r] = change[r]
             continue
         db = pad * (total - missing) / sides
+        moved = inner(short, short, d)
         for j in range(d):
             w[j] += short[j]
         for r in range(k):
             c, x = change[r] - db * towards[r], further(X, band[r] * d)
             new[r] += c
+            moved += mean * c * c
             for j in range(d):
                 w[j] += c * x[j]
         w[d] += db
+        if moved <= DONE * inner(w, w, d):
+            break
     for r in range(k):
         i = band[r]
         value = y[i] * new[r]
@@ -517,22 +240,6 @@ def begin(p: Any, w: Any, alpha: Any, m: Any) -> float:
         m[i] += y[i] * b
     w[d] = b
     return math.sqrt(spread / n)
-
-
-@jit_part
-def find_gradient(p: Any, fixed: Any, room: Any, plane: Any, alpha: Any) -> tuple[int, float]:
-    """Write the gradient and the band; return how many rows this has, and Σ α_i."""
-    k, total, d, v, g = 0, 0.0, p.d, room.v, room.g
-    for i in range(p.n):
-        total += alpha[i]
-        if 0.0 < alpha[i] < p.C[i]:
-            room.band[k] = i
-            k += 1
-    excess = fixed.s0 + weighted_sum(p.X, p.n, d, p.y, alpha, v)
-    for j in range(d):
-        g[j] = plane[j] - v[j] - fixed.v0[j]
-    g[d] = -p.pad * excess
-    return k, total
 
 
 @jit_part
@@ -683,16 +390,17 @@ def next_round(run: Any, work: Any, numbers: Any, p: Any, most: int, number: int
     return k
 
 
-@jit_part
-def small_problem(
-    stages: Any, work: Any, numbers: Any, most: int, p: Any, stop: Any, report: Any, rounds: Any
-) -> None:
-    """Leave the optimal plane (w, b) and its multipliers in memory, and report what they are worth.
+@stage
+def problem_stage(
+    work: Any, numbers: Any, most: int, n: int, d: int, _: int, __: float, pad: float
+) -> int:
+    """Leave the optimal plane (w, b) and its multipliers in memory, and what they are worth.
 
-    ``stop`` holds the relative gap that will do where no more progress is made, and the one at which to
-    stop at once. ``rounds`` has a line (passes, primal, dual) for each round, or none.
+    Both gaps at which to stop stand in memory, too, and the addresses of the other stages.
     """
-    (run, end), (tol, goal), n, d = stages, stop, p.n, p.d
+    p, run, end = whole_problem(work, most, n, d, pad), numbers[2 * most], numbers[2 * most + 1]
+    tol, goal = work[TOLERANCE], work[GOAL]
+    report, rounds = further(work, RESULT), further(work, LOG)
     fixed, v = fixed_of_all(work, most, d), short_vector(work, most, d, SUM)
     plane, w = short_vector(work, most, d, PLANE), short_vector(work, most, d, BEST_PLANE)
     now, best = long_vector(work, most, NOW), long_vector(work, most, BEST)
@@ -723,11 +431,10 @@ def small_problem(
             if not exact:
                 reach = 0.0
                 for i in range(n):
-                    reach = max(reach, abs(m[i] - before[i]))
+                    reach = max(reach, COPIED_REACH * abs(m[i] - before[i]))
             gap = keep_better(p, point, margin, alpha, v, w, best, report)
-            if number < rounds.shape[0]:
-                rounds[number, 0], rounds[number, 1] = report[PASSES], report[PRIMAL]
-                rounds[number, 2] = report[DUAL]
+            rounds[3 * number], rounds[3 * number + 1] = report[PASSES], report[PRIMAL]
+            rounds[3 * number + 2], work[ROUNDS] = report[DUAL], number + 1
             if exact:
                 done = gap <= max(goal, EXACT)
             else:
@@ -747,8 +454,9 @@ def small_problem(
             centre_bias(p, best, w, m)
     if hard and gap < np.inf:
         stretch(p, best, v)
+    return 0
 
 
-def stages() -> tuple[int, int]:
-    """Return the addresses of the two stages."""
-    return round_stage(), finish_stage()
+def stages() -> tuple[int, int, int]:
+    """Return the addresses of the stages: all of a problem, a round, and the exact band."""
+    return problem_stage(), round_stage(), finish_stage()

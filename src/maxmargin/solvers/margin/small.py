@@ -17,7 +17,8 @@ import numpy as np
 
 from maxmargin.core.parameters import LARGEST, SMALLEST
 from maxmargin.kernels.many_problems import COLUMNS, many_problems
-from maxmargin.kernels.small_problem import MAX_ROUNDS, PASSES, PRIMAL, SCALE, memory, stages
+from maxmargin.kernels.small_memory import MAX_ROUNDS, PASSES, PRIMAL, SCALE, memory
+from maxmargin.kernels.small_problem import stages
 from maxmargin.rows import DenseRows, Rows
 from maxmargin.solvers.margin.coordinates import NotFiniteError
 from maxmargin.solvers.margin.tasks import TIGHT_GAP, Budget, Pass, Solved, Task, in_threads
@@ -37,14 +38,10 @@ class Settings:
 SETTINGS = Settings()
 
 
-def is_small(rows: Rows) -> bool:
-    """Whether a machine on these rows is one call."""
-    entries = rows.n * rows.d
-    return (
-        rows.resident
-        and 0 < entries <= SETTINGS.max_entries
-        and min(rows.n, rows.d) <= SETTINGS.max_order
-    )
+def is_small(rows: Rows, some: int | None = None) -> bool:
+    """Whether a machine on these rows, or on ``some`` of them, is one call."""
+    n, d = rows.n if some is None else some, rows.d
+    return rows.resident and 0 < n * d <= SETTINGS.max_entries and min(n, d) <= SETTINGS.max_order
 
 
 def locked(X: np.ndarray) -> np.ndarray:
@@ -72,7 +69,7 @@ class SmallRows:
         n, d = self.X.shape
         C = np.full(n, math.inf) if task.C is None else np.ascontiguousarray(task.C)
         z, alpha, report = np.empty((1, d + 1)), np.empty(n), np.full((1, COLUMNS), math.inf)
-        rounds = np.full((MAX_ROUNDS, 3), math.inf)
+        rounds = np.full((1, MAX_ROUNDS, 3), math.inf)
         enough = SETTINGS.share_of_tol * tol
         batch = self.X, self.numbers, self.first, task.y, C
         stop = enough, min(enough, TIGHT_GAP)
@@ -81,13 +78,13 @@ class SmallRows:
             raise NotFiniteError
         if not report[0, PRIMAL] < math.inf:
             return None
-        known = rounds[np.isfinite(rounds[:, 1])]
+        known = rounds[0, np.isfinite(rounds[0, :, 1])]
         log = [Pass(int(passes), value, bound) for passes, value, bound in known.tolist()]
         w, b = z[0, :-1].copy(), float(z[0, -1])
         return Solved(w, b, alpha, int(report[0, PASSES]), log=tuple(log))
 
 
-NO_ROUNDS = np.empty((0, 3))
+NO_ROUNDS = np.empty((0, MAX_ROUNDS, 3))
 
 
 class Batch(NamedTuple):
@@ -108,16 +105,17 @@ class Planes(NamedTuple):
     report: np.ndarray
 
 
-def solve_batch(batch: Batch, pad: float, tol: float) -> Planes:
+def solve_batch(batch: Batch, pad: float, tol: float, rounds: np.ndarray = NO_ROUNDS) -> Planes:
     """Solve problems one after the other; one that needs another solver has an infinite primal value.
 
-    The slacks are not filled in.
+    The slacks are not filled in. ``rounds`` has a line (passes, primal, dual) for each round of each
+    problem, or none.
     """
     count, d, size = len(batch.first) - 1, batch.X.shape[1], len(batch.rows)
     found = Planes(np.empty((count, d + 1)), np.empty((2, size)), np.full((count, COLUMNS), math.inf))
     stop = tol, min(tol, TIGHT_GAP)
     given = tuple(batch), pad, stop, memory(int(np.diff(batch.first).max()), d), stages()
-    many_problems(*given, found.Z, found.alpha[0], found.report, NO_ROUNDS)
+    many_problems(*given, found.Z, found.alpha[0], found.report, rounds)
     return found
 
 
