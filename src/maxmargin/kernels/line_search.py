@@ -39,13 +39,10 @@ def count_below(distance: Any, limit: float) -> int:
 
 
 @jit_inner_any_order
-def errors_at(m: Any, q: Any, c: Any, distance: Any) -> float:
-    """The errors at t = 0; write how far the breakpoints are from there, infinite or nan if none."""
-    errors = 0.0
+def measure_distances(m: Any, q: Any, distance: Any) -> None:
+    """Write how far the breakpoints are from t = 0: infinite, or nan, if there is none."""
     for i in range(m.shape[0]):
         distance[i] = abs(m[i] / q[i])
-        errors += c[i] * (m[i] <= 0.0)
-    return errors
 
 
 @jit_inner
@@ -73,10 +70,13 @@ def least_errors(
     m: Any, q: Any, c: Any, nearest: int, guess: float, t: Any, which: Any
 ) -> tuple[float, float, float]:
     """Return what ``fewest_errors`` does, and the guess for the next line; t and which are its work."""
-    errors, many, reach, limit = errors_at(m, q, c, t), 0, np.inf, np.inf
+    errors, many, reach, limit = 0.0, 0, np.inf, np.inf
+    measure_distances(m, q, t)
     if nearest < m.shape[0]:
         limit = radius(t, nearest, guess)
     for i in range(m.shape[0]):
+        if m[i] <= 0.0:
+            errors += c[i]  # those at t = 0 first
         if t[i] < limit:  # a breakpoint beyond all numbers is none
             t[many], which[many] = t[i], i
             many += 1
