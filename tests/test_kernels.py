@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import twins
 from bank import BANK, FORMS, as_form, problem
 from driving import decisions, drive, errors, lengths
-from maxmargin.kernels import perceptron
+from maxmargin.kernels import perceptron, pocket
 from maxmargin.rows import as_rows
 from maxmargin.solvers.problem import Examples
 
@@ -51,7 +51,7 @@ def test_sweep_is_the_lectures_loop(p, form):
 
 
 def test_kernels_take_at_most_ten_arguments():
-    modules = (perceptron, perceptron)
+    modules = (perceptron, pocket)
     kernels = [f for m in modules for f in vars(m).values() if hasattr(f, "py_func")]
     assert len(kernels) >= 4
     assert max(f.py_func.__code__.co_argcount for f in kernels) <= 10

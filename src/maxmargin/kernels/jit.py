@@ -19,7 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Lets the compiler sum in any order and fuse multiply-add, and nothing else: nan and inf stay exact.
 ANY_ORDER = {"reassoc", "contract", "nsz"}
 # Wrappers for Python and C, which a part does not need, take half of the time to compile a short one.
-PART = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+PART = {"forceinline": True, **INNER}
 
 
 def jit(function: F) -> F:
@@ -35,6 +36,16 @@ def jit_ieee(function: F) -> F:
 def jit_any_order(function: F) -> F:
     """The same for a function whose sums may be taken in any order."""
     return _compile(function, fastmath=ANY_ORDER, error_model="numpy")
+
+
+def jit_inner(function: F) -> F:
+    """Compile as :func:`jit_ieee`, for kernels to call: Python cannot."""
+    return _compile(function, fastmath=False, error_model="numpy", **INNER)
+
+
+def jit_inner_any_order(function: F) -> F:
+    """Compile as :func:`jit_any_order`, for kernels to call: Python cannot."""
+    return _compile(function, fastmath=ANY_ORDER, error_model="numpy", **INNER)
 
 
 def jit_part(function: F) -> F:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.kernels.jit import jit
+from maxmargin.kernels.jit import jit, jit_inner
 from maxmargin.kernels.rows import (
     AHEAD,
     add_row,
@@ -62,17 +62,6 @@ class Memory(NamedTuple):
     clock: np.ndarray
 
 
-class Pocket(NamedTuple):
-    """The weights of one machine with the fewest errors so far; nothing where there is no pocket."""
-
-    z: np.ndarray
-    errors: np.ndarray  # [Σ c_i over its errors]
-    found_at: np.ndarray  # [the update that found it]
-    weight: np.ndarray  # c_i
-    ranking: np.ndarray  # the rows, those with the smallest y f(x_i) first
-    ranked_at: np.ndarray  # [the update that found the weights they are ranked by]
-
-
 class Lines(NamedTuple):
     """What is written down of each epoch."""
 
@@ -85,7 +74,7 @@ class Lines(NamedTuple):
 SINGLE_LIMIT = 1e37  # a single-precision sum beyond this may have overflowed
 
 
-@jit
+@jit_inner
 def steps(
     rows: Any,
     labels: Labels,
@@ -160,84 +149,23 @@ def sweep(
 
 @jit
 def repeated(z: Any, earlier: Any, clock: Any) -> int:
-    """Return after how many epochs the weights are what they were, bit for bit; 0 if they are not.
+    """Return after how many epochs the weights are exactly what they were; 0 if they are not.
 
     One earlier value is kept and moved on at epochs 1, 2, 4, 8, … (Brent 1980), which finds a cycle of
     any length with the memory of one weight vector.
     """
     clock[SINCE] += 1
-    if np.all(z.view(np.int64) == earlier.view(np.int64)):
-        return clock[SINCE]
+    same = True
+    for j in range(z.shape[0]):
+        same = same and z[j] == earlier[j]
+    if same:
+        return int(clock[SINCE])
     if clock[SINCE] == clock[HORIZON]:
-        earlier[:] = z
+        for j in range(z.shape[0]):
+            earlier[j] = z[j]
         clock[SINCE] = 0
         clock[HORIZON] *= 2
     return 0
-
-
-ROWS_BETWEEN = 16  # before a count asks whether it has reached its limit: branches cost as much as rows
-FEWER = 1.0 - 1e-12  # less of the errors than rounding of their sum can account for
-
-
-@jit
-def count_weight(
-    rows: Any, labels: Labels, positive: int, z: Any, pad: float, pocket: Pocket, limit: float
-) -> float:
-    """Return Σ c_i over the rows with y f(x_i) ≤ 0, or a part of it that is ``limit`` or more.
-
-    The rows that the pocket gets wrong, or nearly so, come first: others soon reach the limit there.
-    """
-    w, bias, n = z[:-1], pad * z[-1], pocket.ranking.shape[0]
-    total = 0.0
-    for start in range(0, n, ROWS_BETWEEN):
-        for t in range(start, min(start + ROWS_BETWEEN, n)):
-            i = pocket.ranking[t]
-            product, error = dot(rows, i, w)
-            f = product + bias
-            if abs(f) <= error + 4e-16 * abs(bias):
-                f = dot_in_order(rows, i, w) + bias
-            y = 1.0 if labels.codes[i] == positive else -1.0
-            total += pocket.weight[i] * (y * f <= 0.0)
-        if total >= limit:
-            break
-    return total
-
-
-@jit
-def rank(rows: Any, labels: Labels, positive: int, pad: float, pocket: Pocket) -> None:
-    """Rank the rows by y f(x_i) of the weights in the pocket."""
-    margins = np.empty(pocket.ranking.shape[0])
-    decide_one(rows, np.arange(margins.shape[0]), pocket.z, pad, margins)
-    for i in range(margins.shape[0]):
-        if labels.codes[i] != positive:
-            margins[i] = -margins[i]
-    pocket.ranking[:] = np.argsort(margins)
-    pocket.ranked_at[0] = pocket.found_at[0]
-
-
-@jit
-def pocket_steps(
-    rows: Any, labels: Labels, positive: int, order: Any, machine: Memory, rule: Rule, pocket: Pocket
-) -> None:
-    """Visit rows as ``steps`` does; after every update weights with fewer errors go into the pocket."""
-    count, first = machine.counts, 0
-    while first < order.shape[0] and count[LEFT] > 0:
-        if pocket.ranked_at[0] != pocket.found_at[0]:
-            rank(rows, labels, positive, rule.pad, pocket)
-        left, seen = count[LEFT], count[SEEN]
-        count[LEFT] = 1
-        rest = order[first:]
-        steps(rows, labels, positive, rest, machine.z, machine.u, count, rule, rule.rates[0])
-        first += count[SEEN] - seen
-        made = 1 - count[LEFT]
-        count[LEFT] = left - made
-        if made:
-            limit = pocket.errors[0] * FEWER
-            errors = count_weight(rows, labels, positive, machine.z, rule.pad, pocket, limit)
-            if errors < limit:
-                pocket.z[:] = machine.z
-                pocket.errors[0] = errors
-                pocket.found_at[0] = count[MADE]
 
 
 @jit
@@ -258,35 +186,28 @@ def epochs(
     machine: Memory,
     rule: Rule,
     repeats: bool,
-    pocket: Pocket,
     lines: Lines,
 ) -> tuple[int, int]:
     """Run as many epochs as there are lines; write down each, and return how many there were.
 
-    They end early after one without a mistake, with a pocket without errors, and when no updates are
-    left. If epoch ``repeats`` epoch,
+    They end early after one without a mistake, and when no updates are left. If epoch ``repeats`` epoch,
     they end as well when the weights are what they were; the second number says how many epochs ago.
     """
     z, u, count = machine.z, machine.u, machine.counts
-    f = np.empty(orders.shape[1])
+    mean, predictor = np.empty(u.shape[0]), z
     for e in range(lines.mistakes.shape[0]):
         made = count[MADE]
         order = orders[e % orders.shape[0]]
-        predictor = z
-        if pocket.z.shape[0] > 0:
-            pocket_steps(rows, labels, positive, order, machine, rule, pocket)
-            predictor = pocket.z
-            lines.errors[e] = pocket.errors[0]
-            lines.running[e] = count_weight(rows, labels, positive, z, rule.pad, pocket, np.inf)
-        else:
-            steps(rows, labels, positive, order, z, u, count, rule, rule.rates[0])
-            if u.shape[0] > 0:
-                predictor = z - u / count[SEEN]
-            if lines.errors.shape[0] > 0:
-                lines.errors[e] = wrong(rows, labels.codes, positive, order, predictor, rule.pad, f)
+        steps(rows, labels, positive, order, z, u, count, rule, rule.rates[0])
+        if u.shape[0] > 0:
+            for j in range(u.shape[0]):
+                mean[j] = z[j] - u[j] / count[SEEN]
+            predictor = mean
+        if lines.errors.shape[0] > 0:
+            lines.errors[e] = wrong(rows, labels.codes, positive, order, predictor, rule.pad)
         lines.mistakes[e] = count[MADE] - made
         lines.norm[e] = norm(predictor)
-        if lines.mistakes[e] == 0 or (pocket.z.shape[0] > 0 and pocket.errors[0] == 0.0):
+        if lines.mistakes[e] == 0:
             return e + 1, 0
         period = repeated(z, machine.earlier, machine.clock) if repeats else 0
         if period > 0 or count[LEFT] <= 0:
@@ -294,7 +215,7 @@ def epochs(
     return lines.mistakes.shape[0], 0
 
 
-@jit
+@jit_inner
 def _value(rows: Any, i: int, z: Any, u: Any, seen: int) -> float:
     """f(x_i) with the weights to predict with, summed in order."""
     d = z.shape[0] - 1
@@ -336,9 +257,9 @@ def progress(
             steps(rows, labels, positives[k], one, Z[k], U[k], counts[k], rule, rule.rates[k])
 
 
-@jit
-def decide_one(rows: Any, order: Any, z: Any, pad: float, out: Any) -> None:
-    """Write f(x_i) for i in ``order``; the sign is that of the sum in order."""
+@jit_inner
+def decide_one(rows: Any, order: Any, z: Any, pad: float, start: int, out: Any) -> None:
+    """Write f(x_i) for i in ``order`` from out[start] on; the sign is that of the sum in order."""
     w, bias = z[:-1], pad * z[-1]
     for t in range(order.shape[0]):
         i = order[t]
@@ -348,7 +269,7 @@ def decide_one(rows: Any, order: Any, z: Any, pad: float, out: Any) -> None:
         f = total + bias
         if abs(f) <= error + 4e-16 * abs(bias):
             f = dot_in_order(rows, i, w) + bias
-        out[t] = f
+        out[start + t] = f
 
 
 @jit
@@ -360,17 +281,23 @@ def decide(rows: Any, order: Any, Z: Any, pad: float, tile: int, out: Any) -> No
     for start in range(0, order.shape[0], tile):
         part = order[start : start + tile]
         for k in range(Z.shape[0]):
-            decide_one(rows, part, Z[k], pad, out[k][start : start + tile])
+            decide_one(rows, part, Z[k], pad, start, out[k])
 
 
-@jit
-def wrong(rows: Any, codes: Any, positive: int, order: Any, z: Any, pad: float, f: Any) -> int:
-    """The number of rows in ``order`` with y f(x_i) ≤ 0; f(x_i) is written to ``f``."""
-    decide_one(rows, order, z, pad, f)
-    number = 0
+@jit_inner
+def wrong(rows: Any, codes: Any, positive: int, order: Any, z: Any, pad: float) -> int:
+    """The number of rows in ``order`` with y f(x_i) ≤ 0."""
+    w, bias, number = z[:-1], pad * z[-1], 0
     for t in range(order.shape[0]):
-        y = 1.0 if codes[order[t]] == positive else -1.0
-        number += y * f[t] <= 0.0
+        i = order[t]
+        if t + AHEAD < order.shape[0]:
+            prefetch_row(rows, order[t + AHEAD])
+        total, error = dot(rows, i, w)
+        f = total + bias
+        if abs(f) <= error + 4e-16 * abs(bias):
+            f = dot_in_order(rows, i, w) + bias
+        y = 1.0 if codes[i] == positive else -1.0
+        number += y * f <= 0.0
     return number
 
 
@@ -379,11 +306,10 @@ def count_errors(
     rows: Any, codes: Any, positives: Any, order: Any, Z: Any, pad: float, tile: int, out: Any
 ) -> None:
     """Add to out[k] the number of rows in ``order`` with y f_k(x_i) ≤ 0, machines in turn as above."""
-    f = np.empty(min(tile, order.shape[0]))
     for start in range(0, order.shape[0], tile):
         part = order[start : start + tile]
-        for k in range(Z.shape[0]):
-            out[k] += wrong(rows, codes, positives[k], part, Z[k], pad, f)
+        for k in range(positives.shape[0]):
+            out[k] += wrong(rows, codes, positives[k], part, Z[k], pad)
 
 
 @jit

@@ -34,7 +34,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from maxmargin.kernels.jit import jit, jit_any_order, multiply_add
+from maxmargin.kernels.jit import jit, jit_inner, jit_inner_any_order, multiply_add
 from maxmargin.rows import DenseRows
 from maxmargin.rows.base import Dense
 
@@ -76,7 +76,7 @@ def entry(rows: Any, i: int, p: int) -> tuple[float, int]:
 
 
 def dot(rows: Any, i: int, w: Any) -> tuple[float, float]:
-    """w·x_i summed as fast as possible, and a bound on its rounding error."""
+    """w·x_i summed as fast as possible, and a bound on its rounding error; w may be longer than x_i."""
     raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ def _entry(rows: Any, i: int, p: int) -> Any:
     return lambda rows, i, p: (rows.data[p], np.uint64(rows.indices[p]))
 
 
-@jit
+@jit_inner
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """Return a + b, and what it rounds off: exactly, unless it overflows."""
     s = a + b
@@ -131,14 +131,14 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     return s, (a - (s - part)) + (b - part)
 
 
-@jit
+@jit_inner
 def two_product(a: float, b: float) -> tuple[float, float]:
     """Return a b, and what it rounds off: exactly, but for underflow."""
     p = a * b
     return p, multiply_add(a, b, -p)
 
 
-@jit
+@jit_inner
 def dot_in_order(rows: Any, i: int, w: Any) -> float:
     """w·x_i summed from left to right: the sum that decides."""
     total = 0.0
@@ -149,7 +149,7 @@ def dot_in_order(rows: Any, i: int, w: Any) -> float:
     return total
 
 
-@jit
+@jit_inner
 def dot_in_two(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
     """w·x_i + b in two doubles, the second what the first lacks."""
     total, rest = b, 0.0
@@ -162,7 +162,7 @@ def dot_in_two(rows: Any, i: int, w: Any, b: float) -> tuple[float, float]:
     return total, rest
 
 
-@jit
+@jit_inner
 def add_row(rows: Any, i: int, c: float, w: Any) -> None:
     """Add c x_i to w."""
     first, last = span(rows, i)
@@ -171,7 +171,7 @@ def add_row(rows: Any, i: int, c: float, w: Any) -> None:
         w[j] += c * x
 
 
-@jit
+@jit_inner
 def add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) -> None:
     """Add c x_i to w in two doubles, w and rest, and |c x_i| to a third vector."""
     first, last = span(rows, i)
@@ -183,7 +183,7 @@ def add_row_in_two(rows: Any, i: int, c: float, w: Any, rest: Any, size: Any) ->
         size[j] += abs(product)
 
 
-@jit
+@jit_inner
 def add_products(rows: Any, i: int, V: Any, out: Any) -> None:
     """Add x_i V to out, summed from left to right."""
     first, last = span(rows, i)
@@ -193,7 +193,7 @@ def add_products(rows: Any, i: int, V: Any, out: Any) -> None:
             out[k] += x * V[j, k]
 
 
-@jit
+@jit_inner
 def size(rows: Any, i: int) -> float:
     """max_j |x_ij|."""
     largest = 0.0
@@ -204,7 +204,7 @@ def size(rows: Any, i: int) -> float:
     return largest
 
 
-@jit
+@jit_inner
 def norm_squared(rows: Any, i: int, s: float) -> float:
     """‖x_i/s‖², summed from left to right."""
     total = 0.0
@@ -215,7 +215,7 @@ def norm_squared(rows: Any, i: int, s: float) -> float:
     return total
 
 
-@jit_any_order
+@jit_inner_any_order
 def _dense_dot(x: Any, w: Any) -> tuple[float, float]:
     total = 0.0
     size = 0.0
@@ -281,7 +281,7 @@ def _sketch_width(rows: Any) -> Any:
     return (lambda rows: rows.sketch.shape[1]) if _is_dense(rows) else (lambda rows: 0)
 
 
-@jit
+@jit_inner
 def _refresh(w: Any, unit: Any, v: Any) -> float:
     if v.shape[0] == 0:
         return np.inf
@@ -303,7 +303,7 @@ def _refresh_sketch(rows: Any, w: Any, v: Any) -> Any:
     return lambda rows, w, v: np.inf
 
 
-@jit_any_order
+@jit_inner_any_order
 def _single_dot(q: Any, v: Any) -> float:
     total = np.float32(0.0)
     for j in range(v.shape[0]):
@@ -322,12 +322,15 @@ def _sketch_dot(rows: Any, i: int, v: Any) -> Any:
 def products(rows: Any, V: Any, out: Any) -> None:
     """Write X V: the columns of V take their turns within a row, so that they run side by side."""
     if V.shape[1] == 1:
-        v = V.copy().ravel()
+        v = np.empty(V.shape[0])
+        for j in range(V.shape[0]):
+            v[j] = V[j, 0]
         for i in range(out.shape[0]):
             out[i, 0] = dot_in_order(rows, i, v)
         return
-    out[:] = 0.0
     for i in range(out.shape[0]):
+        for k in range(V.shape[1]):
+            out[i, k] = 0.0
         add_products(rows, i, V, out[i])
 
 

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.history import Epoch, History, Trace, Update, next_stage
-from maxmargin.kernels.perceptron import FEWER, LEFT, MADE, SEEN, Lines, Memory, norm, repeated
+from maxmargin.kernels.perceptron import LEFT, MADE, SEEN, Lines, Memory, norm, repeated
+from maxmargin.kernels.pocket import FEWER
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.problem import Examples, Observer, Problem, Solution, nobody
 from maxmargin.stopping import Progress, StoppingRule, StopReason, remembered, remind

@@ -43,7 +43,6 @@ from maxmargin.kernels.perceptron import (
     Labels,
     Lines,
     Memory,
-    Pocket,
     Rule,
     epochs,
     sweep,
@@ -74,7 +73,6 @@ from maxmargin.solvers.problem import (
 from maxmargin.stopping import StoppingRule
 
 MAX_EPOCHS_AT_ONCE = 1024
-NO_POCKET = Pocket(*(np.empty(0, kind) for kind in (float, float, int, float, int, int)))
 
 
 def online_perceptron(
@@ -140,12 +138,8 @@ class LocalPasses(Passes):
         """Run machine k for as many epochs as there are lines; see ``kernels.perceptron.epochs``."""
         rule = self.rule._replace(rates=self.rule.rates[k : k + 1])
         labels, positive = self.examples.labels, self.machines[k].positive
-        repeats, pocket = self.settings.order == "cyclic", self.kept(k)
-        return epochs(self.arrays, labels, positive, orders, memory, rule, repeats, pocket, lines)
-
-    def kept(self, k: int) -> Pocket:
-        """The pocket of machine k, if it has one."""
-        return NO_POCKET
+        repeats = self.settings.order == "cyclic"
+        return epochs(self.arrays, labels, positive, orders, memory, rule, repeats, lines)
 
     def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
         """Visit all rows once; return whether the time was enough for that."""

@@ -25,7 +25,8 @@ from maxmargin.core import memory
 from maxmargin.core.history import Trace
 from maxmargin.core.parameters import LARGEST, Deadline
 from maxmargin.kernels.line_search import search_lines
-from maxmargin.kernels.perceptron import MADE, SEEN, Memory, Pocket, pocket_steps
+from maxmargin.kernels.perceptron import MADE, SEEN, Lines, Memory
+from maxmargin.kernels.pocket import Pocket, pocket_epochs
 from maxmargin.rows import Csr, Dense
 from maxmargin.rows.training_data import Machine
 from maxmargin.solvers.perceptron.batch import Bundles, Risk
@@ -128,19 +129,25 @@ class LocalPocket(PocketPasses, LocalPasses):
         """Take weights into the pocket if they make fewer errors."""
         self.pockets.take(0, z, self.count(z))
 
-    def kept(self, k: int) -> Pocket:
-        """The pocket of the machine."""
-        return self.pocket
+    def ahead(self, k: int, orders: np.ndarray, memory: Memory, lines: Lines) -> tuple[int, int]:
+        """Run the machine for as many epochs as there are lines; see ``kernels.pocket``."""
+        return self._compiled(orders, memory, lines, repeats=self.settings.order == "cyclic")
+
+    def _compiled(
+        self, orders: np.ndarray, memory: Memory, lines: Lines, repeats: bool
+    ) -> tuple[int, int]:
+        labels, positive = self.examples.labels, self.machines[0].positive
+        given = self.arrays, labels, positive, orders, memory, self.rule, repeats, self.pocket, lines
+        return pocket_epochs(*given)
 
     def visit(self, state: State, arrays: Dense | Csr, order: np.ndarray, first: int) -> None:
         """Look at some rows, and judge the weights after every update where all rows are at hand."""
         if self.arrays is None:
             super().visit(state, arrays, order, first)
             return
-        nothing = np.empty(0), np.empty(0, dtype=np.int64)
-        machine = Memory(state.Z[0], state.U[0], state.counts[0], *nothing)
-        positive, labels = self.machines[0].positive, self.examples.labels
-        pocket_steps(arrays, labels, positive, order, machine, self.rule, self.pocket)
+        memory = Memory(state.Z[0], state.U[0], state.counts[0], np.empty(0), np.empty(0, np.int64))
+        lines = Lines(np.empty(1, np.int64), *np.empty((3, 1)))
+        self._compiled(order[None], memory, lines, repeats=False)
 
     def epoch(self, state: State, rng: np.random.Generator, deadline: float = math.inf) -> bool:
         """Visit all rows once, and put the best weights on the way into the pocket."""
