@@ -127,7 +127,9 @@ def frame():
     )
 
 
-@pytest.mark.parametrize("estimator", [mm.SoftMarginSVC, mm.Perceptron, mm.PocketPerceptron])
+@pytest.mark.parametrize(
+    "estimator", [mm.SoftMarginSVC, mm.Perceptron, mm.PocketPerceptron, mm.MinErrorClassifier]
+)
 def test_columns_are_called_by_their_names(estimator):
     table, y = frame(), [0, 0, 1, 1]
     with pytest.raises(

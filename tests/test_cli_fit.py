@@ -91,6 +91,7 @@ def test_every_model_is_that_of_python(model):
         "perceptron": mm.Perceptron(random_state=0),
         "batch-perceptron": mm.BatchPerceptron(),
         "pocket": mm.PocketPerceptron(random_state=0),
+        "min-errors": mm.MinErrorClassifier(),
         "hard-margin": mm.HardMarginSVC(),
         "soft-margin": mm.SoftMarginSVC(C=1.0),
     }[model].fit(APART, SIGNS)
@@ -103,6 +104,9 @@ def test_every_model_is_that_of_python(model):
     if "margin" in model:
         assert content["certificate"]["primal"] == expected.certificate_.primal
         assert content["support"] == len(expected.support_)
+    elif model == "min-errors":
+        assert (content["errors"], content["proven"], content["given_up"]) == (0, True, [])
+        assert found.proof_ == expected.proof_
     else:
         assert content["stop_reason"]["rule"] == expected.stop_reason_.rule
         assert content["updates"] == expected.n_mistakes_
@@ -126,6 +130,7 @@ def test_every_model_is_that_of_python(model):
             ["--model", "pocket", "--order", "random", "--max-updates", "20"],
             mm.PocketPerceptron(20, "random", random_state=0),
         ),
+        (["--model", "min-errors", "--seed", "3"], mm.MinErrorClassifier(random_state=3)),
         (["--model", "batch-perceptron", "--max-iter", "2"], mm.BatchPerceptron(max_iter=2)),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -145,6 +150,9 @@ def test_a_budget_of_time_is_told():
     assert "(--max-seconds)" in out and "--model pocket or --model soft-margin" in out
     code, out, _ = run("fit", "d.csv", "--max-seconds", 1e-9)
     assert code == 0 and "stopped before the relative gap was 1e-06" in out and "--max-seconds" in out
+    code, out, _ = run("fit", "d.csv", "--model", "min-errors", "--max-seconds", 1e-9)
+    assert code == 0 and "The time was over before the fewest errors were proven" in out
+    assert "Raise --max-seconds, or use --model pocket" in out
 
 
 def test_a_fit_with_a_checkpoint_goes_on():

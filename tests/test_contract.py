@@ -42,6 +42,7 @@ ESTIMATORS = [
     mm.HardMarginSVC(),
     mm.SoftMarginSVC(),
     mm.SoftMarginSVCCV(Cs=[0.01, 1.0], cv=2),
+    mm.MinErrorClassifier(max_seconds=None),
 ]
 FURTHER = [  # the same machines once more: for longer, or a pair of classes at a time
     mm.BatchPerceptron(),
@@ -50,6 +51,7 @@ FURTHER = [  # the same machines once more: for longer, or a pair of classes at 
     mm.BatchPerceptron(step=1.0, multi_class="ovo"),
     mm.PocketPerceptron(max_updates=200, multi_class="ovo", polish=False),
     mm.SoftMarginSVC(C=10.0, multi_class="ovo", class_weight="balanced"),
+    mm.MinErrorClassifier(max_seconds=None, multi_class="ovo"),
 ]
 
 

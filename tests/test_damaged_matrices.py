@@ -114,6 +114,7 @@ ENTRANCES = {
     "Perceptron.partial_fit": lambda X: mm.Perceptron().partial_fit(X, Y, [-1, 1]),
     "BatchPerceptron.fit": lambda X: mm.BatchPerceptron(max_iter=5).fit(X, Y),
     "PocketPerceptron.fit": lambda X: mm.PocketPerceptron(max_updates=50).fit(X, Y),
+    "MinErrorClassifier.fit": lambda X: mm.MinErrorClassifier().fit(X, Y),
     "SoftMarginSVC.fit": lambda X: mm.SoftMarginSVC().fit(X, Y),
     "SoftMarginSVC.path": lambda X: mm.SoftMarginSVC().path(X, Y, [1.0]),
     "SoftMarginSVCCV.fit": lambda X: mm.SoftMarginSVCCV(Cs=[1.0]).fit(X, Y),

@@ -304,6 +304,7 @@ def test_an_array_that_is_ready_is_read_as_any_other(new):
         *(pair[0] for pair in PAIRS.values()),
         mm.HardMarginSVC(),
         mm.PocketPerceptron(max_updates=100, random_state=0),
+        mm.MinErrorClassifier(max_seconds=None),
     ],
 )
 def test_clones_and_copies_on_disk(machine, tmp_path):

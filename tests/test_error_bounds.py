@@ -21,14 +21,16 @@ def least_cost(X, y, intercept=True, cost=None):
     """The least total cost of rows without which a plane is right on all others, strictly."""
     rows, n = in_fractions(X), len(y)
     cost = [Fraction(1)] * n if cost is None else [Fraction(c) for c in cost]
-    sets = [out for k in range(n) for out in combinations(range(n), k)]
+    sets = [out for k in range(n + 1) for out in combinations(range(n), k)]
     for out in sorted(sets, key=lambda out: sum(cost[i] for i in out)):
         left = [i for i in range(n) if i not in out]
+        if not left:
+            return sum(cost[i] for i in out)
         if intercept and len({y[i] for i in left}) < 2:
             return sum(cost[i] for i in out)
         if meeting_weights([rows[i] for i in left], [int(y[i]) for i in left], intercept) is None:
             return sum(cost[i] for i in out)
-    raise AssertionError("a single row is separable, unless it is zero")
+    raise AssertionError("no rows are separable")
 
 
 def errors_of(w, b, X, y):

@@ -98,6 +98,24 @@ def gap_apart(model):
     return model.fit(*APART).certificate_.relative_gap
 
 
+def with_several_best_planes(seed):
+    rng = np.random.default_rng(seed)
+    return rng.integers(-2, 3, size=(36, 4)).astype(float), rng.integers(0, 2, 36)
+
+
+def is_late(model):
+    return model.fit(*with_several_best_planes(0)).bounds_.late
+
+
+def error_share(model):
+    return model.fit(X, Y).best_error_
+
+
+def rows_given_up(model):
+    fits = (model.fit(*with_several_best_planes(seed)) for seed in range(2, 8))
+    return [one.bounds_.given_up.tolist() for one in fits]
+
+
 def passes_of_a_second_fit(model):
     return model.fit(X, Y).fit(X, Y).n_passes_
 
@@ -159,6 +177,13 @@ OWN = {
         "max_witnesses": ({}, 0, 10, lower_bound),
         "random_state": ({"order": "shuffled", "polish": False}, 0, 1, weights),
     },
+    mm.MinErrorClassifier: {
+        "max_seconds": ({}, None, 1e-9, is_late),
+        "fit_intercept": ({}, True, False, weights),
+        "multi_class": ({}, "ovr", "ovo", on_corners),
+        "class_weight": ({}, None, {1: 5.0}, error_share),
+        "random_state": ({}, 0, 1, rows_given_up),
+    },
     mm.HardMarginSVC: {**MARGINS, "tol": ({}, 1e-9, 0.1, gap_apart)},
     mm.SoftMarginSVC: {
         **SOFT,
@@ -176,12 +201,13 @@ DEFAULTS = {
     mm.Perceptron: {"max_iter": 7},
     mm.BatchPerceptron: {"max_iter": 7, "step": 0.5},
     mm.PocketPerceptron: {"max_updates": 60, "polish": False},
+    mm.MinErrorClassifier: {"max_seconds": None},
     mm.HardMarginSVC: {"solver": "descent"},
     mm.SoftMarginSVC: {"solver": "descent"},
     mm.SoftMarginSVCCV: {"Cs": [0.01, 1.0], "cv": 2, "solver": "descent"},
 }
 LEARNERS = [mm.Perceptron, mm.BatchPerceptron, mm.PocketPerceptron]
-MACHINES = [mm.HardMarginSVC, mm.SoftMarginSVC, mm.SoftMarginSVCCV]
+MACHINES = [mm.HardMarginSVC, mm.SoftMarginSVC, mm.SoftMarginSVCCV, mm.MinErrorClassifier]
 TABLE = [
     pytest.param(estimator, name, *row, id=f"{estimator.__name__}-{name}")
     for estimator, own in OWN.items()
@@ -211,6 +237,8 @@ def test_verbose_shows_a_progress_bar_on_long_fits(estimator, monkeypatch, capsy
     assert estimator.__name__.removesuffix("CV") in err  # its machines show themselves
     if estimator in LEARNERS:
         assert f"epoch {model.n_iter_}, {model.history_['mistakes'][-1]} mistakes" in err
+    elif estimator is mm.MinErrorClassifier:
+        assert re.search(r"errors from \d+ to \d+|rows outside a face", err)
     else:
         assert re.search(r"pass \d+, gap \d", err)
 

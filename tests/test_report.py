@@ -130,6 +130,7 @@ MODELS = {
         mm.PocketPerceptron(max_updates=200, random_state=0),
         ["The model", "The error", "The mistakes"],
     ),
+    "fewest errors": (mm.MinErrorClassifier(), ["The model"]),
 }
 
 
@@ -174,6 +175,7 @@ def test_three_classes_and_validation(tmp_path, monkeypatch):
         ("ovo", "soft"),
         ("ovo", "perceptron"),
         ("ovo", "batch"),
+        ("ovo", "fewest errors"),
         further("ovr", "soft"),
         further("ovr", "perceptron"),
         further("ovo", "hard"),
@@ -206,6 +208,8 @@ def test_every_machine_has_its_verdict_proof_and_pictures(multi_class, name, tmp
         assert content["seal"] in block and json.loads(proof) == content
         if name in ("hard", "soft"):
             assert f"<td>{machine.certificate_.dual:.12g}</td>" in block
+        elif name == "fewest errors":
+            assert str(machine.bounds_).splitlines()[0] in block
         else:
             assert html.escape(str(machine.stop_reason_)) in block
 

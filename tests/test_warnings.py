@@ -42,6 +42,7 @@ CALLS = {
     "soft": lambda: mm.SoftMarginSVC(**SHORT).fit(*LARGE),
     "path": lambda: mm.SoftMarginSVC(**SHORT).path(*LARGE, [1.0]),
     "cross-validation": lambda: mm.SoftMarginSVCCV([1.0], cv=2, **SHORT).fit(*LARGE),
+    "fewest errors": lambda: mm.MinErrorClassifier(1e-9).fit(X, KINDS),
     "Dask, perceptron": lambda: mm.Perceptron(max_iter=1).fit(*BLOCKS),
     "Dask, soft": lambda: mm.SoftMarginSVC(**SHORT).fit(*BLOCKS),
     "pipeline": lambda: make_pipeline(mm.Perceptron(max_iter=2)).fit(X, Y),

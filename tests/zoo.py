@@ -66,6 +66,10 @@ MAKE = {
         pd.DataFrame(X, columns=list("abcd")), WORDS
     ),
     "soft pairs": lambda: mm.SoftMarginSVC(multi_class="ovo", warm_start=True).fit(X, y),
+    "fewest errors": lambda: mm.MinErrorClassifier(class_weight={"versicolor": 2}).fit(
+        pd.DataFrame(X[TWO], columns=list("abcd")), WORDS[TWO], np.arange(100) % 3 + 0.5
+    ),
+    "fewest errors of pairs": lambda: mm.MinErrorClassifier(multi_class="ovo").fit(X, y),
     "cv": lambda: mm.SoftMarginSVCCV(Cs=np.array([0.1, 1.0]), cv=3, scoring="accuracy").fit(X, y),
 }
 NAMES = list(MAKE)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # "as" says that a name is public
     from maxmargin.estimators.hard_margin import HardMarginSVC as HardMarginSVC
     from maxmargin.estimators.many import ManyFits as ManyFits
     from maxmargin.estimators.many import fit_many as fit_many
+    from maxmargin.estimators.min_error_classifier import MinErrorClassifier as MinErrorClassifier
     from maxmargin.estimators.min_errors import min_errors as min_errors
     from maxmargin.estimators.mistake_bound import MistakeBound as MistakeBound
     from maxmargin.estimators.mistake_bound import mistake_bound as mistake_bound
@@ -76,6 +77,7 @@ _HOME = {
     "InputError": "maxmargin.core.errors",
     "ManyFits": "maxmargin.estimators.many",
     "MaxMarginError": "maxmargin.core.errors",
+    "MinErrorClassifier": "maxmargin.estimators.min_error_classifier",
     "MistakeBound": "maxmargin.estimators.mistake_bound",
     "MulticlassVerdict": "maxmargin.certificates.verdict",
     "NotSeparableError": "maxmargin.core.errors",

@@ -26,7 +26,7 @@ MODELS_OF = {  # which models an option is for
     "eta0": ("perceptron",),
     "average": ("perceptron",),
     "order": ("perceptron", "pocket"),
-    "seed": ("perceptron", "pocket"),
+    "seed": ("perceptron", "pocket", "min-errors"),
     "max_iter": ("perceptron", "batch-perceptron"),
     "max_updates": ("pocket",),
     "jobs": options.MARGINS,
@@ -49,13 +49,13 @@ PARAMETERS = {"seed": "random_state", "jobs": "n_jobs"}  # options with another 
 @options.perceptron_step
 @options.choice("--order", ["cyclic", "shuffled", "random"], "Order of the rows.")
 @click.option("--average", is_flag=True, help="Keep the mean of the weights of all steps.")
-@options.count("--seed", 0, "Of random orders.", least=0)
+@options.count("--seed", 0, "Of random orders and searches.", least=0)
 @options.count("--max-iter", 100, "Budget of epochs.")
 @options.count("--max-updates", 10_000, "Budget of updates of the pocket.")
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0, min_open=True),
-    help="Budget of time, with --cv for all fits together. [default: none]",
+    help="Budget of time, with --cv for all fits together. [default: none; 60 for min-errors]",
 )
 @options.count("--jobs", 1, "Machines, or folds of --cv, side by side.")
 @options.checkpoint
@@ -94,6 +94,7 @@ def fit(
       batch-perceptron  R = Σ max(0, −y f(x)) = 0 with f(x) ≠ 0 for all rows;
                         or max-iter steps
       pocket            y f(x) > 0 for all rows;  or max-updates updates
+      min-errors        no plane has fewer rows with y f(x) ≤ 0: proven
       each of them      max-seconds
     """  # noqa: D301  (click leaves the lines after a backspace as they are)
     options.check_model_options(model, MODELS_OF)
@@ -171,7 +172,7 @@ def _estimator(
         "multi_class": multi_class,
         "verbose": int(sys.stderr.isatty()),
     }
-    if model in options.MARGINS:
+    if model in options.MARGINS or (model == "min-errors" and max_seconds is not None):
         given["max_seconds"] = max_seconds
     elif max_seconds is not None:
         given["stop"] = mm.stopping.MaxSeconds(max_seconds)
@@ -188,6 +189,7 @@ def fit_to_draw(name: str, C: float, intercept: bool, X: Any, y: Any) -> tuple[A
         "perceptron": record,
         "batch-perceptron": record,
         "pocket": {"random_state": 0},
+        "min-errors": {},
         "hard-margin": {},
         "soft-margin": {"C": C},
     }

@@ -17,6 +17,7 @@ MODELS = {  # and what Python calls them
     "perceptron": "Perceptron",
     "batch-perceptron": "BatchPerceptron",
     "pocket": "PocketPerceptron",
+    "min-errors": "MinErrorClassifier",
     "hard-margin": "HardMarginSVC",
     "soft-margin": "SoftMarginSVC",
 }
@@ -119,7 +120,14 @@ decimal = click.option(
 proof = click.option("--proof", type=click.Path(), help="Write the proof to this file (JSON).")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 model = together(
-    click.option("--model", type=click.Choice(list(MODELS)), default="soft-margin", show_default=True),
+    click.option(
+        "--model",
+        type=click.Choice(list(MODELS)),
+        metavar="NAME",
+        default="soft-margin",
+        show_default=True,
+        help=f"One of {', '.join(MODELS)}.",
+    ),
     click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of slack."),
     no_intercept,
 )

@@ -25,6 +25,7 @@ from maxmargin.cli.options import MODELS
 from maxmargin.core.errors import Message, Remedy, plural
 from maxmargin.estimators.margin_classifier import MarginClassifier, shortfall
 from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.min_error_classifier import ErrorMachine, MinErrorClassifier, unproven
 from maxmargin.estimators.pocket_perceptron import PocketPerceptron
 from maxmargin.estimators.soft_margin_cv import SoftMarginSVCCV
 
@@ -109,11 +110,16 @@ def model_sentences(model: Any, reach: np.ndarray) -> list[str]:
             lead = f"{label[1]} against {label[0]}: " if isinstance(label, tuple) else f"{label}: "
         if isinstance(model, MarginClassifier):
             lines.append(lead + _margin_sentence(machine, reach))
+        elif isinstance(machine, ErrorMachine):
+            lines.append(lead + str(machine.bounds_))
         else:
             lines.append(lead + in_options(machine.stop_reason_.sentence))
     if isinstance(model, MarginClassifier):
         short = shortfall(model)
         return [*lines, *([] if short is None else [in_options(short)]), str(model.certificate_)]
+    if isinstance(model, MinErrorClassifier):
+        short = unproven(model)
+        return lines if short is None else [*lines, in_options(short)]
     if isinstance(model, PocketPerceptron):
         bound = model.error_lower_bound_
         if isinstance(bound, float) and bound > 0:
@@ -163,6 +169,19 @@ def _machine_content(machine: Any, reach: np.ndarray) -> dict[str, Any]:
             "support": len(machine.support_),
             "bound_support": len(machine.bound_support_),
             "certificate": certificate_content(machine.certificate_),
+        }
+    if isinstance(machine, ErrorMachine):
+        bounds = machine.bounds_
+        return {
+            "errors": bounds.upper,
+            "errors_lower_bound": bounds.lower,
+            "proven": bounds.proven,
+            "best_error": machine.best_error_,
+            "error_lower_bound": machine.error_lower_bound_,
+            "given_up": bounds.given_up.tolist(),
+            "margin": bounds.margin,
+            "n_overlap": list(bounds.n_overlap),
+            "plane_is_exact": bounds.plane_is_exact,
         }
     reason = machine.stop_reason_
     return {

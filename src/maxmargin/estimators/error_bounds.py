@@ -280,6 +280,11 @@ class Errors:
         """The rows in exact arithmetic: what planes have wrong is counted however late it is."""
         return replace(self.question, deadline=NEVER).exact_rows()
 
+    @cached_property
+    def paid(self) -> np.ndarray:
+        """Which rows cost something."""
+        return np.array([bool(cost) for cost in self.costs])
+
     def cost(self, which: np.ndarray) -> Fraction:
         """What errors on some rows cost."""
         return sum([self.costs[i] for i in which.tolist()], Fraction(0))
@@ -298,6 +303,8 @@ class Errors:
     def pocket(self, random_state: Any) -> tuple[np.ndarray, float]:
         """A plane with few errors, found with all columns scaled alike where they are not."""
         question, rows = self.question, self.rows
+        if len(np.unique(rows.y[self.paid])) < 2:
+            return np.zeros(rows.d), 0.0
         narrow = np.ptp(rows.exponents) <= MAX_SCALE_BITS and rows.rows is rows.given
         even = question.decimal or narrow
         left = question.deadline.end - time.perf_counter()
@@ -315,11 +322,13 @@ class Errors:
         return np.where(np.isfinite(w), w, 0.0), float(pocket.intercept_[0])
 
     def without_errors(self) -> Plane | None:
-        """A plane that has all rows right, if there is one and it is found in time."""
-        finding = find_verdict(self.question.exact_rows(), MARGIN_GAP)
-        if finding.kind != "separable":
+        """A plane that has all rows right that cost something, if there is one, found in time."""
+        some = self.question.exact_rows()
+        if not np.all(self.paid):
+            some = some.restricted(np.flatnonzero(self.paid))
+        if find_verdict(some, MARGIN_GAP).kind != "separable":
             return None
-        return self.plane_without(np.empty(0, np.int64))
+        return self.plane_without(np.flatnonzero(~self.paid))
 
     def plane_without(self, wrong: np.ndarray) -> Plane:
         """Of the planes that have all other rows right, the one with the largest margin."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.kernels.jit import jit_ieee
+from maxmargin.kernels.jit import jit_any_order, jit_ieee
 
 SEPARABLE, CHEAPEST, ENDED = 0, 1, 2  # how a search for witnesses ends
 BEST, GOING_ON, UNBOUNDED = 0, 1, 2  # how packing ends
@@ -33,25 +33,35 @@ GAIN = 1e-9  # of an entering column
 
 @jit_ieee
 def cheapest_witness(
-    A: Any, prices: Any, allowed: Any, first: int, pivots: int, limit: float, found: Any, sizes: Any
+    A: Any, prices: Any, allowed: Any, start: Any, pivots: int, limit: float, found: Any, sizes: Any
 ) -> Any:
-    """Walk to the cheapest witness among the allowed rows, from row ``first``.
+    """Walk to the cheapest witness among the allowed rows.
 
-    Witnesses on the way whose prices sum to less than ``limit`` go into ``found``, one a row, with their
-    ``sizes``; the last ones if there are more than it holds. Returns how it ended, how many were found,
-    and a plane if none exists.
+    It starts at a basis: D + 1 rows that cancel with weights ≥ 0 (then ``start`` is the inverse of the
+    basis, below a line with its rows), or at one row, and ``start`` has but this. Witnesses on the way
+    whose prices sum to less than ``limit`` go into ``found``, one a row, with their ``sizes``; the last
+    ones if there are more than it holds. Returns how it ended, how many were found, a plane if none
+    exists, and the last basis (−1: artificial).
     """
-    n, D = A.shape
+    D = A.shape[1]
     m = D + 1
-    basis = np.full(m, -1)  # −1: artificial
+    basis = np.full(m, -1)
     inverse = np.zeros((m, m))
     weight, u, y, z = np.empty(m), np.empty(m), np.zeros(m), np.zeros(D)
-    for k in range(D):
-        inverse[k, k] = -1.0 if A[first, k] > 0.0 else 1.0
-        inverse[k, D] = -inverse[k, k] * A[first, k]
-        weight[k] = abs(A[first, k])
-    basis[D], inverse[D, D], weight[D] = first, 1.0, 1.0
-    count, priced = 0, False
+    count, priced = 0, start.shape[0] > 1
+    if priced:
+        for k in range(m):
+            basis[k] = np.int64(start[0, k])
+            for j in range(m):
+                inverse[k, j] = start[1 + k, j]
+            weight[k] = inverse[k, D]
+    else:
+        first = np.int64(start[0, 0])
+        for k in range(D):
+            inverse[k, k] = -1.0 if A[first, k] > 0.0 else 1.0
+            inverse[k, D] = -inverse[k, k] * A[first, k]
+            weight[k] = abs(A[first, k])
+        basis[D], inverse[D, D], weight[D] = first, 1.0, 1.0
     for _ in range(pivots):
         if not priced:
             distance = 0.0
@@ -71,18 +81,11 @@ def cheapest_witness(
                     y[j] += price * inverse[k, j]
         if priced:
             count = _keep(basis, weight, prices, limit, found, sizes, count)
-        enters, least = -1, -GAIN
-        for i in range(n):
-            if allowed[i]:
-                reduced = (prices[i] if priced else 0.0) - y[D]
-                for j in range(D):
-                    reduced -= y[j] * A[i, j]
-                if reduced < least:
-                    enters, least = i, reduced
+        enters = _most_reduced(A, prices, allowed, y, priced)
         if enters < 0:
             for j in range(D):
                 z[j] = -y[j]
-            return (CHEAPEST if priced else SEPARABLE), count, z
+            return (CHEAPEST if priced else SEPARABLE), count, z, basis
         for k in range(m):
             u[k] = inverse[k, D]
             for j in range(D):
@@ -99,7 +102,23 @@ def cheapest_witness(
                 for j in range(m):
                     inverse[k, j] -= u[k] * inverse[leaves, j]
         weight[leaves], basis[leaves] = step, enters
-    return ENDED, count, z
+    return ENDED, count, z, basis
+
+
+@jit_any_order
+def _most_reduced(A: Any, prices: Any, allowed: Any, y: Any, priced: bool) -> int:
+    """The allowed row of least reduced price; −1 if none is negative."""
+    D = A.shape[1]
+    enters, least = -1, -GAIN
+    for i in range(A.shape[0]):
+        if allowed[i]:
+            total = 0.0
+            for j in range(D):
+                total += y[j] * A[i, j]
+            reduced = (prices[i] if priced else 0.0) - y[D] - total
+            if reduced < least:
+                enters, least = i, reduced
+    return enters
 
 
 @jit_ieee
@@ -138,6 +157,7 @@ def pack_columns(
     members: Any,
     sizes: Any,
     profit: Any,
+    which: Any,
     capacity: Any,
     unlimited: Any,
     basis: Any,
@@ -145,31 +165,32 @@ def pack_columns(
     x: Any,
     y: Any,
     pivots: int,
-) -> int:
-    """Go on packing from a basis, in place; return BEST, GOING_ON, or UNBOUNDED.
+) -> tuple[int, int]:
+    """Go on packing from a basis, in place; return BEST, GOING_ON or UNBOUNDED, and the pivots.
 
-    ``members`` has the rows of a column, the first ``sizes`` of each; rows may be ``unlimited``. In the
+    ``members`` has the rows of a column, the first ``sizes`` of each; ``which`` columns may enter, and
+    rows may be ``unlimited``. In the
     ``basis`` is a column, or −1 − i for what is left of the capacity of row i, or −1 − n − i for what is
     needed beyond it. ``inverse`` is the transposed inverse of the basis, ``x`` its values and ``y`` its
     prices; the caller computes them anew from time to time.
     """
     n, columns = capacity.shape[0], sizes.shape[0]
     u = np.empty(n)
-    for _ in range(pivots):
+    for pivot_number in range(pivots):
         enters, most = columns, GAIN
         for i in range(n):
             if -y[i] > most:
                 enters, most = -1 - i, -y[i]
             elif unlimited[i] and y[i] > most:
                 enters, most = -1 - n - i, y[i]
-        for s in range(columns):
+        for s in which:
             gain = profit[s]
             for k in range(sizes[s]):
                 gain -= y[members[s, k]]
             if gain > most:
                 enters, most = s, gain
         if enters == columns:
-            return BEST
+            return BEST, pivot_number
         for k in range(n):
             u[k] = 0.0
         if enters >= 0:
@@ -189,7 +210,7 @@ def pack_columns(
                 if ratio < least - ZERO or (ratio < least + ZERO and u[k] > pivot):
                     leaves, least, pivot = k, min(ratio, least), u[k]
         if leaves < 0:
-            return UNBOUNDED
+            return UNBOUNDED, pivot_number
         for k in range(n):
             x[k] -= least * u[k]
         x[leaves] = least
@@ -201,4 +222,4 @@ def pack_columns(
                 inverse[i, leaves] = t
                 y[i] += most * t
         basis[leaves] = enters
-    return GOING_ON
+    return GOING_ON, pivots

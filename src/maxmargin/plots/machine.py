@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.errors import InputError
 from maxmargin.core.history import Trace, Update
 from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.min_error_classifier import ErrorMachine
 from maxmargin.rows.training_data import class_weights, encode
 from maxmargin.solvers.perceptron.epochs import State
 
@@ -126,6 +127,9 @@ def stand_in(estimator: Any, X: Any, y: Any, label: Hashable = None) -> tuple[An
         alone = replace(machine_among(machine, members), label=two[1:].tolist()[0])
         vars(made).update(machines_={alone.label: alone}, _Z=Z, n_passes_=machine.n_passes_)
         made.n_iter_ = machine.n_passes_
+    elif isinstance(machine, ErrorMachine):  # its bounds count the rows of all classes
+        positive = two[1:].tolist()[0]
+        made.machines_ = {positive: replace(machine, label=positive)}
     else:
         log = copy.copy(estimator._logs[known.index(machine.label)])
         log.label, log.trace = two[1:].tolist()[0], _trace_among(machine.trace_, members)

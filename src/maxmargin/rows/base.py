@@ -247,7 +247,10 @@ MAX_EXACT_INTEGER = 2**53  # up to which a double holds every whole number
 def not_doubles(X: Any) -> str | None:
     """The type of numbers in a matrix or data frame that doubles do not hold exactly; None if none."""
     for part in (X[name] for name in X.columns) if hasattr(X, "columns") else (X,):
-        values = part.data if sparse.issparse(part) else np.asarray(part)
+        if sparse.issparse(part):  # of which DOK and LIL have no vector of numbers
+            values = (part.tocoo() if part.format in ("dok", "lil") else part).data
+        else:
+            values = np.asarray(part)
         if rounded(values) is not None:
             return str(values.dtype)
     return None

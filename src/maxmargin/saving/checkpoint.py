@@ -86,7 +86,8 @@ def checkpoint(model: Any, path: str | os.PathLike[str], every: float = 10.0) ->
     Some parts of a fit are begun anew: an epoch of a perceptron, or a pass of a margin machine, that was
     not finished, the polish and the lower bound of the pocket, the exact arithmetic after a hard margin
     found no plane, and certificates. Of :class:`maxmargin.SoftMarginSVCCV` the solutions on the folds
-    are kept too; if ``n_jobs`` puts folds side by side, only the final fit is.
+    are kept too; if ``n_jobs`` puts folds side by side, only the final fit is. The search of
+    :class:`maxmargin.MinErrorClassifier` is begun anew.
 
     Examples
     --------

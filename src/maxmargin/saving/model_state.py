@@ -4,7 +4,8 @@ A perceptron is kept with all it needs to go on learning as if it had never been
 averages, counters, generator, and the reason, history and trace of each machine. Arrays with one row
 (w, b) per machine are written for the features known so far; ``room`` says how many a stream of named
 features had room for (the columns in between are zero). Of a margin machine there are multipliers,
-slacks, progress and certificate. Where a verdict ended a run, it comes with its proof.
+slacks, progress and certificate. Where a verdict ended a run, it comes with its proof, and so do bounds
+on the fewest errors.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ from maxmargin.core.codec import (
 from maxmargin.core.errors import InputError, Witness
 from maxmargin.core.history import Epoch, History, Trace, Update
 from maxmargin.estimators.batch_perceptron import BatchPerceptron
+from maxmargin.estimators.error_bounds import ErrorBounds
 from maxmargin.estimators.hard_margin import HardMarginSVC
 from maxmargin.estimators.margin_machine import MarginMachine
+from maxmargin.estimators.min_error_classifier import ErrorMachine, MinErrorClassifier
 from maxmargin.estimators.online import MIN_ROOM
 from maxmargin.estimators.perceptron import Perceptron
 from maxmargin.estimators.perceptron_machine import Log
@@ -214,7 +217,7 @@ def _read_proof(value: Any, name: str) -> Proof:
     try:
         return Proof(checker.parse(json.dumps(value)))
     except checker.Rejected as error:
-        raise InputError(f"the proof of the verdict must be unchanged, but {error}.") from error
+        raise InputError(f"the proof must be unchanged, but {error}.") from error
 
 
 LABEL = VALUE.checked(lambda value: hash(value) is not None, "a label")
@@ -232,6 +235,9 @@ WITNESS = record(
     lambda v: len(v.positive) == len(v.positive_weights) and len(v.negative) == len(v.negative_weights),
     "a witness with a weight for every row",
 )
+
+
+PROOF = Form(Proof.to_dict, _read_proof)
 
 
 def _verdict(precision: Precision | None = None, **found: Any) -> Verdict:
@@ -252,7 +258,7 @@ VERDICT = record(
     on_plane=ROWS,
     negative=LABEL,
     positive=LABEL,
-    proof=Form(Proof.to_dict, _read_proof),
+    proof=PROOF,
 ).checked(
     lambda v: v.w is None or len(v.w) == len(v.features), "a verdict with a weight for every feature"
 )
@@ -349,6 +355,28 @@ MACHINE = record(
     _fits,
     "a machine with a multiplier for each support row and a slack for each late row, below its rows",
 )
+# Machines of the fewest errors.
+
+ERRORS = VALUE.checked(
+    lambda v: type(v) in (int, float) and 0 <= v < math.inf, "a number of errors, or their weight"
+)
+BOUNDS = record(
+    ErrorBounds,
+    lower=ERRORS,
+    upper=ERRORS,
+    w=NUMBERS,
+    witnesses=listed(WITNESS).mapped(list, tuple),
+    given_up=ASCENDING,
+    n_overlap=row([ERRORS, ERRORS]).mapped(list, tuple),
+    proof=PROOF,
+)
+ERROR_MACHINE = record(
+    ErrorMachine,
+    omit=("label", "coef_", "intercept_"),
+    make=dict,
+    bounds_=BOUNDS,
+    weight_=FINITE.checked(lambda v: v > 0, "a number > 0"),
+)
 # What a fitted estimator holds beside classes and weights.
 
 C_OF_FIT = {"fitted_C": ("_fitted_C", FINITE)}
@@ -366,7 +394,9 @@ MARGIN_ATTRIBUTES: dict[type, dict[str, tuple[str, Form]]] = {
     SoftMarginSVCCV: C_OF_FIT | CHOICE_OF_C,
 }
 PERCEPTRONS = (Perceptron, BatchPerceptron, PocketPerceptron)
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*PERCEPTRONS, *MARGIN_ATTRIBUTES)}
+KINDS: dict[str, Any] = {
+    kind.__name__: kind for kind in (*PERCEPTRONS, *MARGIN_ATTRIBUTES, MinErrorClassifier)
+}
 
 
 def check_parameters(model: Any) -> None:
@@ -387,6 +417,15 @@ def attributes(kind: type, labels: list[Hashable], Z: np.ndarray) -> dict[str, t
             lambda found: {one[0]: _margin_machine(*one) for one in zip(labels, Z, found, strict=True)},
         )
         return {"machines": ("machines_", machines), **MARGIN_ATTRIBUTES[kind]}
+    if kind is MinErrorClassifier:
+        of_width = ERROR_MACHINE.checked(
+            lambda one: len(one["bounds_"].w) == d, "bounds with a weight for every feature"
+        )
+        machines = row([of_width] * k).mapped(
+            lambda machines: list(machines.values()),
+            lambda found: {one[0]: _error_machine(*one) for one in zip(labels, Z, found, strict=True)},
+        )
+        return {"machines": ("machines_", machines)}
     log = record(
         Log,
         omit=["label"],
@@ -426,6 +465,10 @@ def _margin_machine(label: Hashable, z: np.ndarray, found: dict[str, Any]) -> Ma
     return MarginMachine(label, z[:-1].copy(), float(z[-1]), n_passes_=passes, **found)
 
 
+def _error_machine(label: Hashable, z: np.ndarray, found: dict[str, Any]) -> ErrorMachine:
+    return ErrorMachine(label, z[:-1].copy(), float(z[-1]), **found)
+
+
 def _by_label(kind: type, labels: list[Hashable]) -> Form:
     """The form of a number for each machine: the only one, or a dict from label to number."""
     several = len(labels) > 1
@@ -445,7 +488,7 @@ def state_form(kind: type, labels: list[Hashable], Z: np.ndarray) -> Form:
         return entries(forms).checked(
             lambda found: found["scores"].shape[1] == len(found["Cs"]), "a state with scores for every C"
         )
-    if kind in MARGIN_ATTRIBUTES:
+    if kind in MARGIN_ATTRIBUTES or kind is MinErrorClassifier:
         return entries(forms)
     k, width = Z.shape
     widest = max(MIN_ROOM, 2 * (width - 1))
@@ -489,6 +532,8 @@ def restore_state(model: Any, found: dict[str, Any], labels: list[Hashable], Z: 
     if type(model) in MARGIN_ATTRIBUTES:
         model._Z = Z
         model.n_iter_ = model.n_passes_ = max(m.n_passes_ for m in model.machines_.values())
+        return
+    if isinstance(model, MinErrorClassifier):
         return
     model.stop_reason_ = found.get("reason", model._logs[0].reason)
     state = State.begin(Z)

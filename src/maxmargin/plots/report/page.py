@@ -264,13 +264,27 @@ def errors_text(found: ErrorBounds, made: int, n: int, proofs: Proofs) -> str:
 
 
 def machine_text(machine: Any, part: int | None = None) -> str:
-    """The certificate of a margin machine, on ``part`` of the rows, or why a perceptron stopped."""
+    """The certificate of a machine, or its bounds, on ``part`` of the rows; or why it stopped."""
     if hasattr(machine, "certificate_"):
         of = "" if part is None else f"on the {part:,} training rows"
         return facts(str(machine.certificate_), of)
+    if hasattr(machine, "bounds_"):
+        return _bounds_text(machine.bounds_, part)
     if hasattr(machine, "stop_reason_"):
         return f"<p>{html.escape(str(machine.stop_reason_))}</p>"
     return ""
+
+
+def _bounds_text(bounds: Any, part: int | None) -> str:
+    """The fewest errors of any plane, or between which bounds they are; of one machine or several."""
+    if isinstance(bounds, dict):
+        proven = sum(one.proven for one in bounds.values())
+        return (
+            "<p>Each machine has its bounds on the fewest errors, below: "
+            f"{proven} of {len(bounds)} are proven to make no more than they must.</p>"
+        )
+    of = "" if part is None else f" On the {part:,} training rows, by their numbers there."
+    return sentences(f"{bounds}{of}")
 
 
 @dataclass(frozen=True)
@@ -329,10 +343,11 @@ class _Machines:
         )
 
     def _table(self, labels: Sequence[Hashable]) -> str:
-        margin = hasattr(self.report.estimator, "certificate_")
+        margin, bounded = [hasattr(self.report.estimator, a) for a in ("certificate_", "bounds_")]
         head = ["machine", "verdict", "proof"]
         if self.machines:
-            head[2:2] = ["margin", "relative gap", "wrong"] if margin else ["epochs", "updates", "wrong"]
+            about = ["margin", "relative gap"] if margin else ["epochs", "updates"]
+            head[2:2] = [*(["errors", "at least"] if bounded else about), "wrong"]
         rows = []
         for label in labels:
             name, verdict = machine_name(label), self.verdicts[label]
@@ -342,6 +357,8 @@ class _Machines:
                 if margin:
                     gap = machine.certificate_.relative_gap
                     numbers = [f"{machine.margin_:.4g}", f"{gap:.1e}"]
+                elif bounded:
+                    numbers = [f"{machine.bounds_.upper:g}", f"{machine.bounds_.lower:g}"]
                 else:
                     numbers = [f"{machine.n_iter_:,}", f"{machine.n_mistakes_:,}"]
                 row[2:2] = [*numbers, f"{np.count_nonzero(machine.predict(X) != truth):,}"]

@@ -34,10 +34,11 @@ class Settings:
     """How hard to look for witnesses."""
 
     first_walks: int = 40  # from random corners, before the first packing
-    walks: int = 12  # for each packing: half of them near its prices, half of them astray
-    near: float = 0.002
-    astray: float = 0.1
-    kept_of_a_walk: int = 4  # the cheapest witnesses of each
+    walks: int = 3  # for each packing, each in so many steps, between which points become dearer
+    steps: int = 6
+    noise: float = 0.001  # of prices
+    dearer: float = 3.0
+    kept_of_a_walk: int = 4  # the cheapest witnesses of each step
     root_rounds: int = 200  # of packing and walking
     rounds: int = 8
     gain: float = 0.02  # of the bound in a round; with less, three times in a row, it is left at that
@@ -262,17 +263,20 @@ class Search:
     def _price(self, packing: Packing) -> bool:
         """Look for witnesses that are cheaper than one; return whether there are new ones."""
         prices, new = packing.prices, False
-        for k in range(SETTINGS.walks):
-            noise = SETTINGS.near if k < SETTINGS.walks // 2 else SETTINGS.astray
-            noisy = prices + noise * self.rng.random(len(prices))
-            z, found = self.witnesses.look(noisy, packing.allowed)
-            if z is not None:
-                self._take(z)
-                return False
-            cheap = sorted([(float(prices[some].sum()), k) for k, some in enumerate(found)])
-            for price, place in cheap[: SETTINGS.kept_of_a_walk]:
-                if price < 1.0 - SETTINGS.whole:
-                    new |= self.witnesses.add(found[place].tolist())
+        for _ in range(SETTINGS.walks):
+            dearer = np.ones(len(prices))
+            for _ in range(SETTINGS.steps):
+                noisy = (prices + SETTINGS.noise * self.rng.random(len(prices))) * dearer
+                z, found = self.witnesses.look(noisy, packing.allowed)
+                if z is not None:
+                    self._take(z)
+                    return False
+                cheap = sorted([(float(prices[some].sum()), k) for k, some in enumerate(found)])
+                for price, place in cheap[: SETTINGS.kept_of_a_walk]:
+                    if price < 1.0 - SETTINGS.whole:
+                        new |= self.witnesses.add(found[place].tolist())
+                if found:  # weights do not count in the price of a witness: avoid dear points
+                    dearer[found[0][prices[found[0]] > SETTINGS.whole]] *= SETTINGS.dearer
         return new
 
     def _round(self, node: Node) -> None:

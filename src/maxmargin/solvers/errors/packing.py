@@ -30,6 +30,7 @@ PIVOTS_AT_ONCE = 100  # after which the inverse is made anew
 NUDGE = 1e-7  # of capacities, relative, so that no two corners of the problem are one
 SHARE_BITS = 24  # of shares in a proof
 ROUNDING = 2.0**-22  # by which shares are smaller in a proof
+NEARLY_USEFUL = 0.25  # by which a witness may cost more than it brings and is looked at again
 LEAST_SHARE = 1e-8
 MAX_CORNER = 200  # equations that are solved in integers for one packing
 
@@ -86,7 +87,7 @@ class Packing:
             M = np.linalg.inv(columns[:, tight])  # transposed, too
             inverse[np.ix_(tight, places[held])] = M
             inverse[np.ix_(tight, rest)] = -M @ columns[:, points] * sign
-        self._inverse = inverse
+        self._inverse, self._pivots = inverse, 0
         self._x = self.capacity @ inverse
 
     def _profits(self) -> np.ndarray:
@@ -98,17 +99,23 @@ class Packing:
     def solve(self) -> bool:
         """The best packing of the witnesses known by now; False if the points cannot all be so."""
         known, profit = self.witnesses, self._profits()
+        near = -NEARLY_USEFUL
         while True:
             held = np.append(profit, 0.0)[np.maximum(self.basis, -1)]
             y = self._inverse @ held
-            given = known.members, known.sizes, profit, self.capacity, self.unlimited, self.basis
-            ended = pack_columns(*given, self._inverse, self._x, y, PIVOTS_AT_ONCE)
+            gains = profit - np.append(y, 0.0)[known.members].sum(axis=1)
+            which = np.flatnonzero(gains > near)
+            given = known.members, known.sizes, profit, which, self.capacity, self.unlimited
+            ended, pivots = pack_columns(*given, self.basis, self._inverse, self._x, y, PIVOTS_AT_ONCE)
             if ended == UNBOUNDED:
                 self.value = np.inf
                 return False
-            self._refresh()
-            if ended == BEST:
+            self._pivots += pivots
+            if self._pivots >= PIVOTS_AT_ONCE:
+                self._refresh()
+            if ended == BEST and near == 0.0:
                 break
+            near = 0.0 if ended == BEST else -NEARLY_USEFUL  # are others useful now?
         self.prices = np.where(self.unlimited, 0.0, np.maximum(y, 0.0))
         self.value = self.paid + float(self.prices @ known.points.cost)
         return True

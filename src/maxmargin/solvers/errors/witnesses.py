@@ -21,6 +21,7 @@ from maxmargin.solvers.exact.separability import find_witness
 LEAST_SPREAD = 1e-10  # of a direction, beside the largest: rounding, where columns depend on others
 MAX_PIVOTS = 500  # of one search
 MAX_FOUND = 256  # witnesses of one search
+RESTARTS = 0.1  # of the searches, which begin at a point of their own
 
 
 class Points:
@@ -109,16 +110,18 @@ class Witnesses:
         self.points, self.rng, self.deadline = points, rng, deadline
         width = points.A.shape[1] + 1
         self._found, self._sizes = np.empty((MAX_FOUND, width), np.int64), np.empty(MAX_FOUND, np.int64)
-        self._members, self._size = np.zeros((MAX_FOUND, width), np.int64), np.zeros(MAX_FOUND, np.int64)
+        self._members = np.full((MAX_FOUND, width), points.n)
+        self._size = np.zeros(MAX_FOUND, np.int64)
         self._contains = np.zeros((MAX_FOUND, points.n), dtype=bool)
         self._refuted = np.zeros(MAX_FOUND, dtype=bool)
+        self._basis = np.full(width, -1)  # of the last walk
         self._number: dict[frozenset[int], int] = {}
         self._weights: dict[int, dict[int, int]] = {}  # of those that were confirmed
         self.count = 0
 
     @property
     def members(self) -> np.ndarray:
-        """The points of each witness, as many as ``sizes`` says."""
+        """The points of each witness, as many as ``sizes`` says; then a number that is no point's."""
         return self._members[: self.count]
 
     @property
@@ -155,7 +158,7 @@ class Witnesses:
     def _grow(self, width: int) -> None:
         """Twice the room, for witnesses of so many points."""
         room, old = 2 * len(self._size), len(self._size)
-        members = np.zeros((room, width), np.int64)
+        members = np.full((room, width), self.points.n)
         members[:old, : self._members.shape[1]] = self._members
         self._members, self._size = members, np.append(self._size, np.zeros(old, np.int64))
         self._contains = np.vstack([self._contains, np.zeros_like(self._contains)])
@@ -168,14 +171,23 @@ class Witnesses:
         here = np.flatnonzero(allowed)
         if not len(here):
             return np.zeros(self.points.A.shape[1]), []
-        first = int(here[self.rng.integers(len(here))])
-        given = self.points.A, prices, allowed, first, MAX_PIVOTS, limit
-        ended, count, z = cheapest_witness(*given, self._found, self._sizes)
+        given = self.points.A, prices, allowed, self._start(here, allowed), MAX_PIVOTS, limit
+        ended, count, z, self._basis = cheapest_witness(*given, self._found, self._sizes)
         if ended == SEPARABLE:
             return z, []
         last = range(count - 1, max(count - MAX_FOUND, 0) - 1, -1)
         rows = [self._found[k % MAX_FOUND, : self._sizes[k % MAX_FOUND]].copy() for k in last]
         return None, rows
+
+    def _start(self, here: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+        """Where to begin to walk: at the last basis if it may, else at any point."""
+        basis = self._basis
+        if self.rng.random() > RESTARTS and np.all(basis >= 0) and np.all(allowed[basis]):
+            corner = np.vstack([self.points.A[basis].T, np.ones(len(basis))])
+            inverse = np.linalg.inv(corner)
+            if np.all(inverse[:, -1] >= 0.0):
+                return np.vstack([basis, inverse])
+        return np.array([[float(self.rng.choice(here))]])
 
     def confirm(self, s: int) -> bool:
         """Whether a witness cancels exactly; if only a part of it does, that is taken in its place."""
