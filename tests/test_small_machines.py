@@ -1,6 +1,7 @@
 """Machines of several classes that are solved in a few calls: each is what its own rows ask for."""
 
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -113,6 +114,29 @@ def test_a_machine_is_made_when_it_is_asked_for():
     assert (5, 2) not in model.machines_
     with pytest.raises(KeyError):
         model.machines_[5, 2]
+
+
+def test_values_of_rows_that_could_not_be_brought_are_asked_for_again():
+    X, y, _ = classes()
+    machine = fit(mm.SoftMarginSVC(), X, y).machines_[0]
+    bring, found = vars(machine)["_per_row"], []
+    calls = iter(["interrupted", "slow", "quick"])
+
+    def brought():
+        how = next(calls)
+        if how == "interrupted":
+            raise KeyboardInterrupt
+        if how == "slow":  # another thread asks meanwhile
+            thread = threading.Thread(target=lambda: found.append(machine.support_))
+            thread.start()
+            thread.join()
+        return bring()
+
+    vars(machine)["_per_row"] = brought
+    with pytest.raises(KeyboardInterrupt):
+        _ = machine.support_
+    np.testing.assert_array_equal(machine.support_, np.flatnonzero(machine.dual_))
+    np.testing.assert_array_equal(found[0], machine.support_)
 
 
 def test_numbers_out_of_range_are_refused_and_budgets_are_kept():

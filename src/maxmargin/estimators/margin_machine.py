@@ -121,9 +121,13 @@ class MarginMachine:
         return machine
 
     def __getattr__(self, name: str) -> Any:
-        if name in RowValues._fields and "_per_row" in vars(self):
-            vars(self).update(vars(self).pop("_per_row")()._asdict())
-            return vars(self)[name]
+        known = vars(self)
+        per_row = known.get("_per_row")
+        if name in RowValues._fields and per_row is not None:
+            known.update(per_row()._asdict())
+            known.pop("_per_row", None)  # only now: the call may fail, and another thread may ask
+        if name in known:
+            return known[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
