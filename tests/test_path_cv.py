@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -385,6 +386,19 @@ def test_folds_in_one_call_have_the_scores_of_fits(classes, bias):
     each = mm.SoftMarginSVCCV(Cs, fit_intercept=bias, scoring="accuracy").fit(X, labels)
     np.testing.assert_allclose(quick.scores_, each.scores_, rtol=1e-12)
     assert quick.C_ == each.C_ and np.ptp(quick.scores_, axis=1).max() > 0.0
+
+
+def test_more_Cs_take_no_more_copies_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(4000, 3)), rng.integers(0, 8, 4000)
+    mm.SoftMarginSVCCV(Cs=2, cv=2).fit(rows[:100], y[:100])  # compiled, and all is imported
+    peaks = []
+    for count in (2, 10):
+        tracemalloc.start()
+        mm.SoftMarginSVCCV(Cs=np.geomspace(0.001, 0.01, count).tolist(), cv=2).fit(rows, y)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 3 * peaks[0]
 
 
 def test_folds_that_one_call_does_not_solve_are_fitted(monkeypatch):

@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from maxmargin.estimators.base import UnchangedOnError
 from maxmargin.estimators.margin_classifier import MarginClassifier
+from maxmargin.estimators.small_machines import ROWS_AT_ONCE
 from maxmargin.estimators.soft_margin import SoftMarginSVC, read_Cs
 from maxmargin.estimators.validation import read_weight, read_Xy
 from maxmargin.kernels.small_memory import PRIMAL
@@ -173,7 +174,7 @@ class SoftMarginSVCCV(MarginClassifier):
 
 @dataclass(frozen=True)
 class SmallFolds:
-    """Small dense rows with their classes: all machines of a fold are one compiled call."""
+    """Small dense rows with their classes: the machines of a fold are a few compiled calls."""
 
     X: np.ndarray
     codes: np.ndarray
@@ -203,15 +204,20 @@ class SmallFolds:
         if len(np.unique(codes[train])) != max(2, machines):
             return None  # classes are missing
         positive = np.arange(machines) if machines > 1 else np.array([1])
-        signs = np.where(codes[train] == positive[:, None], 1.0, -1.0)
-        first = np.arange(machines * count + 1) * len(train)
-        y, bounds = np.repeat(signs, count, axis=0).ravel(), np.repeat(self.Cs, len(train))
-        everything = np.tile(train.astype(np.int64), machines * count)
-        batch = Batch(self.X, everything, first, y, np.tile(bounds, machines))
-        found = solve_batch(batch, self.pad, SMALL.share_of_tol * self.tol)
-        if not np.all(np.isfinite(found.report[:, PRIMAL])):
-            return None
-        f = self.X[test] @ found.Z[:, :-1].T + found.Z[:, -1]
+        planes, some = [], max(1, ROWS_AT_ONCE // len(train))
+        for start in range(0, machines * count, some):
+            machine, price = np.divmod(np.arange(start, min(start + some, machines * count)), count)
+            first, everything = np.arange(len(machine) + 1) * len(train), np.tile(train, len(machine))
+            signs = np.where(codes[train] == positive[machine, None], 1.0, -1.0).ravel()
+            bounds = np.repeat(self.Cs[price], len(train))
+            batch = Batch(self.X, everything.astype(np.int64), first, signs, bounds)
+            found = solve_batch(batch, self.pad, SMALL.share_of_tol * self.tol)
+            if not np.all(np.isfinite(found.report[:, PRIMAL])):
+                return None
+            planes.append(found.Z)
+        Z = np.concatenate(planes)
+        f = self.X[test] @ Z[:, :-1].T
+        f += Z[:, -1]
         f = f.reshape(len(test), machines, count)
         guess = np.argmax(f, axis=1) if machines > 1 else f[:, 0] > 0.0
         return np.mean(guess == codes[test][:, None], axis=0).tolist()  # type: ignore[no-any-return]
