@@ -76,10 +76,35 @@ def test_the_search_without_a_sweep():
         assert "sweep" not in found.proof.content
 
 
+def test_disjoint_witnesses_of_many_rows_with_weights(monkeypatch):
+    """Beyond what fractional packings hold, a witness costs what its cheapest row does."""
+    monkeypatch.setattr("maxmargin.estimators.min_errors.MAX_SEARCHED", 0)
+    above = 0
+    for seed in range(CASES // 2):
+        X, y, weight, intercept = small(seed, 12)
+        found = mm.min_errors(X, y, sample_weight=weight, fit_intercept=intercept)
+        truth = float(least_cost(X, y, intercept, weight))
+        assert found.lower <= truth * (1 + 1e-15) and truth <= found.upper * (1 + 1e-15), seed
+        check_found(found, X, y, weight, intercept)
+        above += found.lower > 0 and weight is not None
+    assert above > 5
+
+
 def overlapping(n, d, seed, noise=1.0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     return X, np.where(X[:, 0] + noise * rng.standard_normal(n) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_costs_of_any_size(scale):
+    """The search depends on how costs compare, not on the unit that they are in."""
+    X, y = overlapping(40, 4, 5, noise=0.5)
+    for weight in (np.ones(40), np.random.default_rng(0).random(40) + 0.1):
+        found, same = (mm.min_errors(X, y, sample_weight=weight * s) for s in (scale, 1.0))
+        assert found.proven and same.proven
+        assert found.upper == pytest.approx(same.upper * scale, rel=1e-12)
+        assert found.proof.verify(X, y)
 
 
 def test_a_tree_of_branches_and_its_proof(tmp_path):

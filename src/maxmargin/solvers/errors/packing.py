@@ -28,7 +28,7 @@ from maxmargin.solvers.errors.witnesses import Witnesses
 
 PIVOTS_AT_ONCE = 100  # after which the inverse is made anew
 NUDGE = 1e-7  # of capacities, relative, so that no two corners of the problem are one
-SHARE_BITS = 24  # of shares in a proof
+SHARE_BITS = 24  # of shares in a proof, below the size of the least cost
 ROUNDING = 2.0**-22  # by which shares are smaller in a proof
 NEARLY_USEFUL = 0.25  # by which a witness may cost more than it brings and is looked at again
 LEAST_SHARE = 1e-8
@@ -61,7 +61,7 @@ class Packing:
         self.unlimited = np.zeros(self.n, dtype=bool)
         self.unlimited[self.right] = True
         nudges = 1.0 + NUDGE * np.random.default_rng(self.n).random(self.n)
-        self.capacity = points.cost * nudges
+        self.capacity = points.cost / points.scale * nudges
         self.paid = float(points.cost[self.wrong].sum())
         self.basis = -1 - np.arange(self.n) if basis is None else basis.copy()
         self.value, self.prices = 0.0, np.zeros(self.n)
@@ -127,7 +127,8 @@ class Packing:
         tight = np.setdiff1d(
             np.arange(self.n), np.where(spare >= -self.n, -1 - spare, -1 - self.n - spare)
         )
-        return Shares(dict(zip(self.basis[held].tolist(), self._x[held].tolist(), strict=True)), tight)
+        x = self._x[held] * self.witnesses.points.scale
+        return Shares(dict(zip(self.basis[held].tolist(), x.tolist(), strict=True)), tight)
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,8 @@ class Shares:
         corner = self._corner(witnesses)
         if corner is not None and _excess(witnesses, right, corner) <= 1:
             return corner
-        scale = 1 << SHARE_BITS
-        found = {s: Fraction(int(x * (1.0 - ROUNDING) * scale), scale) for s, x in self.of.items()}
+        least = Fraction(witnesses.points.scale) / (1 << SHARE_BITS)
+        found = {s: int(x * (1.0 - ROUNDING) / float(least)) * least for s, x in self.of.items()}
         found = {s: x for s, x in found.items() if x > 0}
         excess = max(_excess(witnesses, right, found), Fraction(1))
         return {s: x / excess for s, x in found.items()}

@@ -7,6 +7,7 @@ are one row at the cost of all of them: they are right or wrong together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -38,6 +39,8 @@ class Points:
     ----------
     cost, costs : array, list of Fraction
         Of each point.
+    scale : float
+        A power of two of the size of the least cost.
     first : array of int
         The first row of each.
     point_of : array of int
@@ -67,6 +70,8 @@ class Points:
         self.first, self.point_of = first[used], number[point_of.ravel()]
         self.costs = [totals[k] for k in np.flatnonzero(used)]
         self.cost = np.array([float(cost) for cost in self.costs])
+        least = min(self.cost.tolist(), default=1.0)
+        self.scale = math.ldexp(1.0, math.frexp(least)[1] - 1)
         self.n = len(self.costs)
         self.A, self._back = np.zeros((0, rows.D)), np.eye(rows.D)
         if self.n:
