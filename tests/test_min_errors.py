@@ -172,6 +172,18 @@ def test_witnesses_that_only_seem_to_cancel():
     assert (found.lower, found.upper) == (2, 2)
 
 
+def test_a_packing_left_without_witnesses():
+    """If those it held only seemed to cancel, it holds none, and proves no error."""
+    rng = np.random.default_rng(148)
+    n, d = int(rng.integers(6, 40)), int(rng.integers(3, 7))
+    X = rng.integers(-1, 2, size=(n, d)) + 1e-12 * rng.integers(-1, 2, size=(n, d))
+    y = rng.choice([-1, 1], n)
+    y[:2] = 1, -1
+    weight = rng.integers(1, 4, n).astype(float)
+    found = mm.min_errors(X, y, sample_weight=weight, fit_intercept=False)
+    assert found.lower == found.upper == least_cost(X, y, False, weight)
+
+
 def test_known_data():
     X, y = load_iris(return_X_y=True)
     found = mm.min_errors(X[50:], y[50:])

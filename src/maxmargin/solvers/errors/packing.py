@@ -155,7 +155,7 @@ class Shares:
     def _corner(self, witnesses: Witnesses) -> dict[int, Fraction] | None:
         """Shares that use up exactly the costs of the tight points; None if there are none such."""
         held = sorted(self.of)
-        if len(held) != len(self.tight) or len(held) > MAX_CORNER:
+        if not 0 < len(held) == len(self.tight) <= MAX_CORNER:
             return None
         costs = witnesses.points.costs
         common = lcm(*[costs[i].denominator for i in self.tight])
