@@ -14,6 +14,7 @@ from maxmargin.core.parameters import NEVER
 from maxmargin.estimators.error_bounds import errors_of as errors_asked
 from maxmargin.estimators.min_errors import fewest_errors
 from maxmargin.estimators.separability import Options
+from maxmargin.solvers.errors.branching import Search
 from maxmargin.solvers.errors.packing import Packing
 from maxmargin.solvers.errors.sweep import sweep
 from maxmargin.solvers.errors.witnesses import Points, Witnesses
@@ -182,6 +183,32 @@ def test_a_packing_left_without_witnesses():
     weight = rng.integers(1, 4, n).astype(float)
     found = mm.min_errors(X, y, sample_weight=weight, fit_intercept=False)
     assert found.lower == found.upper == least_cost(X, y, False, weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_rows_of_two_classes(weighted):
+    """Each pair costs the less of its rows; with any weights, fractions say so for many pairs."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((220, 4))
+    t = np.where(Z @ [1.0, 2.0, -1.0, 0.5] > 0, 1, -1)
+    weight = np.r_[rng.random(220) + 1.0, rng.random(220) + 0.1] if weighted else np.ones(440)
+    X, y = np.vstack([Z, Z]), np.r_[t, -t]
+    found = mm.min_errors(X, y, sample_weight=weight)
+    assert found.proven and found.lower == pytest.approx(weight[220:].sum(), rel=1e-12)
+    assert found.proof.verify(X, y)
+
+
+def test_what_fractions_do_not_show_ends_the_search(monkeypatch):
+    """If a packing is too large to be solved in integers, there is an interval, and an end."""
+    monkeypatch.setattr("maxmargin.solvers.errors.packing.MAX_CORNER", 0)
+    X, y = overlapping(30, 4, 5, noise=0.5)
+    weight = np.random.default_rng(0).random(30) + 0.1
+    asked = errors_asked(X, y, weight, Options(), "min_errors")
+    points, rng = Points(asked.rows, asked.costs), np.random.default_rng(0)
+    search = Search(points, asked.wrong_side, np.arange(points.n), NEVER, rng, max_nodes=500)
+    assert not search.run()
+    assert search.nodes < 500
+    assert search.best.cost * (1 - Fraction(1, 10**5)) < search.lower() < search.best.cost
 
 
 def test_known_data():

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
+from scipy.sparse.csgraph import connected_components
 
 from maxmargin.kernels.witnesses import BEST, UNBOUNDED, pack_columns
 from maxmargin.solvers.errors.witnesses import Witnesses
@@ -32,7 +33,7 @@ SHARE_BITS = 24  # of shares in a proof, below the size of the least cost
 ROUNDING = 2.0**-22  # by which shares are smaller in a proof
 NEARLY_USEFUL = 0.25  # by which a witness may cost more than it brings and is looked at again
 LEAST_SHARE = 1e-8
-MAX_CORNER = 200  # equations that are solved in integers for one packing
+MAX_CORNER = 200  # connected equations that are solved in integers for one packing
 
 
 class Packing:
@@ -154,22 +155,34 @@ class Shares:
 
     def _corner(self, witnesses: Witnesses) -> dict[int, Fraction] | None:
         """Shares that use up exactly the costs of the tight points; None if there are none such."""
-        held = sorted(self.of)
-        if not 0 < len(held) == len(self.tight) <= MAX_CORNER:
+        held, tight = np.array(sorted(self.of), dtype=np.int64), self.tight
+        if not 0 < len(held) == len(tight):
             return None
-        costs = witnesses.points.costs
-        common = lcm(*[costs[i].denominator for i in self.tight])
-        M = fmpz_mat(witnesses.contains[held][:, self.tight].T.astype(int).tolist())
-        wanted = fmpz_mat([[int(costs[i] * common)] for i in self.tight.tolist()])
-        try:
-            fractions: Any = M.solve(wanted)
-            solution, scale = fractions.numer_denom()
-        except ZeroDivisionError:
-            return None
-        x = [Fraction(int(v), int(scale) * common) for v in solution.entries()]
-        if min(x) < 0:
-            return None
-        return {s: v for s, v in zip(held, x, strict=True) if v > 0}
+        M, found = witnesses.contains[held][:, tight], dict[int, Fraction]()
+        parts, part = connected_components(np.block([[0 * M, M], [M.T, 0 * M]]), directed=False)
+        for k in range(parts):
+            some = np.flatnonzero(part == k)
+            columns, rows = some[some < len(held)], some[some >= len(held)] - len(held)
+            costs = [witnesses.points.costs[i] for i in tight[rows].tolist()]
+            x = _solve(M[np.ix_(columns, rows)].T, costs)
+            if x is None or min(x) < 0:
+                return None
+            found |= {s: v for s, v in zip(held[columns].tolist(), x, strict=True) if v > 0}
+        return found
+
+
+def _solve(M: np.ndarray, costs: list[Fraction]) -> list[Fraction] | None:
+    """The shares that use up costs; None if there are none, or others, or it would take long."""
+    if not 0 < M.shape[0] == M.shape[1] <= MAX_CORNER:
+        return None
+    common = lcm(*[cost.denominator for cost in costs])
+    wanted = fmpz_mat([[int(cost * common)] for cost in costs])
+    try:
+        fractions: Any = fmpz_mat(M.astype(int).tolist()).solve(wanted)
+    except ZeroDivisionError:
+        return None
+    solution, scale = fractions.numer_denom()
+    return [Fraction(int(v), int(scale) * common) for v in solution.entries()]
 
 
 def _excess(witnesses: Witnesses, right: tuple[int, ...], shares: dict[int, Fraction]) -> Fraction:

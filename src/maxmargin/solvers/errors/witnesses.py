@@ -50,6 +50,8 @@ class Points:
         Rows of zeros that cost something.
     unavoidable : Fraction
         Their cost.
+    opposites : list of pairs
+        Points that are each other's negative: equal rows of two classes.
     A : array
         The points in coordinates in which they have length one and spread equally in all directions.
     """
@@ -73,6 +75,7 @@ class Points:
         least = min(self.cost.tolist(), default=1.0)
         self.scale = math.ldexp(1.0, math.frexp(least)[1] - 1)
         self.n = len(self.costs)
+        self.opposites = _opposites(padded[self.first])
         self.A, self._back = np.zeros((0, rows.D)), np.eye(rows.D)
         if self.n:
             self.A, self._back = _even(rows.block(self.first), bool(rows.pad))
@@ -89,6 +92,13 @@ class Points:
     def plane(self, z: np.ndarray) -> np.ndarray:
         """A plane of ``A`` in the coordinates of the exact rows."""
         return np.asarray(self._back @ z)
+
+
+def _opposites(B: np.ndarray) -> list[tuple[int, int]]:
+    """The pairs of rows, all different, that are each other's negative."""
+    place = {row.tobytes(): k for k, row in enumerate(B + 0.0)}
+    other = [place.get(row.tobytes(), -1) for row in 0.0 - B]
+    return [(j, k) for k, j in enumerate(other) if 0 <= j < k]
 
 
 def _even(B: np.ndarray, padded: bool) -> tuple[np.ndarray, np.ndarray]:
