@@ -211,6 +211,23 @@ def test_what_fractions_do_not_show_ends_the_search(monkeypatch):
     assert search.best.cost * (1 - Fraction(1, 10**5)) < search.lower() < search.best.cost
 
 
+def test_sweeps_are_such_as_the_checker_does_again(monkeypatch):
+    """It takes so many different rows, those that cost nothing among them, and numbers so long."""
+    X, y = overlapping(60, 2, 3, noise=4.0)
+    for module in ("checker.errors", "estimators.min_errors"):
+        monkeypatch.setattr(f"maxmargin.{module}.SWEPT_BITS", 2**30)
+        monkeypatch.setattr(f"maxmargin.{module}.SWEPT_ROWS", 60)
+    more, labels = np.vstack([X, [[7.0, 7.0]]]), np.append(y, 1)
+    for rows, of, weight, swept in (
+        (X, y, None, True),
+        (X * 1e-300, y, None, False),
+        (more, labels, np.append(np.ones(60), 0.0), False),
+    ):
+        found = mm.min_errors(rows, of, sample_weight=weight, max_seconds=1.0)
+        assert ("sweep" in found.proof.content) == swept
+        assert found.proof.verify(rows, of)
+
+
 def test_known_data():
     X, y = load_iris(return_X_y=True)
     found = mm.min_errors(X[50:], y[50:])

@@ -41,6 +41,8 @@ class Points:
         Of each point.
     scale : float
         A power of two of the size of the least cost.
+    different : array of int
+        The first row of each of the different rows, whatever they cost.
     first : array of int
         The first row of each.
     point_of : array of int
@@ -61,6 +63,7 @@ class Points:
         X = rows.given.take(np.arange(rows.n)).astype(np.float64) * rows.y[:, None]
         padded = np.column_stack([X, rows.y]) if rows.pad else X
         _, first, point_of = np.unique(padded + 0.0, axis=0, return_index=True, return_inverse=True)
+        self.different = first
         totals = [Fraction(0)] * len(first)
         for row, point in enumerate(point_of.ravel().tolist()):
             totals[point] += costs[row]
