@@ -14,6 +14,7 @@ from maxmargin.core.parameters import NEVER
 from maxmargin.estimators.error_bounds import errors_of as errors_asked
 from maxmargin.estimators.min_errors import fewest_errors
 from maxmargin.estimators.separability import Options
+from maxmargin.solvers.errors.branching import Search
 from maxmargin.solvers.errors.packing import Packing
 from maxmargin.solvers.errors.sweep import sweep
 from maxmargin.solvers.errors.witnesses import Points, Witnesses
@@ -76,10 +77,35 @@ def test_the_search_without_a_sweep():
         assert "sweep" not in found.proof.content
 
 
+def test_disjoint_witnesses_of_many_rows_with_weights(monkeypatch):
+    """Beyond what fractional packings hold, a witness costs what its cheapest row does."""
+    monkeypatch.setattr("maxmargin.estimators.min_errors.MAX_SEARCHED", 0)
+    above = 0
+    for seed in range(CASES // 2):
+        X, y, weight, intercept = small(seed, 12)
+        found = mm.min_errors(X, y, sample_weight=weight, fit_intercept=intercept)
+        truth = float(least_cost(X, y, intercept, weight))
+        assert found.lower <= truth * (1 + 1e-15) and truth <= found.upper * (1 + 1e-15), seed
+        check_found(found, X, y, weight, intercept)
+        above += found.lower > 0 and weight is not None
+    assert above > 5
+
+
 def overlapping(n, d, seed, noise=1.0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     return X, np.where(X[:, 0] + noise * rng.standard_normal(n) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_costs_of_any_size(scale):
+    """The search depends on how costs compare, not on the unit that they are in."""
+    X, y = overlapping(40, 4, 5, noise=0.5)
+    for weight in (np.ones(40), np.random.default_rng(0).random(40) + 0.1):
+        found, same = (mm.min_errors(X, y, sample_weight=weight * s) for s in (scale, 1.0))
+        assert found.proven and same.proven
+        assert found.upper == pytest.approx(same.upper * scale, rel=1e-12)
+        assert found.proof.verify(X, y)
 
 
 def test_a_tree_of_branches_and_its_proof(tmp_path):
@@ -145,6 +171,61 @@ def test_witnesses_that_only_seem_to_cancel():
     Z = np.vstack([Z, Z[[1, 2]]])
     found = mm.min_errors(Z, [0, 0, 1, 1, 1, 0])
     assert (found.lower, found.upper) == (2, 2)
+
+
+def test_a_packing_left_without_witnesses():
+    """If those it held only seemed to cancel, it holds none, and proves no error."""
+    rng = np.random.default_rng(148)
+    n, d = int(rng.integers(6, 40)), int(rng.integers(3, 7))
+    X = rng.integers(-1, 2, size=(n, d)) + 1e-12 * rng.integers(-1, 2, size=(n, d))
+    y = rng.choice([-1, 1], n)
+    y[:2] = 1, -1
+    weight = rng.integers(1, 4, n).astype(float)
+    found = mm.min_errors(X, y, sample_weight=weight, fit_intercept=False)
+    assert found.lower == found.upper == least_cost(X, y, False, weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_rows_of_two_classes(weighted):
+    """Each pair costs the less of its rows; with any weights, fractions say so for many pairs."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((220, 4))
+    t = np.where(Z @ [1.0, 2.0, -1.0, 0.5] > 0, 1, -1)
+    weight = np.r_[rng.random(220) + 1.0, rng.random(220) + 0.1] if weighted else np.ones(440)
+    X, y = np.vstack([Z, Z]), np.r_[t, -t]
+    found = mm.min_errors(X, y, sample_weight=weight)
+    assert found.proven and found.lower == pytest.approx(weight[220:].sum(), rel=1e-12)
+    assert found.proof.verify(X, y)
+
+
+def test_what_fractions_do_not_show_ends_the_search(monkeypatch):
+    """If a packing is too large to be solved in integers, there is an interval, and an end."""
+    monkeypatch.setattr("maxmargin.solvers.errors.packing.MAX_CORNER", 0)
+    X, y = overlapping(30, 4, 5, noise=0.5)
+    weight = np.random.default_rng(0).random(30) + 0.1
+    asked = errors_asked(X, y, weight, Options(), "min_errors")
+    points, rng = Points(asked.rows, asked.costs), np.random.default_rng(0)
+    search = Search(points, asked.wrong_side, np.arange(points.n), NEVER, rng, max_nodes=500)
+    assert not search.run()
+    assert search.nodes < 500
+    assert search.best.cost * (1 - Fraction(1, 10**5)) < search.lower() < search.best.cost
+
+
+def test_sweeps_are_such_as_the_checker_does_again(monkeypatch):
+    """It takes so many different rows, those that cost nothing among them, and numbers so long."""
+    X, y = overlapping(60, 2, 3, noise=4.0)
+    for module in ("checker.errors", "estimators.min_errors"):
+        monkeypatch.setattr(f"maxmargin.{module}.SWEPT_BITS", 2**30)
+        monkeypatch.setattr(f"maxmargin.{module}.SWEPT_ROWS", 60)
+    more, labels = np.vstack([X, [[7.0, 7.0]]]), np.append(y, 1)
+    for rows, of, weight, swept in (
+        (X, y, None, True),
+        (X * 1e-300, y, None, False),
+        (more, labels, np.append(np.ones(60), 0.0), False),
+    ):
+        found = mm.min_errors(rows, of, sample_weight=weight, max_seconds=1.0)
+        assert ("sweep" in found.proof.content) == swept
+        assert found.proof.verify(rows, of)
 
 
 def test_known_data():

@@ -196,22 +196,25 @@ def quick_bounds(errors: Errors, max_witnesses: int, random_state: Any) -> Error
     plane, exact = errors.without_errors(), errors.question.exact_rows()
     if plane is not None:
         return errors.bounds(plane, Lower())
-    wrong = errors.first_wrong(random_state)
-    limit = min(max_witnesses, len(wrong))
+    wrong, paid = errors.first_wrong(random_state), np.flatnonzero(errors.paid)
+    some = exact if len(paid) == exact.n else exact.restricted(paid)
+    wrong_paid = np.flatnonzero(np.isin(paid, wrong))
+    limit = min(max_witnesses, len(wrong_paid))
     found, late = list[dict[int, int]](), False
     try:
-        for witness in pack(exact, wrong, limit):
-            found += [witness]
-        left = np.setdiff1d(np.arange(exact.n), [i for weights in found for i in weights])
+        for witness in pack(some, wrong_paid, limit):
+            found += [{int(paid[i]): weight for i, weight in witness.items()}]
+        left = np.setdiff1d(paid, [i for weights in found for i in weights])
         other = _separating(errors.question, left) if len(found) < limit else None
         if other is not None:  # a plane that is right on all rows outside the witnesses
-            better = errors.wrong(*other)
-            wrong = better if len(better) < len(wrong) else wrong
+            wrong = min(wrong, errors.wrong(*other), key=errors.cost)
     except OutOfTimeError:
         late = True
-    leaf = Leaf((), dict(enumerate([Fraction(1)] * len(found))))
-    lower = Lower(Fraction(len(found)), found, [], [leaf])
-    limited = len(found) < len(wrong) and (late or len(found) == max_witnesses)
+    shares = [min([errors.costs[i] for i in weights]) for weights in found]
+    leaf = Leaf((), dict(enumerate(shares)))
+    bound = -(-sum(shares, Fraction(0)) // errors.unit) * errors.unit
+    lower = Lower(bound, found, [], [leaf])
+    limited = bound < errors.cost(wrong) and (late or len(found) == max_witnesses)
     return errors.bounds(errors.plane_without(wrong), lower, limited, late)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.checker import signed
+from maxmargin.checker.errors import SWEPT_BITS, SWEPT_ROWS
 from maxmargin.core.parameters import OutOfTimeError, random_generator
 from maxmargin.estimators.error_bounds import (
     ErrorBounds,
@@ -27,7 +29,6 @@ from maxmargin.solvers.errors.branching import Search
 from maxmargin.solvers.errors.sweep import MAX_COORDINATES, sweep
 from maxmargin.solvers.errors.witnesses import Points
 
-MAX_SWEPT = 3_000  # different rows in up to three coordinates: the checker sweeps them again
 MAX_SEARCHED = 5_000  # different rows for fractional packings, which take the square of it in memory
 MAX_WITNESSES = 1_000  # disjoint ones, of more rows than that
 
@@ -118,7 +119,7 @@ def fewest_errors(errors: Errors, random_state: Any) -> ErrorBounds:
         return quick_bounds(errors, MAX_WITNESSES, random_state)
     start = points.of_rows(errors.first_wrong(random_state))
     swept, max_nodes = None, np.inf
-    if errors.rows.D <= MAX_COORDINATES and points.n <= MAX_SWEPT:
+    if _can_be_swept(errors, points):
         with suppress(OutOfTimeError):
             cost, start = sweep(points, errors.unit, deadline)
             swept = cost + points.unavoidable
@@ -133,6 +134,20 @@ def fewest_errors(errors: Errors, random_state: Any) -> ErrorBounds:
     plane = errors.plane_without(wrong)
     open_yet = lower.bound < errors.cost(np.union1d(plane.wrong, plane.on))
     return errors.bounds(plane, lower, limited=open_yet, late=open_yet)
+
+
+def _can_be_swept(errors: Errors, points: Points) -> bool:
+    """Whether all planes can be gone through; by the checker, too, for which free rows count."""
+    n, D = len(points.different), errors.rows.D
+    if D > MAX_COORDINATES or n > SWEPT_ROWS:
+        return False
+    X = errors.question.rows.take(points.different).astype(np.float64)
+    longest = 0
+    for x in np.column_stack([X, np.ones((n, D - X.shape[1]))]):
+        here = np.flatnonzero(x).tolist()
+        _, integers, _ = signed(1, here, x[here].tolist(), errors.question.decimal)
+        longest = max([longest, *[v.bit_length() for v in integers]])
+    return bool(longest**2 * n ** (D - 1) <= SWEPT_BITS)
 
 
 def _lower(points: Points, search: Search) -> Lower:

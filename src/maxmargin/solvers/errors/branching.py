@@ -140,6 +140,8 @@ class Search:
             return False
 
     def _run(self) -> bool:
+        for pair in self.points.opposites:
+            self.witnesses.add(pair)
         everything = np.ones(self.points.n, dtype=bool)
         for k in range(SETTINGS.first_walks):
             if k and self.deadline.over:
@@ -157,10 +159,15 @@ class Search:
         for _ in range(SETTINGS.roundings):
             if self.max_nodes and not self.deadline.over:
                 self._round(self.root)
+        last: tuple[int, list[tuple[int, Fraction]]] | None = None
         while self._close():
             weak = [node for node in _leaves(self.root) if self._proven(node) <= self.enough]
             if not weak:
                 return True
+            now = self.witnesses.count, [(id(node), self._proven(node)) for node in weak]
+            if now == last:  # and fractions will not show it
+                return False
+            last = now
             for node in weak:  # floating point promised too much
                 node.bound, node.proven = float(self._proven(node)), None
                 self._push(node)

@@ -22,17 +22,18 @@ from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
+from scipy.sparse.csgraph import connected_components
 
 from maxmargin.kernels.witnesses import BEST, UNBOUNDED, pack_columns
 from maxmargin.solvers.errors.witnesses import Witnesses
 
 PIVOTS_AT_ONCE = 100  # after which the inverse is made anew
 NUDGE = 1e-7  # of capacities, relative, so that no two corners of the problem are one
-SHARE_BITS = 24  # of shares in a proof
+SHARE_BITS = 24  # of shares in a proof, below the size of the least cost
 ROUNDING = 2.0**-22  # by which shares are smaller in a proof
 NEARLY_USEFUL = 0.25  # by which a witness may cost more than it brings and is looked at again
 LEAST_SHARE = 1e-8
-MAX_CORNER = 200  # equations that are solved in integers for one packing
+MAX_CORNER = 200  # connected equations that are solved in integers for one packing
 
 
 class Packing:
@@ -61,7 +62,7 @@ class Packing:
         self.unlimited = np.zeros(self.n, dtype=bool)
         self.unlimited[self.right] = True
         nudges = 1.0 + NUDGE * np.random.default_rng(self.n).random(self.n)
-        self.capacity = points.cost * nudges
+        self.capacity = points.cost / points.scale * nudges
         self.paid = float(points.cost[self.wrong].sum())
         self.basis = -1 - np.arange(self.n) if basis is None else basis.copy()
         self.value, self.prices = 0.0, np.zeros(self.n)
@@ -127,7 +128,8 @@ class Packing:
         tight = np.setdiff1d(
             np.arange(self.n), np.where(spare >= -self.n, -1 - spare, -1 - self.n - spare)
         )
-        return Shares(dict(zip(self.basis[held].tolist(), self._x[held].tolist(), strict=True)), tight)
+        x = self._x[held] * self.witnesses.points.scale
+        return Shares(dict(zip(self.basis[held].tolist(), x.tolist(), strict=True)), tight)
 
 
 @dataclass(frozen=True)
@@ -145,30 +147,42 @@ class Shares:
         corner = self._corner(witnesses)
         if corner is not None and _excess(witnesses, right, corner) <= 1:
             return corner
-        scale = 1 << SHARE_BITS
-        found = {s: Fraction(int(x * (1.0 - ROUNDING) * scale), scale) for s, x in self.of.items()}
+        least = Fraction(witnesses.points.scale) / (1 << SHARE_BITS)
+        found = {s: int(x * (1.0 - ROUNDING) / float(least)) * least for s, x in self.of.items()}
         found = {s: x for s, x in found.items() if x > 0}
         excess = max(_excess(witnesses, right, found), Fraction(1))
         return {s: x / excess for s, x in found.items()}
 
     def _corner(self, witnesses: Witnesses) -> dict[int, Fraction] | None:
         """Shares that use up exactly the costs of the tight points; None if there are none such."""
-        held = sorted(self.of)
-        if len(held) != len(self.tight) or len(held) > MAX_CORNER:
+        held, tight = np.array(sorted(self.of), dtype=np.int64), self.tight
+        if not 0 < len(held) == len(tight):
             return None
-        costs = witnesses.points.costs
-        common = lcm(*[costs[i].denominator for i in self.tight])
-        M = fmpz_mat(witnesses.contains[held][:, self.tight].T.astype(int).tolist())
-        wanted = fmpz_mat([[int(costs[i] * common)] for i in self.tight.tolist()])
-        try:
-            fractions: Any = M.solve(wanted)
-            solution, scale = fractions.numer_denom()
-        except ZeroDivisionError:
-            return None
-        x = [Fraction(int(v), int(scale) * common) for v in solution.entries()]
-        if min(x) < 0:
-            return None
-        return {s: v for s, v in zip(held, x, strict=True) if v > 0}
+        M, found = witnesses.contains[held][:, tight], dict[int, Fraction]()
+        parts, part = connected_components(np.block([[0 * M, M], [M.T, 0 * M]]), directed=False)
+        for k in range(parts):
+            some = np.flatnonzero(part == k)
+            columns, rows = some[some < len(held)], some[some >= len(held)] - len(held)
+            costs = [witnesses.points.costs[i] for i in tight[rows].tolist()]
+            x = _solve(M[np.ix_(columns, rows)].T, costs)
+            if x is None or min(x) < 0:
+                return None
+            found |= {s: v for s, v in zip(held[columns].tolist(), x, strict=True) if v > 0}
+        return found
+
+
+def _solve(M: np.ndarray, costs: list[Fraction]) -> list[Fraction] | None:
+    """The shares that use up costs; None if there are none, or others, or it would take long."""
+    if not 0 < M.shape[0] == M.shape[1] <= MAX_CORNER:
+        return None
+    common = lcm(*[cost.denominator for cost in costs])
+    wanted = fmpz_mat([[int(cost * common)] for cost in costs])
+    try:
+        fractions: Any = fmpz_mat(M.astype(int).tolist()).solve(wanted)
+    except ZeroDivisionError:
+        return None
+    solution, scale = fractions.numer_denom()
+    return [Fraction(int(v), int(scale) * common) for v in solution.entries()]
 
 
 def _excess(witnesses: Witnesses, right: tuple[int, ...], shares: dict[int, Fraction]) -> Fraction:

@@ -7,6 +7,7 @@ are one row at the cost of all of them: they are right or wrong together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -38,6 +39,10 @@ class Points:
     ----------
     cost, costs : array, list of Fraction
         Of each point.
+    scale : float
+        A power of two of the size of the least cost.
+    different : array of int
+        The first row of each of the different rows, whatever they cost.
     first : array of int
         The first row of each.
     point_of : array of int
@@ -47,6 +52,8 @@ class Points:
         Rows of zeros that cost something.
     unavoidable : Fraction
         Their cost.
+    opposites : list of pairs
+        Points that are each other's negative: equal rows of two classes.
     A : array
         The points in coordinates in which they have length one and spread equally in all directions.
     """
@@ -56,6 +63,7 @@ class Points:
         X = rows.given.take(np.arange(rows.n)).astype(np.float64) * rows.y[:, None]
         padded = np.column_stack([X, rows.y]) if rows.pad else X
         _, first, point_of = np.unique(padded + 0.0, axis=0, return_index=True, return_inverse=True)
+        self.different = first
         totals = [Fraction(0)] * len(first)
         for row, point in enumerate(point_of.ravel().tolist()):
             totals[point] += costs[row]
@@ -67,7 +75,10 @@ class Points:
         self.first, self.point_of = first[used], number[point_of.ravel()]
         self.costs = [totals[k] for k in np.flatnonzero(used)]
         self.cost = np.array([float(cost) for cost in self.costs])
+        least = min(self.cost.tolist(), default=1.0)
+        self.scale = math.ldexp(1.0, math.frexp(least)[1] - 1)
         self.n = len(self.costs)
+        self.opposites = _opposites(padded[self.first])
         self.A, self._back = np.zeros((0, rows.D)), np.eye(rows.D)
         if self.n:
             self.A, self._back = _even(rows.block(self.first), bool(rows.pad))
@@ -84,6 +95,13 @@ class Points:
     def plane(self, z: np.ndarray) -> np.ndarray:
         """A plane of ``A`` in the coordinates of the exact rows."""
         return np.asarray(self._back @ z)
+
+
+def _opposites(B: np.ndarray) -> list[tuple[int, int]]:
+    """The pairs of rows, all different, that are each other's negative."""
+    place = {row.tobytes(): k for k, row in enumerate(B + 0.0)}
+    other = [place.get(row.tobytes(), -1) for row in 0.0 - B]
+    return [(j, k) for k, j in enumerate(other) if 0 <= j < k]
 
 
 def _even(B: np.ndarray, padded: bool) -> tuple[np.ndarray, np.ndarray]:
