@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -30,6 +32,7 @@ from maxmargin.solvers.errors.sweep import MAX_COORDINATES, sweep
 from maxmargin.solvers.errors.witnesses import Points
 
 MAX_SEARCHED = 5_000  # different rows for fractional packings, which take the square of it in memory
+WRITING_SHARE = 0.04  # of the time that is left, for what the proof needs at the end
 MAX_WITNESSES = 1_000  # disjoint ones, of more rows than that
 
 
@@ -125,7 +128,9 @@ def fewest_errors(errors: Errors, random_state: Any) -> ErrorBounds:
             swept = cost + points.unavoidable
             max_nodes = 0  # a packing of all witnesses is tried, and no branches
     rng = random_generator("random_state", random_state)
-    search = Search(points, errors.wrong_side, start, deadline, rng, max_nodes)
+    end = deadline.end - WRITING_SHARE * (deadline.end - time.perf_counter())
+    budget = replace(deadline, end=end) if deadline.end < math.inf else deadline
+    search = Search(points, errors.wrong_side, start, budget, rng, max_nodes)
     search.run()
     lower = _lower(points, search)
     if swept is not None and lower.bound < swept:

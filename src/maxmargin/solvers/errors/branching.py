@@ -261,6 +261,9 @@ class Search:
         outside = np.ones(self.points.n, dtype=bool)
         outside[list(right)] = False
         inside = ~known.contains[:, outside].any(axis=1) & ~known.refuted
+        if not np.any(inside):  # floating point was mistaken: nothing is known of this node
+            nothing = Shares({}, np.empty(0, np.int64))
+            return Node(wrong, right, packing.paid, 0.0 * packing.prices, packing.basis, nothing)
         s = int(np.flatnonzero(inside)[0])
         if not known.confirm(s):
             return self._node(wrong, right, None, SETTINGS.rounds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -202,9 +203,10 @@ class Witnesses:
         basis = self._basis
         if self.rng.random() > RESTARTS and np.all(basis >= 0) and np.all(allowed[basis]):
             corner = np.vstack([self.points.A[basis].T, np.ones(len(basis))])
-            inverse = np.linalg.inv(corner)
-            if np.all(inverse[:, -1] >= 0.0):
-                return np.vstack([basis, inverse])
+            with suppress(np.linalg.LinAlgError):
+                inverse = np.linalg.inv(corner)
+                if np.all(inverse[:, -1] >= 0.0):
+                    return np.vstack([basis, inverse])
         return np.array([[float(self.rng.choice(here))]])
 
     def confirm(self, s: int) -> bool:
