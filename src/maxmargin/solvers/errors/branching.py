@@ -199,11 +199,11 @@ class Search:
         if i < 0:
             self._settle(node)
             return
-        node.branch = i
-        for wrong, right in (((*node.wrong, i), node.right), (node.wrong, (*node.right, i))):
-            child = self._node(wrong, right, node.basis, SETTINGS.rounds)
+        cases = ((*node.wrong, i), node.right), (node.wrong, (*node.right, i))
+        children = [self._node(*case, node.basis, SETTINGS.rounds) for case in cases]
+        node.branch, node.children = i, children  # both or none: one alone would prove too much
+        for child in children:
             child.bound = max(child.bound, node.bound)
-            node.children.append(child)
             self._push(child)
 
     def _push(self, node: Node) -> None:

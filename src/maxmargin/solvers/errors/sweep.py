@@ -24,8 +24,8 @@ from maxmargin.core.parameters import Deadline
 from maxmargin.solvers.errors.witnesses import Points
 
 MAX_COORDINATES = 3
-APART = 1e-9  # radians between directions whose order floating point knows
-SHORT = 1e-6  # of a vector modulo a point, both of size one: then its angle is taken from integers
+KNOWN_ANGLE = 1e-9  # radians between directions whose order floating point knows
+SHORT_VECTOR = 1e-6  # modulo a point, both of size one: below this its angle is taken from integers
 EXACT_FLOATS = 2**53
 
 Vector = tuple[int, int, int]
@@ -95,7 +95,7 @@ class _Turn:
         ratios = [_ratio(x, p[self.c]) for x in p]
         Q = doubles[:, [self.a, self.b]] - doubles[:, [self.c]] * [ratios[self.a], ratios[self.b]]
         self.parallel = np.zeros(len(vectors), dtype=np.int64)  # ±1 for points on the line of p
-        for j in np.flatnonzero(np.max(np.abs(Q), axis=1) < SHORT).tolist():
+        for j in np.flatnonzero(np.max(np.abs(Q), axis=1) < SHORT_VECTOR).tolist():
             q = self.exact(j)
             most = max(map(abs, q))
             if most:
@@ -145,7 +145,7 @@ class _Turn:
         ahead = (self.angles[others] + pi / 2 - start) % (2 * pi)
         becomes_wrong = ahead < pi
         order = np.argsort(ahead % pi, kind="stable")
-        near = np.diff((ahead % pi)[order]) < APART
+        near = np.diff((ahead % pi)[order]) < KNOWN_ANGLE
         order, becomes_wrong = others[order], becomes_wrong[order]
         genuine = np.ones(len(order) + 1, dtype=bool)
         bounds = np.flatnonzero(np.diff(np.concatenate([[0], near.astype(int), [0]])))
